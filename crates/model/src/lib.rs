@@ -1,0 +1,17 @@
+//! What the rest of straggler is written in: simulated time, networks, noise,
+//! statistics and random numbers. Nothing here knows of schedules or engines.
+
+pub mod network;
+pub mod noise;
+pub mod philox;
+pub mod stats;
+pub mod time;
+
+pub use network::{Link, Network, PerByte};
+pub use time::Time;
+
+/// A process of the simulated program, counted from 0.
+pub type Rank = u32;
+
+/// A message's tag.
+pub type Tag = u32;

@@ -1,0 +1,186 @@
+//! LogGOPS parameters of a network, by link class.
+
+use crate::{Rank, Time};
+
+/// A time per byte in picoseconds, as fixed point with 32 fractional bits: a 900 GB/s link is
+/// 1.1 ps a byte. A message's whole cost is rounded once, to the nearest picosecond.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct PerByte(u64);
+
+impl PerByte {
+    pub const ZERO: PerByte = PerByte(0);
+    pub const FRACTION_BITS: u32 = 32;
+
+    /// Raw fixed-point value: picoseconds per byte times 2^32.
+    pub const fn from_bits(bits: u64) -> PerByte {
+        PerByte(bits)
+    }
+
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub const fn from_ps(ps: u32) -> PerByte {
+        PerByte((ps as u64) << Self::FRACTION_BITS)
+    }
+
+    pub fn picoseconds(self) -> f64 {
+        self.0 as f64 / (1u64 << Self::FRACTION_BITS) as f64
+    }
+
+    /// What a message of `size` bytes pays: the model charges max(size, 1) - 1 bytes.
+    #[inline(always)]
+    pub fn of_message(self, size: u64) -> Time {
+        if size <= 1 || self.0 == 0 {
+            return Time::ZERO;
+        }
+        let exact = u128::from(size - 1) * u128::from(self.0);
+        let rounded = (exact + (1 << (Self::FRACTION_BITS - 1))) >> Self::FRACTION_BITS;
+        Time(u64::try_from(rounded).unwrap_or(u64::MAX))
+    }
+}
+
+/// The LogGOPS parameters of one link class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// L: what a message needs from the end of the sender's overhead to the receiver.
+    pub latency: Time,
+    /// o_s: what a send costs the CPU.
+    pub send_overhead: Time,
+    /// o_r: what an arriving message costs the CPU.
+    pub recv_overhead: Time,
+    /// g: the least time between two messages on one NIC.
+    pub gap: Time,
+    /// G: the gap per byte.
+    pub gap_per_byte: PerByte,
+    /// O: the CPU overhead per byte.
+    pub overhead_per_byte: PerByte,
+    /// S: the largest message, in bytes, that is sent eagerly.
+    pub eager_limit: u64,
+}
+
+impl Link {
+    /// From the start of a send to the message's arrival: o_s + L.
+    #[inline(always)]
+    pub fn flight(&self) -> Time {
+        self.send_overhead + self.latency
+    }
+
+    #[inline(always)]
+    pub fn is_rendezvous(&self, size: u64) -> bool {
+        size > self.eager_limit
+    }
+}
+
+/// How ranks are grouped (onto nodes, say) for one link class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Grouping {
+    /// Consecutive ranks, so many a group.
+    Consecutive(u32),
+    /// The group of every rank; a rank beyond the list is alone.
+    Map(Vec<u32>),
+}
+
+impl Grouping {
+    #[inline]
+    fn together(&self, a: Rank, b: Rank) -> bool {
+        match self {
+            Grouping::Consecutive(size) => a / size == b / size,
+            Grouping::Map(groups) => match (groups.get(a as usize), groups.get(b as usize)) {
+                (Some(x), Some(y)) => x == y,
+                _ => a == b,
+            },
+        }
+    }
+}
+
+/// A link class that holds inside the groups of a [`Grouping`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Level {
+    pub name: String,
+    pub grouping: Grouping,
+    pub link: Link,
+}
+
+/// A network: the link between any two processes, and closer links for processes that share a
+/// group. Levels go from the innermost (a node) outwards; the first that holds both ranks wins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Network {
+    /// What the user called it, for reports.
+    pub name: String,
+    pub base: Link,
+    pub levels: Vec<Level>,
+}
+
+impl Network {
+    pub fn uniform(name: impl Into<String>, link: Link) -> Network {
+        Network { name: name.into(), base: link, levels: Vec::new() }
+    }
+
+    /// The parameters between two processes.
+    #[inline(always)]
+    pub fn link(&self, from: Rank, to: Rank) -> &Link {
+        if self.levels.is_empty() { &self.base } else { self.link_by_level(from, to) }
+    }
+
+    #[inline(never)]
+    fn link_by_level(&self, from: Rank, to: Rank) -> &Link {
+        self.levels
+            .iter()
+            .find(|level| level.grouping.together(from, to))
+            .map_or(&self.base, |level| &level.link)
+    }
+
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.levels.iter().map(|level| &level.link).chain([&self.base])
+    }
+
+    /// The smallest o_s + L: nothing a process does reaches another sooner.
+    pub fn lookahead(&self) -> Time {
+        self.links().map(Link::flight).min().unwrap_or(Time::ZERO)
+    }
+
+    /// Whether a message of this size is sent by rendezvous on any of the links.
+    pub fn may_rendezvous(&self, size: u64) -> bool {
+        self.links().any(|link| link.is_rendezvous(size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_once() {
+        // 1.1 ps a byte: a thousand bytes cost 1.1 * 999 = 1098.9 ps.
+        let rate = PerByte::from_bits((1.1 * (1u64 << 32) as f64) as u64);
+        assert_eq!(rate.of_message(1000), Time(1099));
+        assert_eq!(rate.of_message(1), Time(0));
+        assert_eq!(rate.of_message(0), Time(0));
+        assert_eq!(PerByte::from_ps(6000).of_message(u64::MAX), Time::NEVER);
+    }
+
+    #[test]
+    fn the_innermost_level_wins() {
+        let link = |latency| Link {
+            latency: Time(latency),
+            send_overhead: Time(1),
+            recv_overhead: Time(1),
+            gap: Time(0),
+            gap_per_byte: PerByte::ZERO,
+            overhead_per_byte: PerByte::ZERO,
+            eager_limit: 10,
+        };
+        let mut network = Network::uniform("test", link(100));
+        let level = |size, latency| Level {
+            name: String::new(),
+            grouping: Grouping::Consecutive(size),
+            link: link(latency),
+        };
+        network.levels = vec![level(2, 1), level(4, 10)];
+        assert_eq!(network.link(0, 1).latency, Time(1));
+        assert_eq!(network.link(1, 2).latency, Time(10));
+        assert_eq!(network.link(3, 4).latency, Time(100));
+        assert_eq!(network.lookahead(), Time(2));
+    }
+}

@@ -1,0 +1,173 @@
+//! All noise sources of a run, laid over its processes.
+
+use super::Detours;
+use crate::philox::Stream;
+use crate::{Rank, Time};
+use std::sync::Arc;
+
+/// Up to when a CPU is known to be undisturbed. Engines keep one for each CPU and pass it to every
+/// look-up, in order of time; most look-ups then end with one comparison.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QuietUntil(u64);
+
+/// What engines ask of noise. Monomorphised, so that a run without noise pays nothing for it.
+pub trait Noise: Sync {
+    /// The noise that process `rank` suffers in `[from, to]`, on a CPU whose earlier look-ups all
+    /// ended at or before `from`.
+    fn charge(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time;
+}
+
+/// No noise at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Silence;
+
+impl Noise for Silence {
+    #[inline(always)]
+    fn charge(&self, _: Rank, _: &mut QuietUntil, _: Time, _: Time) -> Time {
+        Time::ZERO
+    }
+}
+
+/// The shape of a source in time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Waveform {
+    /// A measured or generated trace that repeats.
+    Trace(Arc<Detours>),
+    /// One delay that never repeats.
+    Once { at: Time, duration: Time },
+}
+
+/// The ranks a source disturbs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    Everyone,
+    /// First and last rank, both included.
+    Ranks(Rank, Rank),
+    /// Ranks r with r mod `modulus` = `remainder`: one trace of several for each core, say.
+    Residue { modulus: u32, remainder: u32 },
+}
+
+impl Who {
+    pub fn holds(&self, rank: Rank) -> bool {
+        match *self {
+            Who::Everyone => true,
+            Who::Ranks(first, last) => (first..=last).contains(&rank),
+            Who::Residue { modulus, remainder } => rank % modulus == remainder,
+        }
+    }
+}
+
+/// One source of noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    pub name: String,
+    pub waveform: Waveform,
+    pub who: Who,
+}
+
+/// Where in a trace each process begins.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phases {
+    /// Uniform over the trace, drawn for each (seed, replica, rank, source).
+    Drawn { seed: u64, replica: u32 },
+    /// The same draw for every rank: co-scheduled noise.
+    Together { seed: u64, replica: u32 },
+    /// Given for every rank; a rank beyond the list begins at 0.
+    Given(Arc<[Time]>),
+}
+
+/// Every source of a run, with its phases.
+#[derive(Clone, Debug)]
+pub struct Injection {
+    pub sources: Vec<Source>,
+    pub phases: Phases,
+    /// Extend a disturbed interval by its own noise until it closes (off in the model's default).
+    pub wallclock: bool,
+}
+
+impl Injection {
+    fn offset(&self, source: usize, length: Time, rank: Rank) -> u64 {
+        match &self.phases {
+            Phases::Drawn { seed, replica } => {
+                Stream::new(*seed, *replica, rank, source as u32).below(length.ps())
+            }
+            Phases::Together { seed, replica } => {
+                Stream::new(*seed, *replica, Rank::MAX, source as u32).below(length.ps())
+            }
+            Phases::Given(offsets) => offsets.get(rank as usize).map_or(0, |offset| offset.ps()),
+        }
+    }
+
+    /// noise(from, to) summed over the sources.
+    fn once(&self, rank: Rank, from: Time, to: Time) -> Time {
+        let mut sum = Time::ZERO;
+        for (index, source) in self.sources.iter().enumerate() {
+            if !source.who.holds(rank) {
+                continue;
+            }
+            sum += match &source.waveform {
+                Waveform::Trace(detours) => {
+                    let offset = self.offset(index, detours.length(), rank);
+                    detours.between(from.ps().saturating_add(offset), to.ps().saturating_add(offset))
+                }
+                Waveform::Once { at, duration } if *at <= from => (*at + *duration).since(from),
+                Waveform::Once { at, duration } if *at < to => *duration,
+                Waveform::Once { .. } => Time::ZERO,
+            };
+        }
+        sum
+    }
+
+    fn total(&self, rank: Rank, from: Time, to: Time) -> Time {
+        let mut noise = self.once(rank, from, to);
+        while self.wallclock {
+            let longer = self.once(rank, from, to + noise);
+            if longer == noise {
+                break;
+            }
+            noise = longer;
+        }
+        noise
+    }
+
+    /// The time up to which nothing disturbs `rank`, seen from `now`; 0 when something does at `now`.
+    fn quiet_until(&self, rank: Rank, now: Time) -> u64 {
+        let mut until = u64::MAX;
+        for (index, source) in self.sources.iter().enumerate() {
+            if !source.who.holds(rank) {
+                continue;
+            }
+            until = until.min(match &source.waveform {
+                Waveform::Trace(detours) => {
+                    let offset = self.offset(index, detours.length(), rank);
+                    match detours.quiet_from(now.ps().saturating_add(offset)) {
+                        Some(u64::MAX) => u64::MAX,
+                        Some(next) => next - offset,
+                        None => 0,
+                    }
+                }
+                Waveform::Once { at, .. } if now < *at => at.ps(),
+                Waveform::Once { at, duration } if now >= *at + *duration => u64::MAX,
+                Waveform::Once { .. } => 0,
+            });
+        }
+        until
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time {
+        let noise = self.total(rank, from, to);
+        // The CPU's next look-up begins no sooner than this one's end with its noise.
+        *quiet = QuietUntil(self.quiet_until(rank, to + noise));
+        noise
+    }
+}
+
+impl Noise for Injection {
+    #[inline(always)]
+    fn charge(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time {
+        // Strictly before: a detour that starts exactly at `from` = `to` counts as in progress.
+        if to.ps() < quiet.0 { Time::ZERO } else { self.look_up(rank, quiet, from, to) }
+    }
+}

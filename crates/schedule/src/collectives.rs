@@ -1,0 +1,1 @@
+//! Collective operations as implicit schedules: one algorithm a file.

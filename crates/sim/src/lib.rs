@@ -1,0 +1,1 @@
+//! The execution model and its engines.
