@@ -4,8 +4,10 @@
 pub mod network;
 pub mod noise;
 pub mod philox;
+mod spelling;
 pub mod stats;
 pub mod time;
+pub mod units;
 
 pub use network::{Link, Network, PerByte};
 pub use time::Time;

@@ -1,4 +1,15 @@
-//! LogGOPS parameters of a network, by link class.
+//! LogGOPS parameters of a network, by link class; how networks are written, stored and scaled.
+
+mod error;
+mod file;
+mod parse;
+mod presets;
+mod scale;
+
+pub use error::NetworkError;
+pub use parse::DEFAULT_EAGER_LIMIT;
+pub use presets::{Parameter, Preset, presets};
+pub use scale::Factor;
 
 use crate::{Rank, Time};
 

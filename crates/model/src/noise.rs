@@ -3,9 +3,25 @@
 //! A [`Detours`] list is a trace that repeats for ever. A [`Source`] lays one over some ranks,
 //! each with its own phase. [`Injection`] is all sources of a run and answers the one question
 //! engines ask: how much noise falls into this interval of this process?
+//!
+//! What a user writes goes through three stages: a [`NoiseSpec`] is parsed, loading it reads files
+//! and draws traces ([`Loaded`]), and [`Injection::new`] checks that the sum can be simulated.
 
+mod check;
+mod columns;
+mod describe;
 mod detours;
+pub mod file;
+pub mod generate;
 mod injection;
+mod load;
+pub mod offsets;
+pub mod spec;
 
-pub use detours::Detours;
+pub use check::InjectionError;
+pub use columns::{FieldError, Place};
+pub use detours::{Detours, DetoursError};
+pub use file::{Noticed, TraceFile, TraceFileError};
 pub use injection::{Injection, Noise, Phases, QuietUntil, Silence, Source, Waveform, Who};
+pub use load::{LoadError, Loaded};
+pub use spec::{NoiseSpec, SpecError};

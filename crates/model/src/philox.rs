@@ -34,11 +34,7 @@ impl Stream {
     /// `source` is at most 2^24 - 1: the rest of that counter word numbers the blocks drawn.
     pub fn new(seed: u64, replica: u32, rank: u32, source: u32) -> Stream {
         debug_assert!(source < 1 << 24);
-        Stream {
-            key: [seed as u32, (seed >> 32) as u32],
-            counter: [0, rank, replica, source],
-            spare: None,
-        }
+        Stream { key: [seed as u32, (seed >> 32) as u32], counter: [0, rank, replica, source], spare: None }
     }
 
     #[inline]
@@ -75,19 +71,13 @@ mod tests {
     /// The known answers of the Random123 distribution (kat_vectors, philox4x32 10).
     #[test]
     fn known_answers() {
-        assert_eq!(
-            philox4x32([0; 4], [0; 2]),
-            [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]
-        );
+        assert_eq!(philox4x32([0; 4], [0; 2]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
         assert_eq!(
             philox4x32([u32::MAX; 4], [u32::MAX; 2]),
             [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]
         );
         assert_eq!(
-            philox4x32(
-                [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
-                [0xa409_3822, 0x299f_31d0]
-            ),
+            philox4x32([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]),
             [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
         );
     }

@@ -87,19 +87,14 @@ impl fmt::Debug for Time {
 /// The largest unit that leaves at least one digit before the point, four significant digits.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(u64, &str); 5] = [
-            (1_000_000_000_000, "s"),
-            (1_000_000_000, "ms"),
-            (1_000_000, "µs"),
-            (1_000, "ns"),
-            (1, "ps"),
-        ];
+        const UNITS: [(u64, &str); 5] =
+            [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps")];
         if self.0 == 0 {
             return f.pad("0 s");
         }
         let (scale, unit) = UNITS.into_iter().find(|(scale, _)| self.0 >= *scale).unwrap_or((1, "ps"));
         let value = self.0 as f64 / scale as f64;
-        let digits = if self.0 % scale == 0 {
+        let digits = if self.0.is_multiple_of(scale) {
             0
         } else if value >= 100.0 {
             1

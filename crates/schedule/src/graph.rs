@@ -4,7 +4,11 @@
 //! to decide who goes first. An edge is stored at the operation that has to happen before; its top bit
 //! says whether that operation must have completed (`requires`) or only started (`irequires`).
 
+mod builder;
+
 use straggler_model::{Rank, Tag, Time};
+
+pub use builder::{GraphBuilder, RankBuilder};
 
 /// Matches any source, or any tag.
 pub const ANY: u32 = u32::MAX;
@@ -77,45 +81,6 @@ impl Edge {
     }
 }
 
-/// The operations of one rank while it is being read or generated.
-#[derive(Clone, Debug, Default)]
-pub struct RankBuilder {
-    operations: Vec<Operation>,
-    /// (the operation that happens before, the edge to its dependent)
-    edges: Vec<(u32, Edge)>,
-}
-
-impl RankBuilder {
-    pub fn clear(&mut self) {
-        self.operations.clear();
-        self.edges.clear();
-    }
-
-    /// Adds an operation and returns its number. The caller keeps to [`Edge::MAX_OPERATIONS`].
-    pub fn push(&mut self, operation: Operation) -> u32 {
-        self.operations.push(operation);
-        (self.operations.len() - 1) as u32
-    }
-
-    /// `dependent` may start when `before` has completed.
-    pub fn requires(&mut self, dependent: u32, before: u32) {
-        self.edges.push((before, Edge::requires(dependent)));
-    }
-
-    /// `dependent` may start when `before` has started.
-    pub fn irequires(&mut self, dependent: u32, before: u32) {
-        self.edges.push((before, Edge::irequires(dependent)));
-    }
-
-    pub fn len(&self) -> usize {
-        self.operations.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.operations.is_empty()
-    }
-}
-
 /// A whole schedule. About 29 bytes an operation with one and a half edges each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
@@ -132,110 +97,6 @@ pub struct Graph {
     /// Where an operation's edges begin, counted from its rank's first edge.
     edge_start: Vec<u32>,
     edges: Vec<Edge>,
-}
-
-/// Puts a graph together, rank after rank.
-#[derive(Clone, Debug)]
-pub struct GraphBuilder {
-    graph: Graph,
-    counts: Vec<u32>,
-}
-
-impl Default for GraphBuilder {
-    fn default() -> Self {
-        GraphBuilder {
-            graph: Graph {
-                rank_start: vec![0],
-                edge_base: vec![0],
-                kind: Vec::new(),
-                amount: Vec::new(),
-                peer: Vec::new(),
-                tag: Vec::new(),
-                lane: Vec::new(),
-                edge_start: Vec::new(),
-                edges: Vec::new(),
-            },
-            counts: Vec::new(),
-        }
-    }
-}
-
-impl GraphBuilder {
-    /// Appends the next rank. Edges are sorted by a counting sort, stable in the order given.
-    pub fn push_rank(&mut self, rank: &RankBuilder) {
-        let graph = &mut self.graph;
-        let first = graph.kind.len();
-        for operation in &rank.operations {
-            graph.kind.push(operation.kind);
-            graph.amount.push(operation.amount);
-            graph.peer.push(operation.peer);
-            graph.tag.push(operation.tag);
-            let lane = [operation.cpu, operation.nic];
-            if lane != [0, 0] || !graph.lane.is_empty() {
-                graph.lane.resize(graph.kind.len() - 1, [0, 0]);
-                graph.lane.push(lane);
-            }
-        }
-        self.counts.clear();
-        self.counts.resize(rank.operations.len(), 0);
-        for &(before, _) in &rank.edges {
-            self.counts[before as usize] += 1;
-        }
-        let mut start = 0;
-        for count in &mut self.counts {
-            graph.edge_start.push(start);
-            start += std::mem::replace(count, start);
-        }
-        let base = graph.edges.len();
-        graph.edges.resize(base + rank.edges.len(), Edge(0));
-        for &(before, edge) in &rank.edges {
-            let place = &mut self.counts[before as usize];
-            graph.edges[base + *place as usize] = edge;
-            *place += 1;
-        }
-        debug_assert_eq!(graph.edge_start.len(), first + rank.operations.len());
-        graph.rank_start.push(graph.kind.len() as u64);
-        graph.edge_base.push(graph.edges.len() as u64);
-    }
-
-    /// Appends the ranks of another graph behind those already here.
-    pub fn append(&mut self, other: &Graph) {
-        let graph = &mut self.graph;
-        let (operations, edges) = (graph.kind.len() as u64, graph.edges.len() as u64);
-        if !other.lane.is_empty() || !graph.lane.is_empty() {
-            graph.lane.resize(graph.kind.len(), [0, 0]);
-            graph.lane.extend_from_slice(&other.lane);
-            graph.lane.resize(graph.kind.len() + other.kind.len(), [0, 0]);
-        }
-        graph.rank_start.extend(other.rank_start[1..].iter().map(|start| start + operations));
-        graph.edge_base.extend(other.edge_base[1..].iter().map(|start| start + edges));
-        graph.kind.extend_from_slice(&other.kind);
-        graph.amount.extend_from_slice(&other.amount);
-        graph.peer.extend_from_slice(&other.peer);
-        graph.tag.extend_from_slice(&other.tag);
-        graph.edge_start.extend_from_slice(&other.edge_start);
-        graph.edges.extend_from_slice(&other.edges);
-    }
-
-    /// Makes room so that appending does not leave slack behind.
-    pub fn reserve(&mut self, ranks: usize, operations: usize, edges: usize) {
-        let graph = &mut self.graph;
-        graph.rank_start.reserve_exact(ranks);
-        graph.edge_base.reserve_exact(ranks);
-        graph.kind.reserve_exact(operations);
-        graph.amount.reserve_exact(operations);
-        graph.peer.reserve_exact(operations);
-        graph.tag.reserve_exact(operations);
-        graph.edge_start.reserve_exact(operations);
-        graph.edges.reserve_exact(edges);
-    }
-
-    pub fn finish(mut self) -> Graph {
-        if !self.graph.lane.is_empty() {
-            self.graph.lane.resize(self.graph.kind.len(), [0, 0]);
-        }
-        self.graph
-    }
 }
 
 impl Graph {
@@ -267,6 +128,15 @@ impl Graph {
         self.lane.iter().fold((1, 1), |(cpus, nics), &[cpu, nic]| {
             (cpus.max(usize::from(cpu) + 1), nics.max(usize::from(nic) + 1))
         })
+    }
+
+    /// What the columns occupy, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let per_rank = (self.rank_start.capacity() + self.edge_base.capacity()) * 8;
+        let wide = self.amount.capacity() * 8 + self.kind.capacity() + self.lane.capacity() * 2;
+        let narrow =
+            self.peer.capacity() + self.tag.capacity() + self.edge_start.capacity() + self.edges.capacity();
+        (per_rank + wide + narrow * 4) as u64
     }
 
     /// The number of the first operation of `rank` among all operations.
@@ -316,7 +186,7 @@ impl<'a> RankView<'a> {
         }
     }
 
-    pub fn operations(&self) -> impl Iterator<Item = Operation> + 'a {
+    pub fn operations(&self) -> impl Iterator<Item = Operation> + use<'a> {
         let view = *self;
         (0..view.len()).map(move |index| view.operation(index))
     }
@@ -326,7 +196,8 @@ impl<'a> RankView<'a> {
     pub fn dependents(&self, index: u32) -> &'a [Edge] {
         let at = self.first + index as usize;
         let start = self.graph.edge_start[at] as usize;
-        let end = if index + 1 < self.len() { self.graph.edge_start[at + 1] as usize } else { self.edges.len() };
+        let end =
+            if index + 1 < self.len() { self.graph.edge_start[at + 1] as usize } else { self.edges.len() };
         &self.edges[start..end]
     }
 

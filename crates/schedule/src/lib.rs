@@ -1,8 +1,11 @@
 //! Schedules: what every process of a program does and what has to happen before what.
 
 pub mod collectives;
+pub mod goal;
 pub mod graph;
 pub mod steps;
+pub mod summary;
+pub mod validate;
 
 pub use graph::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder, RankView};
-pub use steps::{Step, Steps};
+pub use steps::{Message, Step, Steps};

@@ -53,7 +53,9 @@ pub trait Steps: Sync {
     fn largest_message(&self) -> u64;
     /// How many messages all ranks send together.
     fn messages(&self) -> u64 {
-        let of_rank = |rank| (0..self.stages(rank)).filter(|&stage| self.step(rank, stage).send.is_some()).count() as u64;
+        let of_rank = |rank| {
+            (0..self.stages(rank)).filter(|&stage| self.step(rank, stage).send.is_some()).count() as u64
+        };
         (0..self.processes()).map(of_rank).sum()
     }
 }

@@ -1,1 +1,25 @@
-//! The execution model and its engines.
+//! The LogGOPS execution model and its engines.
+//!
+//! [`rules`] says what an operation costs and [`order`] who goes first; both engines call them.
+//! A [`Program`] says what a process does next. [`reference`] runs a program with one global queue,
+//! as literally as the model is written down. [`windowed`] gives every process its own little agenda
+//! and advances all of them through windows no longer than the model's lookahead, on any number of
+//! threads, to the same integers.
+
+pub mod host;
+pub mod observer;
+pub mod order;
+pub mod outcome;
+pub mod program;
+pub mod programs;
+pub mod reference;
+pub mod rules;
+pub mod simulation;
+pub mod windowed;
+
+pub use observer::{Nothing, Observer};
+pub use outcome::{Outcome, Stuck};
+pub use program::Program;
+pub use rules::{Acknowledgement, Rules};
+pub use simulation::{Engine, EngineChoice, Run, Simulation};
+pub use windowed::{Control, Progress};

@@ -21,7 +21,9 @@ pub struct Detours {
 /// Why a list of detours is no noise trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetoursError {
-    #[error("detour {index} starts at {start} ps, before the one in front of it: sort the trace by start time")]
+    #[error(
+        "detour {index} starts at {start} ps, before the one in front of it: sort the trace by start time"
+    )]
     Unsorted { index: usize, start: u64 },
     #[error("detour {index} starts at {start} ps, beyond the stated length of the trace, {length} ps")]
     BeyondLength { index: usize, start: u64, length: u64 },
@@ -178,9 +180,8 @@ mod tests {
     /// The model's sentence, word by word, over an unrolled trace.
     fn by_definition(detours: &[(u64, u64)], length: u64, x: u64, y: u64) -> u64 {
         let turns = y / length + 1;
-        let unrolled: Vec<(u64, u64)> = (0..=turns)
-            .flat_map(|turn| detours.iter().map(move |&(s, d)| (s + turn * length, d)))
-            .collect();
+        let unrolled: Vec<(u64, u64)> =
+            (0..=turns).flat_map(|turn| detours.iter().map(move |&(s, d)| (s + turn * length, d))).collect();
         let in_progress = unrolled.iter().rfind(|&&(s, _)| s <= x);
         let left = in_progress.map_or(0, |&(s, d)| (s + d).saturating_sub(x));
         left + unrolled.iter().filter(|&&(s, _)| s > x && s < y).map(|&(_, d)| d).sum::<u64>()

@@ -44,7 +44,10 @@ pub enum Who {
     /// First and last rank, both included.
     Ranks(Rank, Rank),
     /// Ranks r with r mod `modulus` = `remainder`: one trace of several for each core, say.
-    Residue { modulus: u32, remainder: u32 },
+    Residue {
+        modulus: u32,
+        remainder: u32,
+    },
 }
 
 impl Who {
@@ -120,14 +123,17 @@ impl Injection {
 
     fn total(&self, rank: Rank, from: Time, to: Time) -> Time {
         let mut noise = self.once(rank, from, to);
-        while self.wallclock {
+        if !self.wallclock {
+            return noise;
+        }
+        // Noise grows with the interval, and `Injection::new` has made sure that it grows slower.
+        loop {
             let longer = self.once(rank, from, to + noise);
             if longer == noise {
-                break;
+                return noise;
             }
             noise = longer;
         }
-        noise
     }
 
     /// The time up to which nothing disturbs `rank`, seen from `now`; 0 when something does at `now`.

@@ -1,0 +1,178 @@
+//! Noise that is drawn instead of measured.
+
+use super::{Detours, DetoursError};
+use crate::Time;
+use crate::philox::Stream;
+
+/// How long drawn detours take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Durations {
+    Constant(Time),
+    Exponential {
+        mean: Time,
+    },
+    LogNormal {
+        median: Time,
+        sigma: f64,
+    },
+    Uniform {
+        min: Time,
+        max: Time,
+    },
+    /// Density falls as duration^-(alpha + 1), from `min` on.
+    Pareto {
+        min: Time,
+        alpha: f64,
+    },
+}
+
+/// How much of a random process a trace holds before it repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    Events(u32),
+    Length(Time),
+}
+
+/// Events that a generated trace holds unless told otherwise, as many as the traces of the SC10
+/// noise study.
+pub const DEFAULT_EVENTS: u32 = 100_000;
+
+/// A generated trace holds at most this many detours.
+pub const MAX_EVENTS: u32 = 100_000_000;
+
+/// Detours that begin at the points of a Poisson process.
+///
+/// A detour may begin while an earlier one lasts; the model then goes on with the later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Poisson {
+    pub mean_gap: Time,
+    pub durations: Durations,
+    pub extent: Extent,
+}
+
+/// Why a random process gives no trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GenerateError {
+    #[error("no detour falls into length {length} at one in {mean_gap} on average: make the length larger")]
+    Nothing { length: Time, mean_gap: Time },
+    #[error(
+        "length {length} at one detour in {mean_gap} on average is more than 100,000,000 detours: make it shorter"
+    )]
+    TooMany { length: Time, mean_gap: Time },
+    #[error(transparent)]
+    Detours(#[from] DetoursError),
+}
+
+impl Durations {
+    fn draw(&self, stream: &mut Stream) -> Time {
+        match *self {
+            Durations::Constant(duration) => duration,
+            Durations::Exponential { mean } => exponential(stream, mean),
+            Durations::LogNormal { median, sigma } => {
+                from_float(median.ps() as f64 * (sigma * standard_normal(stream)).exp())
+            }
+            Durations::Uniform { min, max } => min + Time(stream.below((max - min).ps().saturating_add(1))),
+            Durations::Pareto { min, alpha } => {
+                from_float(min.ps() as f64 * stream.unit().powf(-1.0 / alpha))
+            }
+        }
+    }
+
+    /// The mean in picoseconds; infinite for a Pareto tail with alpha of 1 or less.
+    pub fn mean_ps(&self) -> f64 {
+        match *self {
+            Durations::Constant(duration) => duration.ps() as f64,
+            Durations::Exponential { mean } => mean.ps() as f64,
+            Durations::LogNormal { median, sigma } => median.ps() as f64 * (sigma * sigma / 2.0).exp(),
+            Durations::Uniform { min, max } => (min.ps() as f64 + max.ps() as f64) / 2.0,
+            Durations::Pareto { alpha, .. } if alpha <= 1.0 => f64::INFINITY,
+            Durations::Pareto { min, alpha } => min.ps() as f64 * alpha / (alpha - 1.0),
+        }
+    }
+}
+
+fn from_float(ps: f64) -> Time {
+    // The cast saturates.
+    Time(ps.round() as u64)
+}
+
+fn exponential(stream: &mut Stream, mean: Time) -> Time {
+    from_float(-stream.unit().ln() * mean.ps() as f64)
+}
+
+/// Box and Muller's transform; its second value is thrown away so that every draw stands alone.
+fn standard_normal(stream: &mut Stream) -> f64 {
+    let radius = (-2.0 * stream.unit().ln()).sqrt();
+    radius * (std::f64::consts::TAU * stream.unit()).cos()
+}
+
+impl Poisson {
+    /// Draws the trace. Its length reaches to where the next event would have been, so that the
+    /// repetition continues the process.
+    pub fn generate(&self, mut stream: Stream) -> Result<Detours, GenerateError> {
+        let (limit, end) = match self.extent {
+            Extent::Events(events) => (events, Time::NEVER),
+            Extent::Length(length) => (MAX_EVENTS, length),
+        };
+        let mut detours = Vec::new();
+        let mut at = exponential(&mut stream, self.mean_gap);
+        while at < end && (detours.len() as u64) < u64::from(limit) {
+            detours.push((at, self.durations.draw(&mut stream)));
+            at += exponential(&mut stream, self.mean_gap);
+        }
+        match self.extent {
+            Extent::Length(length) if detours.is_empty() => {
+                Err(GenerateError::Nothing { length, mean_gap: self.mean_gap })
+            }
+            Extent::Length(length) if at < end => {
+                Err(GenerateError::TooMany { length, mean_gap: self.mean_gap })
+            }
+            Extent::Length(length) => Ok(Detours::new(&detours, Some(length))?),
+            // One picosecond more for the case of a gap that rounds to nothing.
+            Extent::Events(_) => Ok(Detours::new(&detours, Some(at + Time(1)))?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(durations: Durations, extent: Extent) -> Detours {
+        let poisson = Poisson { mean_gap: Time::from_ns(1_000_000), durations, extent };
+        poisson.generate(Stream::new(7, 0, 0, 0)).unwrap()
+    }
+
+    #[test]
+    fn the_same_stream_draws_the_same_trace() {
+        let durations = Durations::LogNormal { median: Time::from_ns(5000), sigma: 1.2 };
+        assert_eq!(trace(durations, Extent::Events(100)), trace(durations, Extent::Events(100)));
+    }
+
+    #[test]
+    fn rates_and_means_come_out() {
+        let microsecond = Time::from_ns(1000);
+        for durations in [
+            Durations::Constant(microsecond),
+            Durations::Exponential { mean: microsecond },
+            Durations::LogNormal { median: microsecond, sigma: 0.7 },
+            Durations::Uniform { min: microsecond, max: Time::from_ns(3000) },
+            Durations::Pareto { min: microsecond, alpha: 4.0 },
+        ] {
+            let trace = trace(durations, Extent::Events(DEFAULT_EVENTS));
+            assert_eq!(trace.len(), DEFAULT_EVENTS as usize);
+            let gap = trace.length().ps() as f64 / trace.len() as f64;
+            assert!((gap / 1e9 - 1.0).abs() < 0.02, "{durations:?}: gap {gap}");
+            let mean = trace.share() * gap;
+            assert!((mean / durations.mean_ps() - 1.0).abs() < 0.02, "{durations:?}: mean {mean}");
+        }
+    }
+
+    #[test]
+    fn a_length_is_kept() {
+        let length = Time::from_ns(1_000_000_000);
+        let trace = trace(Durations::Constant(Time(1)), Extent::Length(length));
+        assert_eq!(trace.length(), length);
+        assert!((900..1100).contains(&trace.len()), "{}", trace.len());
+    }
+}

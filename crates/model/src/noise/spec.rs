@@ -1,0 +1,247 @@
+//! Noise as it is written on a command line.
+//!
+//! ```text
+//! none
+//! trace.txt                                     a file of detours
+//! trace:file=PATH[,length=TIME]
+//! trace:files=PREFIX.{rank},count=8[,length=TIME]   process r gets file r mod 8
+//! periodic:period=1ms,duration=100us[,phase=TIME]   or rate=1kHz
+//! poisson:rate=10Hz,duration=DIST[,events=N | length=TIME]
+//! delay:rank=4,at=10us,duration=50us
+//! ```
+//!
+//! DIST is a time, `exponential(mean=5us)`, `lognormal(median=5us,sigma=1.2)` (or `mean=`),
+//! `uniform(1us,5us)` or `pareto(min=1us,alpha=1.5)`. Every source may have `ranks=0-1023` or
+//! `ranks=5`, and `name=TEXT`. Sources are added with `+`.
+
+mod arguments;
+mod durations;
+
+use super::Who;
+use super::generate::{DEFAULT_EVENTS, Extent, MAX_EVENTS, Poisson};
+use crate::spelling::{hint, nearest};
+use crate::units::UnitError;
+use crate::{Rank, Time};
+use arguments::{Arguments, split_outside_parentheses};
+use std::str::FromStr;
+
+/// What a `{rank}` in the name of a trace file stands for.
+pub(super) const RANK: &str = "{rank}";
+
+const KINDS: [&str; 5] = ["none", "periodic", "poisson", "delay", "trace"];
+
+/// The noise of a run as written, before any file is read or number drawn.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct NoiseSpec {
+    pub sources: Vec<SourceSpec>,
+}
+
+/// One source as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceSpec {
+    pub name: String,
+    pub who: Who,
+    pub shape: Shape,
+}
+
+/// What a source does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    Periodic {
+        period: Time,
+        duration: Time,
+        phase: Time,
+    },
+    Poisson(Poisson),
+    Delay {
+        at: Time,
+        duration: Time,
+    },
+    Trace {
+        path: String,
+        length: Option<Time>,
+    },
+    /// One file for each of `count` ranks, in turn; `pattern` holds a `{rank}`.
+    Traces {
+        pattern: String,
+        count: u32,
+        length: Option<Time>,
+    },
+}
+
+/// Why a text describes no noise.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SpecError {
+    #[error(
+        "the noise is empty: write `none`, a trace file, or a source such as periodic:rate=1kHz,duration=100us"
+    )]
+    Empty,
+    #[error("unknown kind of noise `{kind}` (known: none, periodic, poisson, delay, trace){}", hint(*.nearest))]
+    UnknownKind { kind: String, nearest: Option<&'static str> },
+    #[error("{place}: `{text}` is not KEY=VALUE")]
+    NotAPair { place: String, text: String },
+    #[error("{place}: unknown key `{key}` (known: {known}){}", hint(.nearest.as_deref()))]
+    UnknownKey { place: String, key: String, known: String, nearest: Option<String> },
+    #[error("{place}: {key} is given twice")]
+    Repeated { place: String, key: String },
+    #[error("{place} lacks {missing}")]
+    Missing { place: String, missing: &'static str },
+    #[error("{place}: {key}: {fault}")]
+    Unit { place: String, key: String, fault: UnitError },
+    #[error("{place}: {key}: `{text}` is not {expected}")]
+    Bad { place: String, key: String, text: String, expected: &'static str },
+    #[error("{place}: give either {one} or {other}, not both")]
+    Both { place: String, one: &'static str, other: &'static str },
+    #[error(
+        "periodic: a duration of {duration} every {period} leaves the process nothing: make it shorter than the period"
+    )]
+    NoTimeLeft { period: Time, duration: Time },
+    #[error("periodic: a phase of {phase} lies outside the period of {period}")]
+    PhaseOutside { phase: Time, period: Time },
+    #[error("`{text}` has an unclosed parenthesis")]
+    Unclosed { text: String },
+}
+
+impl NoiseSpec {
+    /// Whether there is no noise at all.
+    pub fn is_none(&self) -> bool {
+        self.sources.is_empty()
+    }
+}
+
+impl FromStr for NoiseSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<NoiseSpec, SpecError> {
+        if text.trim().is_empty() {
+            return Err(SpecError::Empty);
+        }
+        let mut sources = Vec::new();
+        for part in split_outside_parentheses(text, '+')? {
+            sources.extend(parse_source(part.trim())?);
+        }
+        Ok(NoiseSpec { sources })
+    }
+}
+
+/// One source; nothing for `none`.
+fn parse_source(text: &str) -> Result<Option<SourceSpec>, SpecError> {
+    if text.is_empty() {
+        return Err(SpecError::Empty);
+    }
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+    let kind = kind.trim();
+    if kind == "none" && rest.is_empty() {
+        return Ok(None);
+    }
+    if KINDS.contains(&kind) {
+        return parse_kind(kind, rest, text).map(Some);
+    }
+    // A path may hold a colon; only what reads like a source is a misspelt one.
+    if rest.contains('=') && kind.chars().all(char::is_alphanumeric) {
+        return Err(SpecError::UnknownKind { kind: kind.into(), nearest: nearest(kind, KINDS) });
+    }
+    Ok(Some(bare_path(text)))
+}
+
+/// The source `text` of a known kind; `list` is what stands behind the colon.
+fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecError> {
+    let mut arguments = Arguments::parse(kind, list)?;
+    let name = arguments.take("name").unwrap_or_else(|| text.to_string());
+    let (shape, who) = match kind {
+        "periodic" => (periodic(&mut arguments)?, None),
+        "poisson" => (poisson(&mut arguments)?, None),
+        "delay" => delay(&mut arguments)?,
+        "trace" => (trace(&mut arguments)?, None),
+        _ => return Err(SpecError::UnknownKind { kind: text.into(), nearest: None }),
+    };
+    let who = match who {
+        Some(who) => who,
+        None => ranks(&mut arguments)?.unwrap_or(Who::Everyone),
+    };
+    if matches!(shape, Shape::Traces { .. }) && who != Who::Everyone {
+        return Err(arguments.both("files", "ranks"));
+    }
+    arguments.finish()?;
+    Ok(SourceSpec { name, who, shape })
+}
+
+fn bare_path(text: &str) -> SourceSpec {
+    let shape = Shape::Trace { path: text.into(), length: None };
+    SourceSpec { name: text.into(), who: Who::Everyone, shape }
+}
+
+fn periodic(arguments: &mut Arguments) -> Result<Shape, SpecError> {
+    let period = arguments.period_or_rate()?;
+    let duration = arguments.require_time("duration")?;
+    let phase = arguments.time("phase")?.unwrap_or(Time::ZERO);
+    if duration >= period {
+        return Err(SpecError::NoTimeLeft { period, duration });
+    }
+    if phase >= period {
+        return Err(SpecError::PhaseOutside { phase, period });
+    }
+    Ok(Shape::Periodic { period, duration, phase })
+}
+
+fn poisson(arguments: &mut Arguments) -> Result<Shape, SpecError> {
+    let mean_gap = arguments.period_or_rate()?;
+    let text = arguments.take("duration").ok_or_else(|| arguments.missing("duration=DIST"))?;
+    let durations = durations::parse(&text)?;
+    let extent = match (arguments.take("events"), arguments.time("length")?) {
+        (None, None) => Extent::Events(DEFAULT_EVENTS),
+        (None, Some(length)) => Extent::Length(length),
+        (Some(events), None) => match events.parse() {
+            Ok(count @ 1..=MAX_EVENTS) => Extent::Events(count),
+            _ => return Err(arguments.bad("events", &events, "a number from 1 to 100,000,000")),
+        },
+        (Some(_), Some(_)) => return Err(arguments.both("events", "length")),
+    };
+    Ok(Shape::Poisson(Poisson { mean_gap, durations, extent }))
+}
+
+fn delay(arguments: &mut Arguments) -> Result<(Shape, Option<Who>), SpecError> {
+    let at = arguments.require_time("at")?;
+    let duration = arguments.require_time("duration")?;
+    let rank = match arguments.take("rank") {
+        Some(text) => match text.parse::<Rank>() {
+            Ok(rank) => Some(Who::Ranks(rank, rank)),
+            Err(_) => return Err(arguments.bad("rank", &text, "a rank")),
+        },
+        None => None,
+    };
+    let who = match (rank, ranks(arguments)?) {
+        (None, None) => return Err(arguments.missing("rank=RANK or ranks=FIRST-LAST")),
+        (Some(_), Some(_)) => return Err(arguments.both("rank", "ranks")),
+        (rank, ranks) => rank.or(ranks),
+    };
+    Ok((Shape::Delay { at, duration }, who))
+}
+
+fn trace(arguments: &mut Arguments) -> Result<Shape, SpecError> {
+    let length = arguments.time("length")?;
+    match (arguments.take("file"), arguments.take("files")) {
+        (Some(path), None) => Ok(Shape::Trace { path, length }),
+        (None, Some(pattern)) => {
+            if !pattern.contains(RANK) {
+                return Err(arguments.bad("files", &pattern, "a path with {rank} in it"));
+            }
+            let count = arguments.take("count").ok_or_else(|| arguments.missing("count=FILES"))?;
+            match count.parse() {
+                Ok(count @ 1..=65_536) => Ok(Shape::Traces { pattern, count, length }),
+                _ => Err(arguments.bad("count", &count, "a number of files from 1 to 65,536")),
+            }
+        }
+        (Some(_), Some(_)) => Err(arguments.both("file", "files")),
+        (None, None) => Err(arguments.missing("file=PATH or files=PREFIX.{rank}")),
+    }
+}
+
+fn ranks(arguments: &mut Arguments) -> Result<Option<Who>, SpecError> {
+    let Some(text) = arguments.take("ranks") else { return Ok(None) };
+    let (first, last) = text.split_once('-').unwrap_or((&text, &text));
+    match (first.trim().parse::<Rank>(), last.trim().parse::<Rank>()) {
+        (Ok(first), Ok(last)) if first <= last => Ok(Some(Who::Ranks(first, last))),
+        _ => Err(arguments.bad("ranks", &text, "a rank or FIRST-LAST")),
+    }
+}

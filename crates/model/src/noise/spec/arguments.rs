@@ -1,0 +1,129 @@
+//! Lists of KEY=VALUE in which every key must be asked for.
+
+use super::SpecError;
+use crate::Time;
+use crate::spelling::nearest;
+use crate::units;
+
+/// The arguments of one source or distribution. Keys are taken out as they are understood; what is
+/// left in the end was not.
+pub(super) struct Arguments {
+    place: String,
+    pairs: Vec<(String, String)>,
+    asked: Vec<&'static str>,
+}
+
+impl Arguments {
+    pub(super) fn parse(place: &str, list: &str) -> Result<Arguments, SpecError> {
+        Arguments::parse_positional(place, list, &[])
+    }
+
+    /// As `parse`; values without a key get those of `positions`, in order.
+    pub(super) fn parse_positional(
+        place: &str,
+        list: &str,
+        positions: &[&str],
+    ) -> Result<Arguments, SpecError> {
+        let mut arguments = Arguments { place: place.into(), pairs: Vec::new(), asked: Vec::new() };
+        if list.trim().is_empty() {
+            return Ok(arguments);
+        }
+        for (index, part) in split_outside_parentheses(list, ',')?.into_iter().enumerate() {
+            let part = part.trim();
+            // An equals sign inside parentheses belongs to the value.
+            let before_parenthesis = part.split('(').next().unwrap_or_default();
+            let (key, value) = match (before_parenthesis.contains('='), positions.get(index)) {
+                (true, _) => part.split_once('=').unwrap_or((part, "")),
+                (false, Some(key)) => (*key, part),
+                (false, None) => {
+                    return Err(SpecError::NotAPair { place: place.into(), text: part.into() });
+                }
+            };
+            let key = key.trim().to_string();
+            if arguments.pairs.iter().any(|(other, _)| *other == key) {
+                return Err(SpecError::Repeated { place: place.into(), key });
+            }
+            arguments.pairs.push((key, value.trim().into()));
+        }
+        Ok(arguments)
+    }
+
+    pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
+        self.asked.push(key);
+        let index = self.pairs.iter().position(|(other, _)| other == key)?;
+        Some(self.pairs.remove(index).1)
+    }
+
+    pub(super) fn time(&mut self, key: &'static str) -> Result<Option<Time>, SpecError> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        units::time(&text).map(Some).map_err(|fault| self.unit(key, fault))
+    }
+
+    pub(super) fn require_time(&mut self, key: &'static str) -> Result<Time, SpecError> {
+        self.time(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// A pure number above 0.
+    pub(super) fn require_positive(&mut self, key: &'static str) -> Result<f64, SpecError> {
+        let text = self.take(key).ok_or_else(|| self.missing(key))?;
+        match text.parse::<f64>() {
+            Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+            _ => Err(self.bad(key, &text, "a number above 0")),
+        }
+    }
+
+    /// `period=1ms` or `rate=1kHz`, which mean the same.
+    pub(super) fn period_or_rate(&mut self) -> Result<Time, SpecError> {
+        match (self.time("period")?, self.take("rate")) {
+            (Some(Time::ZERO), None) => Err(self.bad("period", "0", "a time above 0")),
+            (Some(period), None) => Ok(period),
+            (None, Some(rate)) => units::period(&rate).map_err(|fault| self.unit("rate", fault)),
+            (Some(_), Some(_)) => Err(self.both("period", "rate")),
+            (None, None) => Err(self.missing("period=TIME or rate=FREQUENCY")),
+        }
+    }
+
+    /// Complains of a key that nobody asked for.
+    pub(super) fn finish(self) -> Result<(), SpecError> {
+        let Some((key, _)) = self.pairs.into_iter().next() else { return Ok(()) };
+        let nearest = nearest(&key, self.asked.iter().copied()).map(str::to_string);
+        Err(SpecError::UnknownKey { place: self.place, key, known: self.asked.join(", "), nearest })
+    }
+
+    fn unit(&self, key: &str, fault: units::UnitError) -> SpecError {
+        SpecError::Unit { place: self.place.clone(), key: key.into(), fault }
+    }
+
+    pub(super) fn missing(&self, missing: &'static str) -> SpecError {
+        SpecError::Missing { place: self.place.clone(), missing }
+    }
+
+    pub(super) fn bad(&self, key: &str, text: &str, expected: &'static str) -> SpecError {
+        SpecError::Bad { place: self.place.clone(), key: key.into(), text: text.into(), expected }
+    }
+
+    pub(super) fn both(&self, one: &'static str, other: &'static str) -> SpecError {
+        SpecError::Both { place: self.place.clone(), one, other }
+    }
+}
+
+/// The parts between separators that stand outside all parentheses.
+pub(super) fn split_outside_parentheses(text: &str, separator: char) -> Result<Vec<&str>, SpecError> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
+    for (index, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if c == separator && depth == 0 => {
+                parts.push(&text[start..index]);
+                start = index + c.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    if depth > 0 {
+        return Err(SpecError::Unclosed { text: text.into() });
+    }
+    parts.push(&text[start..]);
+    Ok(parts)
+}

@@ -1,0 +1,47 @@
+//! Which known word a mistyped one was meant to be.
+
+/// The nearest of the known words, if it is near at all.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    let limit = (word.chars().count() / 2).max(1);
+    known
+        .into_iter()
+        .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
+        .min_by_key(|&(distance, _)| distance)
+        .filter(|&(distance, _)| distance <= limit)
+        .map(|(_, candidate)| candidate)
+}
+
+/// "; did you mean `x`?", or nothing: the end of an error message.
+pub(crate) fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |word| format!("; did you mean `{word}`?"))
+}
+
+/// Insertions, deletions and substitutions between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_was_meant() {
+        assert_eq!(nearest("perodic", ["none", "periodic", "poisson"]), Some("periodic"));
+        assert_eq!(nearest("l", ["L", "o", "g"]), Some("L"));
+        assert_eq!(nearest("slingshot", ["chic", "altix"]), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,302 @@
+//! Quantities as people write them: `5.33us`, `1MiB`, `10Hz`, `25GB/s`.
+//!
+//! Every number goes from decimal digits to its integer without a float on the way, and is rounded
+//! once, to the nearest representable value. What [`write_time`] and [`write_per_byte`] print parses
+//! back to the same value.
+
+mod decimal;
+mod display;
+
+pub use decimal::Decimal;
+pub use display::{Bytes, write_bytes, write_per_byte, write_time};
+
+use crate::{PerByte, Time};
+use std::str::FromStr;
+
+const TIME_UNITS: &str = "ps, ns, us (or µs), ms, s, min";
+const BYTE_UNITS: &str = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
+const FREQUENCY_UNITS: &str = "Hz, kHz, MHz, GHz";
+const RATE_UNITS: &str = "a time a byte (6ns, 1.1ps, 0.6ns/B) or a bandwidth (kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s)";
+
+/// Why a text is not the quantity it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    #[error("`{text}` is not {what}: it does not begin with a number; write one like {example}")]
+    NoNumber { text: String, what: &'static str, example: &'static str },
+    #[error("`{text}` has no unit: write a unit, like {example} (known: {known})")]
+    NoUnit { text: String, example: String, known: &'static str },
+    #[error("`{text}` has the unknown unit `{unit}` (known: {known})")]
+    UnknownUnit { text: String, unit: String, known: &'static str },
+    #[error("`{text}` is negative: {what} is 0 or more")]
+    Negative { text: String, what: &'static str },
+    #[error("`{text}` is too large: {what} is at most {limit}")]
+    TooLarge { text: String, what: &'static str, limit: &'static str },
+    #[error("`{text}` has more than {limit} digits: round it")]
+    TooManyDigits { text: String, limit: usize },
+    #[error("`{text}` is not a whole number of bytes")]
+    NotWhole { text: String },
+    #[error("`{text}` is zero: {mend}")]
+    Zero { text: String, mend: &'static str },
+}
+
+/// What kind of quantity is being read, for the errors.
+#[derive(Clone, Copy)]
+struct Kind {
+    what: &'static str,
+    example: &'static str,
+    unit_example: &'static str,
+    known: &'static str,
+    limit: &'static str,
+}
+
+const TIME: Kind = Kind {
+    what: "a time",
+    example: "5.33us",
+    unit_example: "us",
+    known: TIME_UNITS,
+    limit: "213 days (2^64 ps)",
+};
+const BYTES: Kind =
+    Kind { what: "a size", example: "64KiB", unit_example: "B", known: BYTE_UNITS, limit: "2^64 - 1 bytes" };
+const FREQUENCY: Kind = Kind {
+    what: "a frequency",
+    example: "10Hz",
+    unit_example: "Hz",
+    known: FREQUENCY_UNITS,
+    limit: "1 THz, one event a picosecond",
+};
+const RATE: Kind = Kind {
+    what: "a time per byte",
+    example: "0.6ns/B or 25GB/s",
+    unit_example: "ns",
+    known: RATE_UNITS,
+    limit: "4.29 ms a byte (2^32 ps)",
+};
+
+impl Kind {
+    fn too_large(self, text: &str) -> UnitError {
+        UnitError::TooLarge { text: text.into(), what: self.what, limit: self.limit }
+    }
+
+    fn unknown(self, text: &str, unit: &str) -> UnitError {
+        UnitError::UnknownUnit { text: text.into(), unit: unit.into(), known: self.known }
+    }
+
+    fn no_unit(self, text: &str) -> UnitError {
+        let example = format!("{}{}", text.trim(), self.unit_example);
+        UnitError::NoUnit { text: text.into(), example, known: self.known }
+    }
+
+    /// The number in front and the unit behind it, blanks between them allowed.
+    fn split(self, text: &str) -> Result<(Decimal, &str), UnitError> {
+        let trimmed = text.trim();
+        if trimmed.starts_with('-') {
+            return Err(UnitError::Negative { text: text.into(), what: self.what });
+        }
+        let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(end);
+        let number = Decimal::parse(number).map_err(|fault| match fault {
+            decimal::Fault::TooManyDigits => {
+                UnitError::TooManyDigits { text: text.into(), limit: Decimal::DIGITS }
+            }
+            decimal::Fault::NotANumber => {
+                UnitError::NoNumber { text: text.into(), what: self.what, example: self.example }
+            }
+        })?;
+        Ok((number, unit.trim_start()))
+    }
+}
+
+/// Picoseconds in one of a unit of time.
+fn time_unit(unit: &str) -> Option<u128> {
+    Some(match unit {
+        "ps" => 1,
+        "ns" => 1_000,
+        // The micro sign and the Greek letter mu look the same and are both in use.
+        "us" | "µs" | "μs" => 1_000_000,
+        "ms" => 1_000_000_000,
+        "s" => 1_000_000_000_000,
+        "min" => 60_000_000_000_000,
+        _ => return None,
+    })
+}
+
+/// Bytes in one of a unit of size.
+fn byte_unit(unit: &str) -> Option<u128> {
+    Some(match unit {
+        "B" => 1,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        _ => return None,
+    })
+}
+
+/// Bits in one of a unit of bits.
+fn bit_unit(unit: &str) -> Option<u128> {
+    let prefix = unit.strip_suffix("bit").or_else(|| unit.strip_suffix('b'))?;
+    Some(match prefix {
+        "" => 1,
+        "k" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "T" => 1_000_000_000_000,
+        _ => return None,
+    })
+}
+
+/// A time with its unit, to the nearest picosecond. Only 0 may go without a unit.
+pub fn time(text: &str) -> Result<Time, UnitError> {
+    let (number, unit) = TIME.split(text)?;
+    if unit.is_empty() {
+        return if number.is_zero() { Ok(Time::ZERO) } else { Err(TIME.no_unit(text)) };
+    }
+    let scale = time_unit(unit).ok_or_else(|| TIME.unknown(text, unit))?;
+    let ps = number.scaled(scale, 1).and_then(|ps| u64::try_from(ps).ok());
+    // The largest u64 stands for "never".
+    ps.filter(|&ps| ps < u64::MAX).map(Time).ok_or_else(|| TIME.too_large(text))
+}
+
+/// A size in bytes; a bare number is bytes.
+pub fn bytes(text: &str) -> Result<u64, UnitError> {
+    let (number, unit) = BYTES.split(text)?;
+    let scale = if unit.is_empty() { Some(1) } else { byte_unit(unit) };
+    let scale = scale.ok_or_else(|| BYTES.unknown(text, unit))?;
+    if !number.is_whole_in(scale) {
+        return Err(UnitError::NotWhole { text: text.into() });
+    }
+    let count = number.scaled(scale, 1).and_then(|count| u64::try_from(count).ok());
+    count.ok_or_else(|| BYTES.too_large(text))
+}
+
+/// A frequency, as the period it means, to the nearest picosecond.
+pub fn period(text: &str) -> Result<Time, UnitError> {
+    let (number, unit) = FREQUENCY.split(text)?;
+    let scale = match unit {
+        "Hz" => 1,
+        "kHz" => 1_000,
+        "MHz" => 1_000_000,
+        "GHz" => 1_000_000_000,
+        "" => return Err(FREQUENCY.no_unit(text)),
+        _ => return Err(FREQUENCY.unknown(text, unit)),
+    };
+    if number.is_zero() {
+        let mend = "nothing happens at that rate; leave the source out or use `none`";
+        return Err(UnitError::Zero { text: text.into(), mend });
+    }
+    let ps = number.reciprocal(1_000_000_000_000, scale).and_then(|ps| u64::try_from(ps).ok());
+    match ps {
+        Some(0) => Err(FREQUENCY.too_large(text)),
+        Some(ps) if ps < u64::MAX => Ok(Time(ps)),
+        _ => Err(UnitError::Zero { text: text.into(), mend: "its period is longer than 213 days" }),
+    }
+}
+
+/// A time per byte, written as such (`6ns`, `0.6ns/B`) or as a bandwidth (`25GB/s`, `200Gb/s`),
+/// to the nearest fixed-point value.
+pub fn per_byte(text: &str) -> Result<PerByte, UnitError> {
+    let (number, unit) = RATE.split(text)?;
+    let fraction = 1 << PerByte::FRACTION_BITS;
+    let unit_of_time = unit.strip_suffix("/B").unwrap_or(unit);
+    let bits = if unit.is_empty() {
+        return if number.is_zero() { Ok(PerByte::ZERO) } else { Err(RATE.no_unit(text)) };
+    } else if let Some(scale) = time_unit(unit_of_time) {
+        number.scaled(scale * fraction, 1)
+    } else {
+        let amount = unit.strip_suffix("/s").ok_or_else(|| RATE.unknown(text, unit))?;
+        if number.is_zero() {
+            let mend = "nothing arrives at that bandwidth; a free byte is written 0";
+            return Err(UnitError::Zero { text: text.into(), mend });
+        }
+        let second = 1_000_000_000_000 * fraction;
+        match (byte_unit(amount), bit_unit(amount)) {
+            (Some(scale), _) => number.reciprocal(second, scale),
+            (None, Some(scale)) => number.reciprocal(second * 8, scale),
+            _ => return Err(RATE.unknown(text, unit)),
+        }
+    };
+    let bits = bits.and_then(|bits| u64::try_from(bits).ok());
+    bits.map(PerByte::from_bits).ok_or_else(|| RATE.too_large(text))
+}
+
+impl FromStr for Time {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Time, UnitError> {
+        time(text)
+    }
+}
+
+impl FromStr for PerByte {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<PerByte, UnitError> {
+        per_byte(text)
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Bytes, UnitError> {
+        bytes(text).map(Bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        for (text, ps) in [
+            ("5.33us", 5_330_000),
+            ("5.33µs", 5_330_000),
+            ("5.33 μs", 5_330_000),
+            ("2500ns", 2_500_000),
+            ("1.1ps", 1),
+            ("1.5ps", 2),
+            ("3ms", 3_000_000_000),
+            ("2s", 2_000_000_000_000),
+            ("1min", 60_000_000_000_000),
+            ("0", 0),
+            (".5ns", 500),
+            ("0.000000000001s", 1),
+        ] {
+            assert_eq!(time(text), Ok(Time(ps)), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_frequencies() {
+        for (text, count) in [
+            ("1MiB", 1 << 20),
+            ("64KiB", 65536),
+            ("1kB", 1000),
+            ("65535", 65535),
+            ("8B", 8),
+            ("1.5KiB", 1536),
+        ] {
+            assert_eq!(bytes(text), Ok(count), "{text}");
+        }
+        assert_eq!(period("10Hz"), Ok(Time(100_000_000_000)));
+        assert_eq!(period("1kHz"), Ok(Time(1_000_000_000)));
+        assert_eq!(period("0.5Hz"), Ok(Time(2_000_000_000_000)));
+    }
+
+    #[test]
+    fn rates_by_time_and_by_bandwidth() {
+        assert_eq!(per_byte("6ns"), Ok(PerByte::from_ps(6000)));
+        assert_eq!(per_byte("0.6ns/B"), Ok(PerByte::from_ps(600)));
+        assert_eq!(per_byte("25GB/s"), Ok(PerByte::from_ps(40)));
+        assert_eq!(per_byte("200Gb/s"), Ok(PerByte::from_ps(40)));
+        assert_eq!(per_byte("200Gbit/s"), Ok(PerByte::from_ps(40)));
+        assert_eq!(per_byte("0"), Ok(PerByte::ZERO));
+        // 10^12 / (12.5 * 2^30) ps = 74.505805969238...; times 2^32 is 320,000,000,000 exactly.
+        assert_eq!(per_byte("12.5GiB/s"), Ok(PerByte::from_bits(320_000_000_000)));
+        // 1.1 * 2^32 = 4,724,464,025.6
+        assert_eq!(per_byte("1.1ps"), Ok(PerByte::from_bits(4_724_464_026)));
+    }
+}

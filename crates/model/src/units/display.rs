@@ -1,0 +1,106 @@
+//! Quantities for people, and quantities that parse back to themselves.
+
+use super::decimal::point_from_right;
+use crate::{PerByte, Time};
+use std::fmt;
+
+/// A number of bytes, for printing and for command lines.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Bytes(pub u64);
+
+const BINARY: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+
+/// Binary units where they come out even, plain bytes up to 10,000, else three significant digits.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let even = BINARY.into_iter().find(|(scale, _)| self.0 >= *scale && self.0.is_multiple_of(*scale));
+        if let Some((scale, unit)) = even {
+            return f.pad(&format!("{} {unit}", self.0 / scale));
+        }
+        if self.0 < 10_000 {
+            return f.pad(&format!("{} B", self.0));
+        }
+        let (scale, unit) = BINARY.into_iter().find(|(scale, _)| self.0 >= *scale).unwrap_or((1, "B"));
+        let value = self.0 as f64 / scale as f64;
+        let digits = usize::from(value < 100.0) + usize::from(value < 10.0);
+        f.pad(&format!("{value:.digits$} {unit}"))
+    }
+}
+
+/// Picoseconds or nanoseconds a byte with all the digits that matter: `1.1 ps/B`, `6 ns/B`.
+impl fmt::Display for PerByte {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, unit) = shortest(*self);
+        f.pad(&format!("{number} {unit}/B"))
+    }
+}
+
+/// The shortest decimal that [`super::per_byte`] rounds back to the same fixed-point value.
+fn shortest(rate: PerByte) -> (String, &'static str) {
+    let one = 1u128 << PerByte::FRACTION_BITS;
+    let bits = u128::from(rate.bits());
+    let mut decimals = 0;
+    // 10^-10 is finer than 2^-32, so ten decimals always suffice.
+    let digits = loop {
+        let power = 10u128.pow(decimals);
+        let digits = (bits * power + one / 2) >> PerByte::FRACTION_BITS;
+        if (digits * one + power / 2) / power == bits || decimals == 10 {
+            break digits;
+        }
+        decimals += 1;
+    };
+    if bits >= 1000 * one {
+        (point_from_right(digits, decimals as usize + 3), "ns")
+    } else {
+        (point_from_right(digits, decimals as usize), "ps")
+    }
+}
+
+/// A time that [`super::time`] reads back exactly, in the largest unit that needs no leading zero.
+pub fn write_time(time: Time) -> String {
+    const UNITS: [(usize, &str); 4] = [(12, "s"), (9, "ms"), (6, "us"), (3, "ns")];
+    let unit = UNITS.into_iter().find(|&(decimals, _)| time.ps() >= 10u64.pow(decimals as u32));
+    let (decimals, unit) = unit.unwrap_or((0, "ps"));
+    format!("{}{unit}", point_from_right(u128::from(time.ps()), decimals))
+}
+
+/// A time per byte that [`super::per_byte`] reads back exactly.
+pub fn write_per_byte(rate: PerByte) -> String {
+    let (number, unit) = shortest(rate);
+    format!("{number}{unit}")
+}
+
+/// A size that [`super::bytes`] reads back exactly.
+pub fn write_bytes(count: u64) -> String {
+    let even = BINARY.into_iter().find(|(scale, _)| count >= *scale && count.is_multiple_of(*scale));
+    match even {
+        Some((scale, unit)) => format!("{}{unit}", count / scale),
+        None => format!("{count}B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_can_read_it() {
+        assert_eq!(Bytes(8).to_string(), "8 B");
+        assert_eq!(Bytes(65536).to_string(), "64 KiB");
+        assert_eq!(Bytes(65000).to_string(), "63.5 KiB");
+        assert_eq!(Bytes(3 << 20).to_string(), "3 MiB");
+        assert_eq!(PerByte::from_ps(6000).to_string(), "6 ns/B");
+        assert_eq!(PerByte::from_ps(1250).to_string(), "1.25 ns/B");
+        assert_eq!(PerByte::ZERO.to_string(), "0 ps/B");
+        assert_eq!("1.1ps".parse::<PerByte>().unwrap().to_string(), "1.1 ps/B");
+    }
+
+    #[test]
+    fn written_in_the_unit_one_would_type() {
+        assert_eq!(write_time(Time(5_330_000)), "5.33us");
+        assert_eq!(write_time(Time(0)), "0ps");
+        assert_eq!(write_time(Time(60_000_000_000_000)), "60s");
+        assert_eq!(write_bytes(65000), "65000B");
+        assert_eq!(write_bytes(1 << 20), "1MiB");
+    }
+}

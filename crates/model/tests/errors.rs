@@ -1,0 +1,208 @@
+//! The sentences users read when something is wrong. They are part of the interface.
+
+use straggler_model::noise::{NoiseSpec, TraceFile, offsets};
+use straggler_model::{Network, units};
+
+fn said<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
+    match result {
+        Ok(_) => "accepted".into(),
+        Err(fault) => fault.to_string(),
+    }
+}
+
+#[test]
+fn units_say() {
+    let cases = [
+        (
+            said(units::time("5")),
+            "`5` has no unit: write a unit, like 5us (known: ps, ns, us (or µs), ms, s, min)",
+        ),
+        (said(units::time("5h")), "`5h` has the unknown unit `h` (known: ps, ns, us (or µs), ms, s, min)"),
+        (
+            said(units::time("fast")),
+            "`fast` is not a time: it does not begin with a number; write one like 5.33us",
+        ),
+        (said(units::time("-5us")), "`-5us` is negative: a time is 0 or more"),
+        (said(units::time("99999999s")), "`99999999s` is too large: a time is at most 213 days (2^64 ps)"),
+        (
+            said(units::time("1.2.3s")),
+            "`1.2.3s` is not a time: it does not begin with a number; write one like 5.33us",
+        ),
+        (
+            said(units::time("0.1234567890123456789012345s")),
+            "`0.1234567890123456789012345s` has more than 24 digits: round it",
+        ),
+        (said(units::bytes("0.5B")), "`0.5B` is not a whole number of bytes"),
+        (
+            said(units::bytes("1Mib")),
+            "`1Mib` has the unknown unit `Mib` (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
+        ),
+        (
+            said(units::period("0Hz")),
+            "`0Hz` is zero: nothing happens at that rate; leave the source out or use `none`",
+        ),
+        (said(units::period("10")), "`10` has no unit: write a unit, like 10Hz (known: Hz, kHz, MHz, GHz)"),
+        (
+            said(units::per_byte("0GB/s")),
+            "`0GB/s` is zero: nothing arrives at that bandwidth; a free byte is written 0",
+        ),
+        (
+            said(units::per_byte("1s")),
+            "`1s` is too large: a time per byte is at most 4.29 ms a byte (2^32 ps)",
+        ),
+        (
+            said(units::per_byte("6")),
+            "`6` has no unit: write a unit, like 6ns (known: a time a byte (6ns, 1.1ps, 0.6ns/B) or a bandwidth \
+             (kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s))",
+        ),
+    ];
+    for (said, expected) in cases {
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn networks_say() {
+    let cases = [
+        (
+            "L=2500,o=1us,g=1us,G=6ns",
+            "network parameter L: `2500` has no unit: write a unit, like 2500us (known: ps, ns, us (or µs), ms, s, min)",
+        ),
+        ("l=2500ns", "unknown network parameter `l` (known: L, o, os, or, g, G, O, S); did you mean `L`?"),
+        ("L=1us,os=1us,g=1us", "the network lacks or, G: L, o (or os and or), g and G are required"),
+        ("L=1us,o=1us,os=1us,g=1us,G=1ns", "network parameter os is given twice"),
+        ("L=1us,G", "`G` is not KEY=VALUE, like L=2500ns"),
+        (
+            "L=2000min,o=0,g=0,G=0",
+            "network parameter L is 120000 s, more than a day: nothing real takes that long",
+        ),
+        ("", "the network is empty: give a preset, L=…,o=…,g=…,G=… or a .toml file"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(said(Network::parse(text)), expected);
+    }
+    let fault = said(Network::parse("chick"));
+    assert!(fault.starts_with("`chick` is no known network (presets: chic, altix,"), "{fault}");
+    assert!(fault.ends_with("or a .toml file); did you mean `chic`?"), "{fault}");
+    let fault = said(Network::load("/nowhere/n.toml"));
+    assert!(fault.starts_with("/nowhere/n.toml cannot be read: "), "{fault}");
+}
+
+#[test]
+fn network_files_say() {
+    let base = "name = \"n\"\nL = \"1us\"\no = \"1us\"\ng = \"1us\"\n";
+    let fault = said(Network::from_toml(&format!("{base}G = \"6\"\n")));
+    assert!(fault.contains("line 5, column 5") && fault.contains("`6` has no unit"), "{fault}");
+    let fault = said(Network::from_toml(&format!("{base}G = \"6ns\"\nlatency = 1\n")));
+    assert!(fault.contains("line 6, column 1") && fault.contains("unknown field `latency`"), "{fault}");
+    assert_eq!(
+        said(Network::from_toml(base)),
+        "the network lacks G: L, o (or os and or), g and G are required"
+    );
+    let level = format!("{base}G = 0\n[[level]]\nname = \"node\"\n");
+    assert_eq!(
+        said(Network::from_toml(&level)),
+        "level `node`: give either ranks_per_group = 8 or groups = [0, 0, 1, 1]"
+    );
+    assert_eq!(
+        said(Network::from_toml(&format!("{level}ranks_per_group = 8\nL = 0\n"))),
+        "the network's level `node` lacks o, g, G: L, o (or os and or), g and G are required"
+    );
+    let fault = said(Network::from_toml(&format!("version = 2\n{base}G = 0")));
+    assert_eq!(fault, "version 2 of the network file is unknown; this program reads version 1");
+}
+
+#[test]
+fn noise_says() {
+    let cases = [
+        (
+            "",
+            "the noise is empty: write `none`, a trace file, or a source such as periodic:rate=1kHz,duration=100us",
+        ),
+        (
+            "perodic:rate=1kHz",
+            "unknown kind of noise `perodic` (known: none, periodic, poisson, delay, trace); did you mean `periodic`?",
+        ),
+        ("periodic", "periodic lacks period=TIME or rate=FREQUENCY"),
+        ("periodic:rate=1kHz", "periodic lacks duration"),
+        (
+            "periodic:rate=1kHz,duration=1ms",
+            "periodic: a duration of 1 ms every 1 ms leaves the process nothing: make it shorter than the period",
+        ),
+        (
+            "periodic:rate=0Hz,duration=1us",
+            "periodic: rate: `0Hz` is zero: nothing happens at that rate; leave the source out or use `none`",
+        ),
+        ("periodic:period=0,duration=1us", "periodic: period: `0` is not a time above 0"),
+        ("periodic:period=1ms,rate=1kHz,duration=1us", "periodic: give either period or rate, not both"),
+        (
+            "periodic:rate=1kHz,duraton=1ms,duration=1us",
+            "periodic: unknown key `duraton` (known: name, period, rate, duration, phase, ranks); did you mean `duration`?",
+        ),
+        (
+            "poisson:rate=1kHz,duration=gamma(1)",
+            "poisson: duration: `gamma(1)` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…)",
+        ),
+        (
+            "poisson:rate=1kHz,duration=exponential(mean=5)",
+            "exponential: mean: `5` has no unit: write a unit, like 5us (known: ps, ns, us (or µs), ms, s, min)",
+        ),
+        (
+            "poisson:rate=1kHz,duration=exponential(mean=5us",
+            "`poisson:rate=1kHz,duration=exponential(mean=5us` has an unclosed parenthesis",
+        ),
+        (
+            "poisson:rate=1kHz,duration=lognormal(median=5us,sigma=-1)",
+            "lognormal: sigma: `-1` is not a number above 0",
+        ),
+        (
+            "poisson:rate=1kHz,duration=5us,events=0",
+            "poisson: events: `0` is not a number from 1 to 100,000,000",
+        ),
+        ("delay:at=10us,duration=1us", "delay lacks rank=RANK or ranks=FIRST-LAST"),
+        ("delay:rank=a,at=10us,duration=1us", "delay: rank: `a` is not a rank"),
+        ("trace:file=a,ranks=7-3", "trace: ranks: `7-3` is not a rank or FIRST-LAST"),
+        ("trace:files=a,count=3", "trace: files: `a` is not a path with {rank} in it"),
+        ("trace:length=1s", "trace lacks file=PATH or files=PREFIX.{rank}"),
+        ("trace:files=a.{rank},count=2,ranks=1", "trace: give either files or ranks, not both"),
+        (
+            "none+",
+            "the noise is empty: write `none`, a trace file, or a source such as periodic:rate=1kHz,duration=100us",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(said(text.parse::<NoiseSpec>()), expected, "{text}");
+    }
+}
+
+#[test]
+fn noise_files_say() {
+    let cases = [
+        ("", "the trace holds no detours: use `none` for no noise"),
+        ("# only a comment", "the trace holds no detours: use `none` for no noise"),
+        ("1 2\n3\t-4\n", "line 2, column 3: `-4` is negative; times are 0 ns or more"),
+        ("1 2\n  x 4\n", "line 2, column 3: `x` is not a number of nanoseconds"),
+        ("1\n", "line 1, column 1: expected two columns, start and duration in ns, found 1"),
+        ("1 2 3\n", "line 1, column 5: expected two columns, start and duration in ns, found 3"),
+        (
+            "5 1\n4.5 1\n",
+            "line 2, column 1: this detour starts at 4.5 ns, before the one above it: sort the file (sort -g FILE)",
+        ),
+        ("5 1e30\n", "line 1, column 3: `1e30` ns is more than simulated time can hold (213 days)"),
+        (
+            "# cycle number    duration [us]\n0             101\n",
+            "line 1: this is the output of a fixed-work or fixed-time benchmark, not a list of detours",
+        ),
+        (
+            "# Measurement period: 1.00 s\n1100000000 5\n",
+            "line 2, column 1: this detour starts after the trace's length of 1 s: correct its `# Measurement period` or give length=TIME",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(said(TraceFile::parse(text.as_bytes(), None)), expected, "{text}");
+    }
+    assert_eq!(
+        said(offsets::parse(b"1\n-2\n")),
+        "line 2, column 1: `-2` is negative; times are 0 ns or more"
+    );
+}

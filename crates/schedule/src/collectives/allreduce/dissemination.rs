@@ -1,0 +1,82 @@
+//! Dissemination (Hensgen, Finkel and Manber 1988): in round k everyone sends to the rank 2^k after
+//! it and receives from the rank 2^k before it, for any number of processes.
+
+use straggler_model::Rank;
+
+use crate::collectives::{
+    CollectiveError, MOST_PROCESSES, add_modulo, bits, check_processes, subtract_modulo,
+};
+use crate::steps::{Message, Step, Steps};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dissemination {
+    processes: u32,
+    rounds: u32,
+    bytes: u64,
+}
+
+impl Dissemination {
+    pub fn new(processes: u32, bytes: u64) -> Result<Dissemination, CollectiveError> {
+        check_processes("dissemination", processes, MOST_PROCESSES)?;
+        Ok(Dissemination { processes, rounds: bits(processes - 1), bytes })
+    }
+
+    /// How many rounds there are: the same for every rank.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+}
+
+impl Steps for Dissemination {
+    fn processes(&self) -> u32 {
+        self.processes
+    }
+
+    #[inline]
+    fn stages(&self, _rank: Rank) -> u32 {
+        self.rounds
+    }
+
+    #[inline]
+    fn step(&self, rank: Rank, stage: u32) -> Step {
+        let distance = 1 << stage;
+        let message = |peer| Message { peer, tag: stage, bytes: self.bytes };
+        Step::exchange(
+            message(add_modulo(rank, distance, self.processes)),
+            message(subtract_modulo(rank, distance, self.processes)),
+        )
+    }
+
+    fn largest_message(&self) -> u64 {
+        if self.rounds == 0 { 0 } else { self.bytes }
+    }
+
+    fn messages(&self) -> u64 {
+        u64::from(self.processes) * u64::from(self.rounds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_ranks_take_three_rounds() {
+        let steps = Dissemination::new(5, 8).unwrap();
+        let peers = |rank, stage| {
+            let step = steps.step(rank, stage);
+            (step.send.unwrap().peer, step.recv.unwrap().peer)
+        };
+        assert_eq!(steps.stages(0), 3);
+        assert_eq!([peers(0, 0), peers(0, 1), peers(0, 2)], [(1, 4), (2, 3), (4, 1)]);
+        assert_eq!([peers(4, 0), peers(4, 1), peers(4, 2)], [(0, 3), (1, 2), (3, 0)]);
+    }
+
+    #[test]
+    fn the_largest_number_of_processes_does_not_overflow() {
+        let steps = Dissemination::new(1 << 31, 8).unwrap();
+        let step = steps.step((1 << 31) - 1, 30);
+        assert_eq!(steps.rounds(), 31);
+        assert_eq!((step.send.unwrap().peer, step.recv.unwrap().peer), ((1 << 30) - 1, (1 << 30) - 1));
+    }
+}

@@ -1,0 +1,109 @@
+//! Recursive doubling: in round k a rank exchanges with the one whose number differs in bit k.
+//!
+//! With P = 2^m + r processes the first 2r ranks fold in pairs: the even one hands its data to the
+//! odd one before the rounds, waits, and gets the result after them.
+
+use straggler_model::Rank;
+
+use crate::collectives::{CollectiveError, MOST_PROCESSES, check_processes};
+use crate::steps::{Message, Step, Steps};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecursiveDoubling {
+    processes: u32,
+    /// m, the rounds of doubling; their tags are 1 to m, the folding's are 0 and m + 1.
+    rounds: u32,
+    /// 2r: below it ranks fold in pairs.
+    folded: u32,
+    bytes: u64,
+}
+
+impl RecursiveDoubling {
+    pub fn new(processes: u32, bytes: u64) -> Result<RecursiveDoubling, CollectiveError> {
+        check_processes("recursive doubling", processes, MOST_PROCESSES)?;
+        let rounds = processes.ilog2();
+        Ok(RecursiveDoubling { processes, rounds, folded: 2 * (processes - (1 << rounds)), bytes })
+    }
+
+    #[inline(always)]
+    fn message(&self, peer: Rank, tag: u32) -> Message {
+        Message { peer, tag, bytes: self.bytes }
+    }
+
+    /// The rank that exchanges with `rank` in a round.
+    #[inline(always)]
+    fn partner(&self, rank: Rank, round: u32) -> Rank {
+        let pairs = self.folded / 2;
+        let place = if rank < self.folded { rank / 2 } else { rank - pairs };
+        let partner = place ^ (1 << round);
+        if partner < pairs { 2 * partner + 1 } else { partner + pairs }
+    }
+
+    /// A rank that takes no part in the rounds.
+    #[inline(always)]
+    fn rests(&self, rank: Rank) -> bool {
+        rank < self.folded && rank.is_multiple_of(2)
+    }
+}
+
+impl Steps for RecursiveDoubling {
+    fn processes(&self) -> u32 {
+        self.processes
+    }
+
+    #[inline]
+    fn stages(&self, rank: Rank) -> u32 {
+        if self.rests(rank) {
+            2
+        } else if rank < self.folded {
+            self.rounds + 2
+        } else {
+            self.rounds
+        }
+    }
+
+    #[inline]
+    fn step(&self, rank: Rank, stage: u32) -> Step {
+        let last = self.rounds + 1;
+        if self.rests(rank) {
+            return match stage {
+                0 => Step::send(self.message(rank + 1, 0)),
+                _ => Step::recv(self.message(rank + 1, last)),
+            };
+        }
+        let tag = if rank < self.folded { stage } else { stage + 1 };
+        if tag == 0 {
+            Step::recv(self.message(rank - 1, 0))
+        } else if tag == last {
+            Step::send(self.message(rank - 1, last))
+        } else {
+            let message = self.message(self.partner(rank, tag - 1), tag);
+            Step::exchange(message, message)
+        }
+    }
+
+    fn largest_message(&self) -> u64 {
+        if self.processes == 1 { 0 } else { self.bytes }
+    }
+
+    fn messages(&self) -> u64 {
+        (u64::from(self.rounds) << self.rounds) + u64::from(self.folded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_ranks_fold_four() {
+        let steps = RecursiveDoubling::new(6, 8).unwrap();
+        let partners = |rank: Rank| -> Vec<(Option<Rank>, Option<Rank>)> {
+            let steps = (0..steps.stages(rank)).map(|stage| steps.step(rank, stage));
+            steps.map(|step| (step.send.map(|m| m.peer), step.recv.map(|m| m.peer))).collect()
+        };
+        assert_eq!(partners(0), [(Some(1), None), (None, Some(1))]);
+        assert_eq!(partners(1), [(None, Some(0)), (Some(3), Some(3)), (Some(4), Some(4)), (Some(0), None)]);
+        assert_eq!(partners(4), [(Some(5), Some(5)), (Some(1), Some(1))]);
+    }
+}

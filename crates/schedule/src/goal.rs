@@ -1,0 +1,41 @@
+//! Schedules in GOAL, the language of the field's reference simulator: as text and as binary.
+//!
+//! [`text`] and [`binary`] work on bytes and writers and do no I/O of their own; [`mod@file`] opens,
+//! maps and replaces files. Reading goes in batches of ranks, so that beside the graph only one
+//! batch is in memory, and in parallel inside a batch.
+
+pub mod binary;
+pub mod error;
+pub mod file;
+mod rounding;
+pub mod text;
+pub mod text_write;
+
+pub use error::{BinaryProblem, GoalError, Place, TextProblem};
+pub use file::{Format, Loaded, ReadError, WriteError, read_path, write_path};
+
+/// Reads GOAL text or binary, whichever the bytes are.
+pub fn parse(bytes: &[u8]) -> Result<crate::Graph, GoalError> {
+    parse_with(bytes, &mut |_| ())
+}
+
+/// Like [`parse`]; calls `consumed` with ranges of the input that will not be read again, unless
+/// there is an error to locate.
+pub fn parse_with(
+    bytes: &[u8],
+    consumed: &mut dyn FnMut(std::ops::Range<usize>),
+) -> Result<crate::Graph, GoalError> {
+    match Format::of(bytes) {
+        Some(Format::Text) => text::parse_with(bytes, consumed),
+        Some(Format::Binary) => binary::parse_with(bytes, consumed),
+        None => Err(GoalError::UnknownFormat),
+    }
+}
+
+/// What a writer had to change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    /// Computations that are not whole nanoseconds, which GOAL needs; each was rounded to the
+    /// nearest.
+    pub rounded: u64,
+}

@@ -1,0 +1,30 @@
+//! GOAL binary, as the reference writes it: little endian, packed.
+//!
+//! ```text
+//! u64 magic; then, and all offsets count from here:
+//! u32 ranks, u8 largest CPU number, u8 largest NIC number, ranks × (u64 start, u64 end)
+//! a rank's schedule: u32 nodes, u32 roots, roots × u32 node, nodes × node, appendix of u32 nodes
+//! node: u32 dependencies, i8 type, u32 peer, u64 size, u32 tag, u8 cpu, u8 nic,
+//!       u32 count and u32 place in the appendix of those that require it, the same for irequire
+//! ```
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use read::{parse, parse_with};
+pub use write::write;
+
+/// The first number of a file.
+pub(super) const MAGIC: u64 = 4223;
+/// The first number of a file that the reference has used as its memory.
+pub(super) const DESTROYED: u64 = 2342;
+/// Bytes before the first rank's start.
+const HEADER: usize = 6;
+/// Bytes of a rank's start and end.
+const EXTENT: usize = 16;
+/// Bytes of a schedule before its roots.
+const COUNTS: usize = 8;
+const NODE: usize = 39;
+const INDEX: usize = 4;

@@ -1,0 +1,100 @@
+//! Writes GOAL binary, byte for byte as the reference does.
+
+use std::io::{self, Write};
+
+use rayon::prelude::*;
+
+use super::{COUNTS, EXTENT, HEADER, INDEX, MAGIC, NODE};
+use crate::goal::Written;
+use crate::goal::rounding::nearest_ns;
+use crate::{Graph, OperationKind, RankView};
+
+/// Writes a whole schedule.
+pub fn write<W: Write>(graph: &Graph, mut out: W) -> io::Result<Written> {
+    const FULL: usize = 64 << 10;
+    let mut buffer = Vec::with_capacity(2 * FULL);
+    let mut written = Written::default();
+    write_header(graph, &mut buffer);
+    for rank in 0..graph.processes() {
+        written.rounded += write_schedule(&graph.rank(rank), &mut buffer);
+        if buffer.len() >= FULL {
+            out.write_all(&buffer)?;
+            buffer.clear();
+        }
+    }
+    out.write_all(&buffer)?;
+    out.flush()?;
+    Ok(written)
+}
+
+fn write_header(graph: &Graph, buffer: &mut Vec<u8>) {
+    let (cpus, nics) = graph.lanes();
+    buffer.extend_from_slice(&MAGIC.to_le_bytes());
+    buffer.extend_from_slice(&graph.processes().to_le_bytes());
+    buffer.extend_from_slice(&[(cpus - 1) as u8, (nics - 1) as u8]);
+    let lengths: Vec<u64> =
+        (0..graph.processes()).into_par_iter().map(|rank| length(&graph.rank(rank))).collect();
+    let mut start = (HEADER + EXTENT * lengths.len()) as u64;
+    for length in lengths {
+        buffer.extend_from_slice(&start.to_le_bytes());
+        start += length;
+        buffer.extend_from_slice(&start.to_le_bytes());
+    }
+}
+
+/// Bytes of a rank's schedule.
+fn length(rank: &RankView<'_>) -> u64 {
+    let roots = rank.dependency_counts().iter().filter(|&&count| count == 0).count();
+    let indices = roots + rank.all_edges().len();
+    (COUNTS + indices * INDEX + rank.len() as usize * NODE) as u64
+}
+
+/// Returns how many computations were rounded.
+fn write_schedule(rank: &RankView<'_>, buffer: &mut Vec<u8>) -> u64 {
+    let counts = rank.dependency_counts();
+    let roots = (0u32..).zip(&counts).filter(|(_, count)| **count == 0).map(|(node, _)| node);
+    buffer.extend_from_slice(&rank.len().to_le_bytes());
+    buffer.extend_from_slice(&(roots.clone().count() as u32).to_le_bytes());
+    roots.for_each(|node| buffer.extend_from_slice(&node.to_le_bytes()));
+    let mut place = 0;
+    let mut rounded = 0;
+    for (node, &dependencies) in (0..).zip(&counts) {
+        rounded += u64::from(write_node(rank, node, dependencies, &mut place, buffer));
+    }
+    for node in 0..rank.len() {
+        for on_start in [false, true] {
+            let edges = rank.dependents(node).iter().filter(|edge| edge.on_start() == on_start);
+            edges.for_each(|edge| buffer.extend_from_slice(&edge.dependent().to_le_bytes()));
+        }
+    }
+    rounded
+}
+
+/// `place` is where the node's edges begin in the appendix, and afterwards where they end.
+fn write_node(
+    rank: &RankView<'_>,
+    node: u32,
+    dependencies: u32,
+    place: &mut u32,
+    buffer: &mut Vec<u8>,
+) -> bool {
+    let operation = rank.operation(node);
+    let (amount, rounded) = match operation.kind {
+        OperationKind::Calc => nearest_ns(operation.amount),
+        OperationKind::Send | OperationKind::Recv => (operation.amount, false),
+    };
+    buffer.extend_from_slice(&dependencies.to_le_bytes());
+    buffer.push(operation.kind as u8);
+    buffer.extend_from_slice(&operation.peer.to_le_bytes());
+    buffer.extend_from_slice(&amount.to_le_bytes());
+    buffer.extend_from_slice(&operation.tag.to_le_bytes());
+    buffer.extend_from_slice(&[operation.cpu, operation.nic]);
+    let edges = rank.dependents(node);
+    let on_start = edges.iter().filter(|edge| edge.on_start()).count() as u32;
+    for count in [edges.len() as u32 - on_start, on_start] {
+        buffer.extend_from_slice(&count.to_le_bytes());
+        buffer.extend_from_slice(&place.to_le_bytes());
+        *place += count;
+    }
+    rounded
+}

@@ -1,0 +1,160 @@
+//! GOAL files on disk: reading through a memory map, writing by replacement.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::{Advice, Mmap, UncheckedAdvice};
+
+use super::error::GoalError;
+use super::{Written, binary, parse_with, text_write};
+use crate::Graph;
+
+/// The two forms of a GOAL file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Text,
+    Binary,
+}
+
+impl Format {
+    /// Which form these bytes have, as far as their beginning tells.
+    pub fn of(bytes: &[u8]) -> Option<Format> {
+        match bytes.first_chunk::<8>().map(|first| u64::from_le_bytes(*first)) {
+            Some(binary::MAGIC | binary::DESTROYED) => Some(Format::Binary),
+            _ if bytes.iter().take(64).any(|byte| *byte == 0) => None,
+            _ => Some(Format::Text),
+        }
+    }
+
+    /// The form that the ending of a file's name asks for: `.bin` is binary, all else text.
+    pub fn for_path(path: &Path) -> Format {
+        match path.extension() {
+            Some(extension) if extension.eq_ignore_ascii_case("bin") => Format::Binary,
+            _ => Format::Text,
+        }
+    }
+}
+
+/// A schedule and the file it came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loaded {
+    pub graph: Graph,
+    pub format: Format,
+    /// The file's length in bytes.
+    pub bytes: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("{}: cannot be read: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{}: {source}", path.display())]
+    Goal { path: PathBuf, source: GoalError },
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot be written: {source}", path.display())]
+pub struct WriteError {
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+/// Reads a schedule, text or binary.
+pub fn read_path(path: impl AsRef<Path>) -> Result<Loaded, ReadError> {
+    let path = path.as_ref();
+    let input = Input::open(path).map_err(|source| ReadError::Io { path: path.into(), source })?;
+    let bytes = input.bytes();
+    let graph = parse_with(bytes, &mut |range| input.release(range));
+    let graph = graph.map_err(|source| ReadError::Goal { path: path.into(), source })?;
+    let format = Format::of(bytes).unwrap_or(Format::Text);
+    Ok(Loaded { graph, format, bytes: bytes.len() as u64 })
+}
+
+/// The bytes of a file: mapped where it can be, read where it cannot (a pipe, an empty file).
+enum Input {
+    Mapped(Mmap),
+    Read(Vec<u8>),
+}
+
+impl Input {
+    fn open(path: &Path) -> io::Result<Input> {
+        let mut file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.len() == 0 {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            return Ok(Input::Read(bytes));
+        }
+        // SAFETY: the map is private, read only and dropped before this module returns. Nothing here
+        // writes schedules in place: writers replace them by renaming, which leaves a mapped file
+        // whole. Another program that truncates the file meanwhile ends this one by a signal, as it
+        // would any reader of a map.
+        #[allow(unsafe_code)]
+        let map = unsafe { Mmap::map(&file)? };
+        // Only a hint: a kernel that does not take it reads as well.
+        let _ = map.advise(Advice::Sequential);
+        Ok(Input::Mapped(map))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Input::Mapped(map) => map,
+            Input::Read(bytes) => bytes,
+        }
+    }
+
+    /// Lets the kernel take back the pages of a range, so that a large file does not stay in memory
+    /// beside its graph.
+    fn release(&self, range: Range<usize>) {
+        let Input::Mapped(map) = self else { return };
+        if range.is_empty() {
+            return;
+        }
+        // SAFETY: the map is of a file and was never written to, so that a page which is read after
+        // all comes back with the same bytes. The range is inside the map: it was read from there.
+        #[allow(unsafe_code)]
+        let released =
+            unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
+        // Only a hint, as above.
+        let _ = released;
+    }
+}
+
+/// Writes a schedule. The file appears under its name only when it is complete; whatever goes wrong
+/// before leaves what was there.
+pub fn write_path(path: impl AsRef<Path>, graph: &Graph, format: Format) -> Result<Written, WriteError> {
+    let path = path.as_ref();
+    let written = replace(path, |out| match format {
+        Format::Text => text_write::write(graph, out),
+        Format::Binary => binary::write(graph, out),
+    });
+    written.map_err(|source| WriteError { path: path.into(), source })
+}
+
+/// Lets `fill` write a temporary file beside `path`, then renames it. A device or a pipe is written
+/// directly, and a link's target is replaced, not the link.
+fn replace<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return fill(&mut BufWriter::new(File::options().write(true).open(path)?));
+    }
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let directory = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".straggler-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What any new file gets; the process's mask is applied to it.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(directory)?;
+    let value = fill(file.as_file_mut())?;
+    file.as_file().sync_data()?;
+    file.persist(&target)?;
+    Ok(value)
+}

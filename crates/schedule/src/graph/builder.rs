@@ -1,0 +1,329 @@
+//! Putting a graph together: operation by operation inside a rank, rank after rank, and out of
+//! graphs of some ranks each.
+
+use straggler_model::Rank;
+
+use super::{Edge, Graph, Operation, RankView};
+
+/// The operations of one rank while it is being read or generated.
+#[derive(Clone, Debug, Default)]
+pub struct RankBuilder {
+    operations: Vec<Operation>,
+    /// (the operation that happens before, the edge to its dependent)
+    edges: Vec<(u32, Edge)>,
+}
+
+impl RankBuilder {
+    pub fn clear(&mut self) {
+        self.operations.clear();
+        self.edges.clear();
+    }
+
+    /// Adds an operation and returns its number. The caller keeps to [`Edge::MAX_OPERATIONS`].
+    pub fn push(&mut self, operation: Operation) -> u32 {
+        self.operations.push(operation);
+        (self.operations.len() - 1) as u32
+    }
+
+    /// `dependent` may start when `before` has completed.
+    pub fn requires(&mut self, dependent: u32, before: u32) {
+        self.edges.push((before, Edge::requires(dependent)));
+    }
+
+    /// `dependent` may start when `before` has started.
+    pub fn irequires(&mut self, dependent: u32, before: u32) {
+        self.edges.push((before, Edge::irequires(dependent)));
+    }
+
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// How many dependencies were added; a rank may have fewer than 2^32.
+    pub fn dependencies(&self) -> usize {
+        self.edges.len()
+    }
+}
+
+/// Puts a graph together, rank after rank.
+#[derive(Clone, Debug)]
+pub struct GraphBuilder {
+    graph: Graph,
+    counts: Vec<u32>,
+}
+
+impl Default for GraphBuilder {
+    fn default() -> Self {
+        GraphBuilder {
+            graph: Graph {
+                rank_start: vec![0],
+                edge_base: vec![0],
+                kind: Vec::new(),
+                amount: Vec::new(),
+                peer: Vec::new(),
+                tag: Vec::new(),
+                lane: Vec::new(),
+                edge_start: Vec::new(),
+                edges: Vec::new(),
+            },
+            counts: Vec::new(),
+        }
+    }
+}
+
+impl GraphBuilder {
+    /// Appends the next rank. Edges are sorted by a counting sort, stable in the order given.
+    pub fn push_rank(&mut self, rank: &RankBuilder) {
+        let graph = &mut self.graph;
+        let first = graph.kind.len();
+        let operations = &rank.operations;
+        graph.kind.extend(operations.iter().map(|operation| operation.kind));
+        graph.amount.extend(operations.iter().map(|operation| operation.amount));
+        graph.peer.extend(operations.iter().map(|operation| operation.peer));
+        graph.tag.extend(operations.iter().map(|operation| operation.tag));
+        let has_lanes = operations.iter().any(|operation| operation.cpu | operation.nic != 0);
+        if has_lanes || !graph.lane.is_empty() {
+            graph.lane.resize(first, [0, 0]);
+            graph.lane.extend(operations.iter().map(|operation| [operation.cpu, operation.nic]));
+        }
+        self.counts.clear();
+        self.counts.resize(rank.operations.len(), 0);
+        for &(before, _) in &rank.edges {
+            self.counts[before as usize] += 1;
+        }
+        let mut start = 0;
+        for count in &mut self.counts {
+            graph.edge_start.push(start);
+            start += std::mem::replace(count, start);
+        }
+        let base = graph.edges.len();
+        graph.edges.resize(base + rank.edges.len(), Edge(0));
+        for &(before, edge) in &rank.edges {
+            let place = &mut self.counts[before as usize];
+            graph.edges[base + *place as usize] = edge;
+            *place += 1;
+        }
+        debug_assert_eq!(graph.edge_start.len(), first + rank.operations.len());
+        graph.rank_start.push(graph.kind.len() as u64);
+        graph.edge_base.push(graph.edges.len() as u64);
+    }
+
+    /// Appends the ranks of another graph behind those already here.
+    pub fn append(&mut self, other: &Graph) {
+        self.append_all(std::slice::from_ref(other));
+    }
+
+    /// Appends the ranks of several graphs, in their order. The columns are copied side by side.
+    pub fn append_all(&mut self, others: &[Graph]) {
+        let graph = &mut self.graph;
+        let (operations, edges) = (graph.kind.len(), graph.edges.len());
+        let has_lanes = !graph.lane.is_empty() || others.iter().any(|other| !other.lane.is_empty());
+        rayon::scope(|scope| {
+            scope.spawn(|_| extend_all(&mut graph.amount, others, |other| &other.amount));
+            scope.spawn(|_| extend_all(&mut graph.edges, others, |other| &other.edges));
+            scope.spawn(|_| extend_all(&mut graph.peer, others, |other| &other.peer));
+            scope.spawn(|_| extend_all(&mut graph.tag, others, |other| &other.tag));
+            scope.spawn(|_| extend_all(&mut graph.edge_start, others, |other| &other.edge_start));
+            extend_all(&mut graph.kind, others, |other| &other.kind);
+            extend_offsets(&mut graph.rank_start, operations as u64, others, |other| &other.rank_start);
+            extend_offsets(&mut graph.edge_base, edges as u64, others, |other| &other.edge_base);
+            if has_lanes {
+                graph.lane.resize(operations, [0, 0]);
+                extend_lanes(&mut graph.lane, others);
+            }
+        });
+    }
+
+    /// Appends one rank of another graph, or an empty one.
+    fn push_copy(&mut self, other: &Graph, rank: Option<Rank>) {
+        let graph = &mut self.graph;
+        if let Some(rank) = rank.map(|rank| rank as usize) {
+            let operations = other.rank_start[rank] as usize..other.rank_start[rank + 1] as usize;
+            let edges = other.edge_base[rank] as usize..other.edge_base[rank + 1] as usize;
+            graph.kind.extend_from_slice(&other.kind[operations.clone()]);
+            graph.amount.extend_from_slice(&other.amount[operations.clone()]);
+            graph.peer.extend_from_slice(&other.peer[operations.clone()]);
+            graph.tag.extend_from_slice(&other.tag[operations.clone()]);
+            graph.edge_start.extend_from_slice(&other.edge_start[operations.clone()]);
+            graph.edges.extend_from_slice(&other.edges[edges]);
+            if !other.lane.is_empty() {
+                graph.lane.extend_from_slice(&other.lane[operations]);
+            }
+        }
+        graph.rank_start.push(graph.kind.len() as u64);
+        graph.edge_base.push(graph.edges.len() as u64);
+    }
+
+    /// Makes room so that appending does not leave slack behind.
+    pub fn reserve(&mut self, ranks: usize, operations: usize, edges: usize) {
+        let graph = &mut self.graph;
+        graph.rank_start.reserve_exact(ranks);
+        graph.edge_base.reserve_exact(ranks);
+        graph.kind.reserve_exact(operations);
+        graph.amount.reserve_exact(operations);
+        graph.peer.reserve_exact(operations);
+        graph.tag.reserve_exact(operations);
+        graph.edge_start.reserve_exact(operations);
+        graph.edges.reserve_exact(edges);
+    }
+
+    /// The rank appended last; there must be one.
+    pub fn last_rank(&self) -> RankView<'_> {
+        self.graph.rank(self.graph.processes() - 1)
+    }
+
+    /// How many ranks were appended.
+    pub fn processes(&self) -> u32 {
+        self.graph.processes()
+    }
+
+    pub fn finish(self) -> Graph {
+        let mut graph = self.finish_loose();
+        graph.shrink();
+        graph
+    }
+
+    /// Like [`finish`](Self::finish), without giving back spare room: for graphs that will be appended.
+    pub(crate) fn finish_loose(mut self) -> Graph {
+        if !self.graph.lane.is_empty() {
+            self.graph.lane.resize(self.graph.kind.len(), [0, 0]);
+        }
+        self.graph
+    }
+
+    /// Finishes a graph whose ranks were appended in the order `ranks`, each at most once. Ranks
+    /// below `processes` that are not in the list do nothing.
+    pub fn finish_arranged(self, ranks: &[Rank], processes: u32) -> Graph {
+        debug_assert_eq!(ranks.len(), self.graph.processes() as usize);
+        let graph = self.finish();
+        let ascending = ranks.windows(2).all(|pair| pair[0] < pair[1]);
+        match (ascending, ranks.len() == processes as usize) {
+            (true, true) => graph,
+            (true, false) => graph.spread(ranks, processes),
+            (false, _) => graph.sorted(ranks, processes),
+        }
+    }
+}
+
+fn extend_all<T: Copy>(column: &mut Vec<T>, others: &[Graph], of: impl Fn(&Graph) -> &Vec<T>) {
+    for other in others {
+        column.extend_from_slice(of(other));
+    }
+}
+
+fn extend_offsets(column: &mut Vec<u64>, base: u64, others: &[Graph], of: impl Fn(&Graph) -> &Vec<u64>) {
+    let mut base = base;
+    for other in others {
+        let offsets = of(other);
+        column.extend(offsets[1..].iter().map(|offset| offset + base));
+        base += offsets[offsets.len() - 1];
+    }
+}
+
+fn extend_lanes(column: &mut Vec<[u8; 2]>, others: &[Graph]) {
+    for other in others {
+        let end = column.len() + other.kind.len();
+        column.extend_from_slice(&other.lane);
+        column.resize(end, [0, 0]);
+    }
+}
+
+impl Graph {
+    fn shrink(&mut self) {
+        self.rank_start.shrink_to_fit();
+        self.edge_base.shrink_to_fit();
+        self.kind.shrink_to_fit();
+        self.amount.shrink_to_fit();
+        self.peer.shrink_to_fit();
+        self.tag.shrink_to_fit();
+        self.lane.shrink_to_fit();
+        self.edge_start.shrink_to_fit();
+        self.edges.shrink_to_fit();
+    }
+
+    /// Gives the ranks, which stand in ascending order, their numbers; those between are empty.
+    fn spread(mut self, ranks: &[Rank], processes: u32) -> Graph {
+        let widen = |offsets: &[u64]| {
+            let mut wide = Vec::with_capacity(processes as usize + 1);
+            for (place, &rank) in ranks.iter().enumerate() {
+                wide.resize(rank as usize + 1, offsets[place]);
+            }
+            wide.resize(processes as usize + 1, offsets[offsets.len() - 1]);
+            wide
+        };
+        self.rank_start = widen(&self.rank_start);
+        self.edge_base = widen(&self.edge_base);
+        self
+    }
+
+    /// A copy with the ranks, which stand in the order `ranks`, in ascending order.
+    fn sorted(&self, ranks: &[Rank], processes: u32) -> Graph {
+        let mut place: Vec<Option<u32>> = vec![None; processes as usize];
+        for (at, &rank) in (0..).zip(ranks) {
+            place[rank as usize] = Some(at);
+        }
+        let mut sorted = GraphBuilder::default();
+        sorted.reserve(processes as usize, self.kind.len(), self.edges.len());
+        for at in place {
+            sorted.push_copy(self, at);
+        }
+        sorted.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::Time;
+
+    /// A rank of so many operations in a chain, on a CPU.
+    fn chain(length: u32, cpu: u8) -> RankBuilder {
+        let mut rank = RankBuilder::default();
+        for index in 0..length {
+            rank.push(Operation { cpu, ..Operation::calc(Time::from_ns(u64::from(length))) });
+            if index > 0 {
+                rank.requires(index, index - 1);
+            }
+        }
+        rank
+    }
+
+    fn graph(ranks: &[(u32, u8)]) -> GraphBuilder {
+        let mut graph = GraphBuilder::default();
+        ranks.iter().for_each(|&(length, cpu)| graph.push_rank(&chain(length, cpu)));
+        graph
+    }
+
+    #[test]
+    fn appending_is_pushing() {
+        let all = [(3, 0), (0, 0), (2, 1), (5, 0), (1, 2)];
+        for cut in 0..=all.len() {
+            for second in cut..=all.len() {
+                let mut appended = graph(&all[..cut]);
+                let others = [graph(&all[cut..second]).finish(), graph(&all[second..]).finish()];
+                appended.append_all(&others);
+                assert_eq!(appended.finish(), graph(&all).finish(), "{cut} {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_find_their_places() {
+        let expected = graph(&[(0, 0), (3, 0), (0, 0), (2, 1), (4, 0), (0, 0)]).finish();
+        assert_eq!(graph(&[(3, 0), (2, 1), (4, 0)]).finish_arranged(&[1, 3, 4], 6), expected);
+        assert_eq!(graph(&[(2, 1), (4, 0), (3, 0)]).finish_arranged(&[3, 4, 1], 6), expected);
+        assert_eq!(graph(&[]).finish_arranged(&[], 2), graph(&[(0, 0), (0, 0)]).finish());
+    }
+
+    #[test]
+    fn a_finished_graph_has_no_slack() {
+        let mut builder = graph(&[(30, 1), (7, 0)]);
+        builder.reserve(100, 1_000, 1_000);
+        // 37 operations of 23 bytes, 35 edges of 4, and 3 pairs of offsets of 8.
+        assert_eq!(builder.finish().memory_bytes(), 37 * 23 + 35 * 4 + 3 * 16);
+    }
+}

@@ -1,0 +1,56 @@
+//! What is wrong with a schedule, as far as that can be seen without running it.
+//!
+//! Everything is reported, not only the first; each finding is certain. A schedule without findings
+//! can still deadlock, which only an engine sees.
+
+pub mod cycle;
+mod finding;
+mod matching;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+use straggler_model::Rank;
+
+pub use finding::{Finding, Severity, SizeMismatch};
+
+use crate::graph::ANY;
+use crate::{Graph, OperationKind, RankView};
+
+/// All findings: first those inside a rank, then those between ranks, each in the order of ranks.
+pub fn validate(graph: &Graph) -> Vec<Finding> {
+    let ranks = (0..graph.processes()).into_par_iter();
+    let mut findings: Vec<Finding> = ranks.flat_map_iter(|rank| inside_rank(graph, rank)).collect();
+    findings.extend(matching::unmatched(graph));
+    findings
+}
+
+fn inside_rank(graph: &Graph, rank: Rank) -> Vec<Finding> {
+    let view = graph.rank(rank);
+    let mut findings = Vec::new();
+    peers(graph, rank, &view, &mut findings);
+    for operation in 0..view.len() {
+        if view.dependents(operation).iter().any(|edge| edge.dependent() == operation) {
+            findings.push(Finding::SelfDependency { rank, operation });
+        }
+    }
+    if let Some(operations) = cycle::find_cycle(&view) {
+        findings.push(Finding::Cycle { rank, operations });
+    }
+    findings
+}
+
+fn peers(graph: &Graph, rank: Rank, view: &RankView<'_>, findings: &mut Vec<Finding>) {
+    for (index, operation) in (0..).zip(view.operations()) {
+        let wildcard = operation.kind == OperationKind::Recv && operation.peer == ANY;
+        if operation.kind == OperationKind::Calc || wildcard {
+            continue;
+        }
+        if operation.peer >= graph.processes() {
+            let (peer, processes) = (operation.peer, graph.processes());
+            findings.push(Finding::PeerOutOfRange { rank, operation: index, peer, processes });
+        } else if operation.peer == rank && operation.kind == OperationKind::Send {
+            findings.push(Finding::SendToSelf { rank, operation: index });
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One thing that is wrong with a schedule.
+
+use std::fmt;
+
+use straggler_model::{Rank, Tag};
+
+use crate::goal::error::Circle;
+use crate::graph::ANY;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// It can be simulated, but is probably not meant.
+    Warning,
+    /// It cannot finish, or not as a message-passing program may.
+    Error,
+}
+
+/// Operations are numbered inside their rank, from 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// Each operation has to happen before the next, and the last before the first.
+    Cycle {
+        rank: Rank,
+        operations: Vec<u32>,
+    },
+    SelfDependency {
+        rank: Rank,
+        operation: u32,
+    },
+    PeerOutOfRange {
+        rank: Rank,
+        operation: u32,
+        peer: Rank,
+        processes: u32,
+    },
+    SendToSelf {
+        rank: Rank,
+        operation: u32,
+    },
+    /// At least `count` messages nobody receives; `first` is one of the sends.
+    UnmatchedSends {
+        from: Rank,
+        to: Rank,
+        tag: Tag,
+        count: u64,
+        first: u32,
+    },
+    /// At least `count` receives no message will complete; `first` is one of them. Source and tag
+    /// may be wildcards.
+    UnmatchedReceives {
+        rank: Rank,
+        from: Rank,
+        tag: Tag,
+        count: u64,
+        first: u32,
+    },
+    /// A rank with wildcards receives more or fewer messages than are sent to it.
+    Unbalanced {
+        rank: Rank,
+        messages: u64,
+        receives: u64,
+    },
+    /// `count` receives of `rank` are smaller than their messages, matched in the schedule's order;
+    /// of the first, the operations at both ends and their bytes.
+    ReceiveTooSmall {
+        from: Rank,
+        rank: Rank,
+        tag: Tag,
+        count: u64,
+        first: SizeMismatch,
+    },
+}
+
+/// A message that is larger than the receive it meets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SizeMismatch {
+    pub send: u32,
+    pub recv: u32,
+    pub message_bytes: u64,
+    pub receive_bytes: u64,
+}
+
+impl Finding {
+    pub fn severity(&self) -> Severity {
+        match self {
+            Finding::SendToSelf { .. } | Finding::ReceiveTooSmall { .. } => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    /// The rank to look at.
+    pub fn rank(&self) -> Rank {
+        match *self {
+            Finding::Cycle { rank, .. }
+            | Finding::SelfDependency { rank, .. }
+            | Finding::PeerOutOfRange { rank, .. }
+            | Finding::SendToSelf { rank, .. }
+            | Finding::UnmatchedSends { from: rank, .. }
+            | Finding::UnmatchedReceives { rank, .. }
+            | Finding::Unbalanced { rank, .. }
+            | Finding::ReceiveTooSmall { rank, .. } => rank,
+        }
+    }
+}
+
+struct OrAny(u32);
+
+impl fmt::Display for OrAny {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == ANY { f.write_str("any") } else { self.0.fmt(f) }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::Cycle { rank, operations } => {
+                let names: Vec<String> =
+                    operations.iter().map(|operation| format!("operation {operation}")).collect();
+                write!(f, "rank {rank}: operations wait for each other in a circle: {}", Circle(&names))
+            }
+            Finding::SelfDependency { rank, operation } => {
+                write!(f, "rank {rank}, operation {operation}: depends on itself")
+            }
+            Finding::PeerOutOfRange { rank, operation, peer, processes } => {
+                write!(
+                    f,
+                    "rank {rank}, operation {operation}: peer {peer} is out of range, there are {processes} ranks"
+                )
+            }
+            Finding::SendToSelf { rank, operation } => {
+                write!(f, "rank {rank}, operation {operation}: sends to itself")
+            }
+            Finding::UnmatchedSends { from, to, tag, count, first } => write!(
+                f,
+                "rank {from}, operation {first}: {count} messages to rank {to} with tag {tag} are never received"
+            ),
+            Finding::UnmatchedReceives { rank, from, tag, count, first } => write!(
+                f,
+                "rank {rank}, operation {first}: {count} receives from rank {} with tag {} never get a message",
+                OrAny(*from),
+                OrAny(*tag)
+            ),
+            Finding::Unbalanced { rank, messages, receives } => {
+                write!(f, "rank {rank}: {messages} messages are sent to it, but it receives {receives}")
+            }
+            Finding::ReceiveTooSmall { from, rank, tag, count, first } => write!(
+                f,
+                "rank {rank}, operation {}: {count} receives from rank {from} with tag {tag} are smaller than the \
+                 message, this one {} of {} bytes",
+                first.recv, first.receive_bytes, first.message_bytes
+            ),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Who goes first on one process. This is the only place that decides it.
+//!
+//! Of the events with the smallest eligible time the one created first runs; then acknowledgements,
+//! then local operations (sends, receives, computations, each in order of appearance), then messages
+//! by source, and from one source in the order they were sent. Nothing else may influence the order:
+//! no insertion counter, no thread, no node.
+//!
+//! An event that finds its CPU or NIC busy becomes eligible when they are free. Engines may note that
+//! at once or find it out later: free times only grow, so the event that runs next is in both cases the
+//! one with the smallest key under the free times of the moment.
+
+use straggler_model::Time;
+
+/// The kind of an event, in the order of precedence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Class {
+    Acknowledgement,
+    Send,
+    Recv,
+    Calc,
+    Message,
+}
+
+/// The place of an event among those of its process. Smaller keys run first; no two events of a
+/// process have equal keys.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key {
+    /// When the event may run at the earliest.
+    pub eligible: Time,
+    /// When it was created: the run time of the event that caused it.
+    pub created: Time,
+    pub class: Class,
+    /// Local operations: number in the schedule. Messages: source, then the order of sending.
+    pub order: u64,
+}
+
+impl Key {
+    /// Behind everything.
+    pub const LAST: Key =
+        Key { eligible: Time::NEVER, created: Time::NEVER, class: Class::Message, order: u64::MAX };
+}

@@ -1,0 +1,70 @@
+//! What one process does next, given what has happened to it.
+
+use crate::host::Host;
+use crate::windowed::Agenda;
+use std::ops::Range;
+use straggler_model::{Rank, Time};
+use straggler_schedule::{Operation, OperationKind};
+
+/// An operation that has become ready.
+#[derive(Clone, Copy, Debug)]
+pub struct Release {
+    /// The operation's number on its rank, by order of appearance.
+    pub id: u32,
+    pub kind: OperationKind,
+    pub cpu: u8,
+    pub nic: u8,
+    /// The latest completion (or start) of what it depends on.
+    pub ready: Time,
+}
+
+/// A message-passing program. Engines are generic over it, so that a call costs what its body costs.
+///
+/// What a program remembers of a process is in two places: `Local` lies with the process's other state
+/// in one cache line, and `Block` holds what a run of neighbouring ranks keeps elsewhere.
+pub trait Program: Sync {
+    type Host: Host;
+    type Agenda: Agenda;
+    type Local: Copy + Default + Send;
+    type Block: Send;
+
+    fn processes(&self) -> u32;
+    /// CPUs and NICs of a process.
+    fn lanes(&self) -> (usize, usize) {
+        (1, 1)
+    }
+    /// The largest message, to know whether rendezvous can happen.
+    fn largest_message(&self) -> u64;
+    fn block(&self, ranks: Range<Rank>) -> Self::Block;
+
+    /// Releases what is ready at the start.
+    fn start(&self, rank: Rank, local: &mut Self::Local, block: &mut Self::Block, release: &mut impl FnMut(Release));
+    /// The operation, of the given kind, behind a number that was released and has not completed.
+    fn operation(&self, rank: Rank, local: &Self::Local, kind: OperationKind, id: u32) -> Operation;
+    /// Operation `id` has started at `at`; releases what waited for that.
+    fn started(
+        &self,
+        rank: Rank,
+        local: &mut Self::Local,
+        block: &mut Self::Block,
+        id: u32,
+        at: Time,
+        release: &mut impl FnMut(Release),
+    );
+    /// Operation `id` has completed, or will at `done`; releases what waited for that.
+    fn completed(
+        &self,
+        rank: Rank,
+        local: &mut Self::Local,
+        block: &mut Self::Block,
+        id: u32,
+        done: Time,
+        release: &mut impl FnMut(Release),
+    );
+    /// Whether everything the process had to do has completed.
+    fn finished(&self, rank: Rank, local: &Self::Local, block: &Self::Block) -> bool;
+    /// The latest completion seen, where that can lie beyond the free time of the CPUs.
+    fn last_completion(&self, _rank: Rank, _local: &Self::Local, _block: &Self::Block) -> Time {
+        Time::ZERO
+    }
+}

@@ -1,0 +1,7 @@
+//! The programs an engine can run.
+
+mod graph;
+mod steps;
+
+pub use graph::GraphProgram;
+pub use steps::{StepProgram, Tracked, Untracked};

@@ -1,0 +1,166 @@
+//! The windowed engine: no global queue.
+//!
+//! Nothing a process does at t reaches another before t + lookahead. So time is cut into windows of
+//! that length, and inside a window every process runs alone, on any thread, against the messages
+//! that are already known; what it sends arrives in a later window. Only processes with something to
+//! do in a window are touched, and windows in which nobody has anything to do are skipped.
+//!
+//! ```text
+//! block of ranks ──► slots      one process each: host, agenda, program state (64 bytes if implicit)
+//!                ──► calendar   window → messages that arrive, processes that wake
+//! domain = some blocks, run by one thread; what leaves a block goes through `Outgoing`
+//! window: every domain runs its due blocks ─► exchange of outgoing messages ─► next due window
+//! ```
+
+mod agenda;
+mod batch;
+mod block;
+mod calendar;
+mod domain;
+mod mail;
+mod message;
+mod queues;
+mod ready_heaps;
+
+pub use agenda::Agenda;
+pub use batch::Batch;
+pub use message::Early;
+pub use queues::Queues;
+
+use crate::observer::Observer;
+use crate::outcome::{Outcome, Remains, RunError};
+use crate::program::Program;
+use crate::rules::Rules;
+use domain::Domain;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use straggler_model::Time;
+use straggler_model::noise::Noise;
+
+/// What a caller sees of a run while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub simulated: Time,
+    pub messages: u64,
+}
+
+/// How to run. Nothing here changes the result.
+pub struct Control<'a> {
+    pub threads: usize,
+    /// Ranks in a block, as a power of two; chosen by the number of processes unless given.
+    pub block_shift: Option<u32>,
+    /// Set from outside to stop the run.
+    pub stop: &'a AtomicBool,
+    /// Called now and then.
+    pub progress: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a> Control<'a> {
+    pub fn new(threads: usize, stop: &'a AtomicBool, progress: &'a mut dyn FnMut(Progress)) -> Control<'a> {
+        Control { threads, block_shift: None, stop, progress }
+    }
+}
+
+impl std::fmt::Debug for Control<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+/// Ranks in a block: their state stays in a core's second-level cache while the block runs.
+fn block_shift(processes: u32) -> u32 {
+    if processes > 1 << 24 { 14 } else { 12 }
+}
+
+/// Runs a program to its end. `observer` makes one observer for each domain, in order of ranks.
+pub fn run<P: Program, N: Noise, O: Observer>(
+    program: &P,
+    rules: &Rules<'_, N>,
+    control: &mut Control<'_>,
+    mut observer: impl FnMut(u32) -> O,
+) -> Result<(Outcome, Vec<O>), RunError> {
+    let lookahead = rules.lookahead(program.largest_message());
+    if lookahead == Time::ZERO {
+        return Err(RunError::NoLookahead);
+    }
+    let shift = control.block_shift.unwrap_or_else(|| block_shift(program.processes())).min(20);
+    let blocks = program.processes().div_ceil(1 << shift);
+    let threads = control.threads.clamp(1, blocks.max(1) as usize);
+    let count = if threads == 1 { 1 } else { (threads as u32 * 4).min(blocks) };
+    let edge = |domain: u32| (u64::from(blocks) * u64::from(domain) / u64::from(count.max(1))) as u32;
+    let mut domains: Vec<Domain<P, O>> =
+        (0..count).map(|d| Domain::new(program, edge(d)..edge(d + 1), shift, observer(d))).collect();
+    let windows = if threads == 1 {
+        run_windows(program, rules, control, lookahead, shift, &mut domains, None)?
+    } else {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        run_windows(program, rules, control, lookahead, shift, &mut domains, pool.ok().as_ref())?
+    };
+    Ok(conclude(program, domains, windows))
+}
+
+fn run_windows<P: Program, N: Noise, O: Observer>(
+    program: &P,
+    rules: &Rules<'_, N>,
+    control: &mut Control<'_>,
+    lookahead: Time,
+    shift: u32,
+    domains: &mut [Domain<P, O>],
+    pool: Option<&rayon::ThreadPool>,
+) -> Result<u64, RunError> {
+    let mut owner = Vec::new();
+    for (index, domain) in domains.iter().enumerate() {
+        owner.resize(domain.blocks().end as usize, index as u32);
+    }
+    let mut windows = 0;
+    while let Some(window) = domains.iter().filter_map(Domain::next_window).min() {
+        windows += 1;
+        let frame = block::Frame::new(window, lookahead, shift);
+        let due = domains.iter().filter(|domain| domain.next_window() == Some(window)).count();
+        match pool {
+            Some(pool) if due > 1 => pool.install(|| {
+                domains.par_iter_mut().with_max_len(1).for_each(|domain| domain.run(program, rules, &frame));
+            }),
+            _ => domains.iter_mut().for_each(|domain| domain.run(program, rules, &frame)),
+        }
+        exchange(domains, &owner, &frame);
+        if let Some(error) = domains.iter().find_map(|domain| domain.error.clone()) {
+            return Err(error);
+        }
+        if control.stop.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted);
+        }
+        (control.progress)(Progress {
+            simulated: frame.until,
+            messages: domains.iter().map(|domain| domain.messages).sum(),
+        });
+    }
+    Ok(windows)
+}
+
+/// The one narrow place through which messages pass from domain to domain.
+fn exchange<P: Program, O: Observer>(domains: &mut [Domain<P, O>], owner: &[u32], frame: &block::Frame) {
+    for sender in 0..domains.len() {
+        let mut outgoing = std::mem::take(&mut domains[sender].outgoing);
+        for block in outgoing.drain_touched() {
+            let receiver = &mut domains[owner[block as usize] as usize];
+            receiver.accept(block, outgoing.take(block), frame);
+        }
+        domains[sender].outgoing = outgoing;
+    }
+}
+
+fn conclude<P: Program, O: Observer>(program: &P, domains: Vec<Domain<P, O>>, windows: u64) -> (Outcome, Vec<O>) {
+    let mut outcome = Outcome { windows, ..Outcome::default() };
+    outcome.finish.reserve_exact(program.processes() as usize);
+    let mut remains = Remains::default();
+    let mut observers = Vec::with_capacity(domains.len());
+    let mut domains = domains;
+    domains.iter_mut().for_each(Domain::free_messages);
+    for domain in domains {
+        outcome.messages += domain.messages;
+        observers.push(domain.conclude(program, &mut outcome.finish, &mut remains));
+    }
+    outcome.stuck = remains.conclude();
+    (outcome, observers)
+}

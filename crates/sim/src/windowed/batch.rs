@@ -1,0 +1,216 @@
+//! The agenda of an implicit schedule, in 24 bytes: the operations of one step, released together.
+
+use super::agenda::Agenda;
+use super::message::{Compact, Early};
+use crate::host::Host;
+use crate::order::{Class, Key};
+use crate::program::Release;
+use crate::rules;
+use straggler_model::{Rank, Tag, Time};
+use straggler_schedule::OperationKind;
+
+/// At most one send, one receive and one computation, all ready at the same time. Messages that came
+/// early wait in a list of the pool that is closed to a ring, so that its last member names the first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Batch {
+    ready: Time,
+    created: Time,
+    /// The last early message: its place in the pool plus one, 0 for none.
+    early: u32,
+    /// One bit for each kind of operation that has not run.
+    pending: u8,
+    posted: bool,
+}
+
+const _: () = assert!(size_of::<Batch>() == 24);
+
+const SEND: u8 = 1 << OperationKind::Send as u8;
+const RECV: u8 = 1 << OperationKind::Recv as u8;
+const CALC: u8 = 1 << OperationKind::Calc as u8;
+
+/// The early messages of a block of processes.
+#[derive(Debug, Default)]
+pub struct EarlyPool {
+    nodes: Vec<Node>,
+    /// Place plus one of the first free node, 0 for none.
+    free: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    bytes: u64,
+    from: Rank,
+    tag: Tag,
+    /// Place plus one.
+    next: u32,
+}
+
+impl EarlyPool {
+    fn node(&mut self, place: u32) -> &mut Node {
+        &mut self.nodes[place as usize - 1]
+    }
+
+    /// Adds behind `last` (0: to an empty ring) and gives the new last place.
+    fn append(&mut self, last: u32, early: &Early) -> u32 {
+        let place = if self.free != 0 {
+            let place = self.free;
+            self.free = self.node(place).next;
+            place
+        } else {
+            self.nodes.push(Node { bytes: 0, from: 0, tag: 0, next: 0 });
+            self.nodes.len() as u32
+        };
+        let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
+        *self.node(place) = Node { bytes: early.bytes, from: early.from, tag: early.tag, next: first };
+        place
+    }
+
+    /// Removes the first match from the ring that ends at `last`.
+    fn remove(&mut self, last: &mut u32, source: Rank, tag: Tag) -> Option<Early> {
+        let mut before = *last;
+        loop {
+            let place = self.node(before).next;
+            let node = *self.node(place);
+            let early = early_of(&node);
+            if early.matches(source, tag) {
+                self.node(before).next = node.next;
+                if place == *last {
+                    *last = if before == place { 0 } else { before };
+                }
+                self.node(place).next = self.free;
+                self.free = place;
+                return Some(early);
+            }
+            if place == *last {
+                return None;
+            }
+            before = place;
+        }
+    }
+}
+
+fn early_of(node: &Node) -> Early {
+    Early {
+        from: node.from,
+        tag: node.tag,
+        bytes: node.bytes,
+        send: OperationKind::Send as u32,
+        cpu: 0,
+        nic: 0,
+    }
+}
+
+impl Agenda for Batch {
+    type Pool = EarlyPool;
+    type Body = Compact;
+
+    #[inline(always)]
+    fn release(&mut self, release: &Release, created: Time, host: &impl Host) {
+        let ready = release.ready.max(host.cpu(0).free);
+        debug_assert!(self.pending == 0 || (self.ready, self.created) == (ready, created));
+        self.ready = ready;
+        self.created = created;
+        self.pending |= 1 << release.kind as u8;
+    }
+
+    #[inline(always)]
+    fn next(&mut self, host: &impl Host) -> Time {
+        if self.pending == 0 {
+            Time::NEVER
+        } else if self.pending & RECV != 0 {
+            // Not later than the others: they wait for the CPU besides.
+            self.ready
+        } else if self.pending & SEND != 0 {
+            let send = rules::send_eligible(host, 0, 0, self.ready);
+            if self.pending == SEND { send } else { send.min(rules::calc_eligible(host, 0, self.ready)) }
+        } else {
+            rules::calc_eligible(host, 0, self.ready)
+        }
+    }
+
+    fn key(&self, host: &impl Host) -> Key {
+        let (eligible, kind) = self.first(host);
+        Key { eligible, created: self.created, class: class_of(kind), order: kind as u64 }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, host: &impl Host, t: Time) -> (OperationKind, u32) {
+        if self.pending & SEND != 0 && rules::send_eligible(host, 0, 0, self.ready) == t {
+            self.pending &= !SEND;
+            return (OperationKind::Send, OperationKind::Send as u32);
+        }
+        if self.pending & RECV != 0 {
+            self.pending &= !RECV;
+            return (OperationKind::Recv, OperationKind::Recv as u32);
+        }
+        self.pending &= !CALC;
+        (OperationKind::Calc, OperationKind::Calc as u32)
+    }
+
+    #[inline(always)]
+    fn count_send(&mut self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn post(&mut self, pool: &mut EarlyPool, _: u32, source: Rank, tag: Tag) -> Option<Early> {
+        let early = if self.early == 0 { None } else { pool.remove(&mut self.early, source, tag) };
+        self.posted = early.is_none();
+        early
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, pool: &mut EarlyPool, early: Early, pattern: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
+        if self.posted {
+            let (source, tag) = pattern(OperationKind::Recv as u32);
+            if early.matches(source, tag) {
+                self.posted = false;
+                return Some(OperationKind::Recv as u32);
+            }
+        }
+        self.early = pool.append(self.early, &early);
+        None
+    }
+
+    fn posted(&self) -> Vec<u32> {
+        if self.posted { vec![OperationKind::Recv as u32] } else { Vec::new() }
+    }
+
+    fn unreceived(&self, pool: &EarlyPool) -> Vec<Early> {
+        let mut list = Vec::new();
+        if self.early != 0 {
+            let mut place = self.early;
+            loop {
+                place = pool.nodes[place as usize - 1].next;
+                list.push(early_of(&pool.nodes[place as usize - 1]));
+                if place == self.early {
+                    break;
+                }
+            }
+        }
+        list
+    }
+}
+
+impl Batch {
+    /// The operation that runs next, by the model's order.
+    fn first(&self, host: &impl Host) -> (Time, OperationKind) {
+        let candidates = [
+            (SEND, rules::send_eligible(host, 0, 0, self.ready), OperationKind::Send),
+            (RECV, self.ready, OperationKind::Recv),
+            (CALC, rules::calc_eligible(host, 0, self.ready), OperationKind::Calc),
+        ];
+        let pending = candidates.into_iter().filter(|(bit, ..)| self.pending & bit != 0);
+        pending.map(|(_, t, kind)| (t, kind)).min().unwrap_or((Time::NEVER, OperationKind::Calc))
+    }
+}
+
+/// The class of a local operation.
+#[inline(always)]
+pub(super) fn class_of(kind: OperationKind) -> Class {
+    match kind {
+        OperationKind::Send => Class::Send,
+        OperationKind::Recv => Class::Recv,
+        OperationKind::Calc => Class::Calc,
+    }
+}

@@ -1,0 +1,529 @@
+//! A block of neighbouring processes and how it runs through a window.
+
+use super::agenda::Agenda;
+use super::calendar::{Bucket, CHUNK, Calendar, Chunks};
+use super::domain::{Outgoing, Parcel};
+use super::mail::{Inbox, Mail, One, eligible_of};
+use super::message::{Body, Early, Message, MessageOf};
+use crate::host::Host;
+use crate::observer::{Observer, Ran, What};
+use crate::outcome::{Blocked, Leftover, Remains, RunError};
+use crate::program::{Program, Release};
+use crate::rules::Rules;
+use std::ops::Range;
+use straggler_model::noise::Noise;
+use straggler_model::{Rank, Time};
+use straggler_schedule::{Operation, OperationKind};
+
+/// The window that is being run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub window: u64,
+    /// The window's end: events at this time belong to the next one.
+    pub until: Time,
+    /// The end of the next window.
+    next_until: Time,
+    lookahead: u64,
+    shift: u32,
+}
+
+impl Frame {
+    pub fn new(window: u64, lookahead: Time, shift: u32) -> Frame {
+        let end = |window: u64| Time(lookahead.ps().saturating_mul(window.saturating_add(1)));
+        Frame { window, until: end(window), next_until: end(window.saturating_add(1)), lookahead: lookahead.ps(), shift }
+    }
+
+    fn window_of(&self, time: Time) -> u64 {
+        if time < self.next_until { self.window + 1 } else { time.ps() / self.lookahead }
+    }
+}
+
+/// One process.
+#[repr(C, align(64))]
+struct Slot<P: Program> {
+    host: P::Host,
+    agenda: P::Agenda,
+    local: P::Local,
+}
+
+type BodyOf<P> = <<P as Program>::Agenda as Agenda>::Body;
+
+/// Neighbouring processes.
+pub(super) struct Block<P: Program, O: Observer> {
+    first: Rank,
+    slots: Vec<Slot<P>>,
+    state: P::Block,
+    pool: <P::Agenda as Agenda>::Pool,
+    calendar: Calendar<MessageOf<P, O::Stamp>>,
+    started: bool,
+}
+
+/// What a block needs while it runs and forgets afterwards.
+pub(super) struct Scratch<P: Program, O: Observer> {
+    /// For each process its first message: place in the bucket plus one, 0 for none.
+    head: Vec<u32>,
+    /// For each message the next one of the same process.
+    next: Vec<u32>,
+    /// One bit for each process that has something to do.
+    active: Vec<u64>,
+    inbox: Inbox<BodyOf<P>, O::Stamp>,
+}
+
+impl<P: Program, O: Observer> Scratch<P, O> {
+    /// Puts the chain of messages that begins at `head` into the inbox.
+    #[inline(never)]
+    fn gather(&mut self, bucket: &Bucket<MessageOf<P, O::Stamp>>, head: u32) {
+        let mut message = head;
+        while message != 0 {
+            let index = message as usize - 1;
+            self.inbox.push(bucket.chunks[index / CHUNK][index % CHUNK]);
+            message = self.next[index];
+        }
+    }
+
+    pub fn new(ranks: usize) -> Self {
+        Scratch { head: vec![0; ranks], next: Vec::new(), active: vec![0; ranks.div_ceil(64)], inbox: Inbox::new() }
+    }
+}
+
+/// What a running process may touch besides itself.
+pub(super) struct Turn<'a, P: Program, N, O: Observer> {
+    pub program: &'a P,
+    pub rules: &'a Rules<'a, N>,
+    pub frame: &'a Frame,
+    pub outgoing: &'a mut Outgoing<MessageOf<P, O::Stamp>>,
+    pub chunks: &'a mut Chunks<MessageOf<P, O::Stamp>>,
+    pub observer: &'a mut O,
+    /// Whether any message can be a rendezvous.
+    pub rendezvous: bool,
+    pub messages: u64,
+    pub error: Option<RunError>,
+}
+
+impl<P: Program, O: Observer> Block<P, O> {
+    pub fn new(program: &P, ranks: Range<Rank>) -> Self {
+        let (cpus, nics) = program.lanes();
+        let slot = |_| Slot { host: P::Host::new(cpus, nics), agenda: Default::default(), local: Default::default() };
+        Block {
+            first: ranks.start,
+            state: program.block(ranks.clone()),
+            slots: ranks.map(slot).collect(),
+            pool: Default::default(),
+            calendar: Calendar::new(),
+            started: false,
+        }
+    }
+
+    /// Runs all processes that have something to do, in order of rank.
+    pub fn run<N: Noise>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        scratch: &mut Scratch<P, O>,
+        note: &mut impl FnMut(u64),
+    ) {
+        let bucket = self.calendar.take(turn.frame.window);
+        self.sort_in(&bucket, scratch);
+        let starting = !std::mem::replace(&mut self.started, true);
+        if starting {
+            (0..self.slots.len()).for_each(|place| scratch.active[place / 64] |= 1 << (place % 64));
+        }
+        for word in 0..self.slots.len().div_ceil(64) {
+            let mut bits = std::mem::take(&mut scratch.active[word]);
+            while bits != 0 {
+                let place = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let head = std::mem::take(&mut scratch.head[place]);
+                if head == 0 || scratch.next[head as usize - 1] == 0 {
+                    let message = (head as usize).checked_sub(1).map(|at| &bucket.chunks[at / CHUNK][at % CHUNK]);
+                    self.run_process(turn, place, starting, &mut One(message), note);
+                } else {
+                    scratch.gather(&bucket, head);
+                    self.run_process(turn, place, starting, &mut scratch.inbox, note);
+                }
+            }
+        }
+        bucket.chunks.into_iter().for_each(|chunk| turn.chunks.put(chunk));
+    }
+
+    /// Chains each process's messages, in the order they lie in the bucket.
+    fn sort_in(&self, bucket: &Bucket<MessageOf<P, O::Stamp>>, scratch: &mut Scratch<P, O>) {
+        if scratch.next.len() < bucket.chunks.len() * CHUNK {
+            scratch.next.resize(bucket.chunks.len() * CHUNK, 0);
+        }
+        for (chunk, messages) in bucket.chunks.iter().enumerate().rev() {
+            for (index, message) in messages.iter().enumerate().rev() {
+                let place = (message.to - self.first) as usize;
+                let index = chunk * CHUNK + index;
+                scratch.next[index] = std::mem::replace(&mut scratch.head[place], index as u32 + 1);
+                scratch.active[place / 64] |= 1 << (place % 64);
+            }
+        }
+        for &place in &bucket.wakes {
+            scratch.active[place as usize / 64] |= 1 << (place % 64);
+        }
+    }
+
+    #[inline(always)]
+    fn run_process<N: Noise>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        place: usize,
+        starting: bool,
+        mail: &mut impl Mail<BodyOf<P>, O::Stamp>,
+        note: &mut impl FnMut(u64),
+    ) {
+        let rank = self.first + place as u32;
+        let mut process = Process { rank, slot: &mut self.slots[place], state: &mut self.state, pool: &mut self.pool };
+        let was_due = process.next_window(turn.frame);
+        if starting {
+            process.start(turn);
+        }
+        let eligible = process.run(turn, mail);
+        if !mail.is_empty() {
+            self.keep(turn, place, mail, note);
+        }
+        if eligible == Time::NEVER {
+            return;
+        }
+        let window = turn.frame.window_of(eligible);
+        // A process that was due in a later window and still is has been noted there already.
+        if was_due != Some(window) {
+            let bucket = self.calendar.bucket(window, turn.frame.window);
+            if bucket.is_empty() {
+                note(window);
+            }
+            bucket.wakes.push(place as u32);
+        }
+    }
+
+    /// Messages whose CPU or NIC is busy beyond the window wait for the window in which they may run.
+    #[inline(never)]
+    fn keep<N: Noise>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        place: usize,
+        mail: &mut impl Mail<BodyOf<P>, O::Stamp>,
+        note: &mut impl FnMut(u64),
+    ) {
+        let host = &self.slots[place].host;
+        while let Some(message) = mail.drain() {
+            let eligible = eligible_of(&message, host);
+            if eligible == Time::NEVER {
+                turn.error = Some(RunError::TimeOverflow);
+                continue;
+            }
+            let bucket = self.calendar.bucket(turn.frame.window_of(eligible), turn.frame.window);
+            if bucket.is_empty() {
+                note(turn.frame.window_of(eligible));
+            }
+            turn.chunks.push(&mut bucket.chunks, message);
+        }
+    }
+
+    /// Messages from elsewhere.
+    pub fn accept(
+        &mut self,
+        parcel: Parcel<MessageOf<P, O::Stamp>>,
+        frame: &Frame,
+        chunks: &mut Chunks<MessageOf<P, O::Stamp>>,
+        note: &mut impl FnMut(u64),
+    ) {
+        let (mut soon, later) = parcel.into_parts();
+        if !soon.is_empty() {
+            let bucket = self.calendar.bucket(frame.window + 1, frame.window);
+            if bucket.is_empty() {
+                note(frame.window + 1);
+            }
+            bucket.chunks.append(&mut soon);
+        }
+        for message in later {
+            let window = frame.window_of(Time(message.arrival));
+            let bucket = self.calendar.bucket(window, frame.window);
+            if bucket.is_empty() {
+                note(window);
+            }
+            chunks.push(&mut bucket.chunks, message);
+        }
+    }
+
+    pub fn conclude(self, program: &P, finish: &mut Vec<Time>, remains: &mut Remains) {
+        for (place, slot) in self.slots.iter().enumerate() {
+            let rank = self.first + place as u32;
+            finish.push(slot.host.finish().max(program.last_completion(rank, &slot.local, &self.state)));
+            if !program.finished(rank, &slot.local, &self.state) {
+                remains.unfinished();
+            }
+            for id in slot.agenda.posted() {
+                remains.blocked(Blocked { rank, id, operation: program.operation(rank, &slot.local, OperationKind::Recv, id) });
+            }
+            for early in slot.agenda.unreceived(&self.pool) {
+                remains.leftover(Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes });
+            }
+        }
+    }
+}
+
+/// One process at work.
+struct Process<'a, P: Program> {
+    rank: Rank,
+    slot: &'a mut Slot<P>,
+    state: &'a mut P::Block,
+    pool: &'a mut <P::Agenda as Agenda>::Pool,
+}
+
+impl<P: Program> Process<'_, P> {
+    /// The window after this one in which the process is known to wake.
+    #[inline(always)]
+    fn next_window(&mut self, frame: &Frame) -> Option<u64> {
+        let eligible = self.slot.agenda.next(&self.slot.host);
+        (eligible >= frame.until && eligible != Time::NEVER).then(|| frame.window_of(eligible))
+    }
+
+    fn start<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>) {
+        let Slot { host, agenda, local } = &mut *self.slot;
+        turn.program.start(self.rank, local, self.state, &mut |release: Release| {
+            agenda.release(&release, Time::ZERO, host);
+            turn.observer.released(self.rank, release.id, release.ready);
+        });
+    }
+
+    /// Runs the process's events in their order up to the end of the window. Gives the time of the next
+    /// local one.
+    #[inline(always)]
+    fn run<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        mail: &mut impl Mail<BodyOf<P>, O::Stamp>,
+    ) -> Time {
+        loop {
+            let local = self.slot.agenda.next(&self.slot.host);
+            if !mail.is_empty() {
+                let (arrived, place) = mail.first(&self.slot.host, turn.rules);
+                let message_first = arrived < local
+                    || arrived == local
+                        && mail.key(place, &self.slot.host, turn.rules) < self.slot.agenda.key(&self.slot.host);
+                if message_first {
+                    if arrived >= turn.frame.until {
+                        return local;
+                    }
+                    if let Some(message) = mail.take(place) {
+                        self.run_message(turn, arrived, &message);
+                    }
+                    continue;
+                }
+            }
+            if local >= turn.frame.until {
+                return local;
+            }
+            self.run_local(turn, local);
+        }
+    }
+
+    #[inline(always)]
+    fn run_local<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time) {
+        // The kind is a constant in each branch, so that a program computes no more than it must.
+        match self.slot.agenda.take(&self.slot.host, t) {
+            (OperationKind::Send, id) => {
+                let operation = turn.program.operation(self.rank, &self.slot.local, OperationKind::Send, id);
+                self.run_send(turn, t, id, &operation);
+            }
+            (OperationKind::Recv, id) => {
+                let operation = turn.program.operation(self.rank, &self.slot.local, OperationKind::Recv, id);
+                self.run_recv(turn, t, id, &operation);
+            }
+            (OperationKind::Calc, id) => {
+                let operation = turn.program.operation(self.rank, &self.slot.local, OperationKind::Calc, id);
+                self.run_calc(turn, t, id, &operation);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn run_send<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time, id: u32, operation: &Operation) {
+        let (cpu, send_free) = self.slot.host.sending(operation.cpu, operation.nic);
+        let sent = turn.rules.send(self.rank, operation.peer, cpu, send_free, t, operation.amount);
+        let what = What::Send { rendezvous: sent.rendezvous };
+        let stamp = self.observe(turn, what, id, operation, t, sent.charge.done, sent.charge.noise);
+        let body = Body::new(id, self.slot.agenda.count_send(), operation);
+        turn.post(Message { arrival: sent.arrival.ps(), to: operation.peer, from: self.rank, body, stamp });
+        self.started(turn, id, t);
+        if !sent.rendezvous {
+            self.completed(turn, id, t, sent.charge.done);
+        }
+    }
+
+    #[inline(always)]
+    fn run_recv<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time, id: u32, operation: &Operation) {
+        let early = self.slot.agenda.post(self.pool, id, operation.peer, operation.tag);
+        let what = What::Recv { matched: early.is_some() };
+        let stamp = self.observe(turn, what, id, operation, t, t, Time::ZERO);
+        self.started(turn, id, t);
+        if let Some(early) = early {
+            self.acknowledge(turn, t, &early, stamp);
+            self.completed(turn, id, t, t);
+        }
+    }
+
+    #[inline(always)]
+    fn run_calc<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time, id: u32, operation: &Operation) {
+        let (cpu, _) = self.slot.host.sending(operation.cpu, operation.nic);
+        let charge = turn.rules.calc(self.rank, cpu, t, Time(operation.amount));
+        self.observe(turn, What::Calc, id, operation, t, charge.done, charge.noise);
+        self.started(turn, id, t);
+        self.completed(turn, id, t, charge.done);
+    }
+
+    #[inline(always)]
+    fn run_message<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        t: Time,
+        message: &Message<BodyOf<P>, O::Stamp>,
+    ) {
+        let body = message.body;
+        if body.is_acknowledgement() {
+            return self.run_acknowledgement(turn, t, message);
+        }
+        let early = Early {
+            from: message.from,
+            tag: body.tag(),
+            bytes: body.bytes(),
+            send: body.send(),
+            cpu: body.cpu(),
+            nic: body.nic(),
+        };
+        let (cpu, recv_free) = self.slot.host.receiving(early.cpu, early.nic);
+        let charge = turn.rules.message(self.rank, early.from, cpu, recv_free, t, early.bytes);
+        turn.messages += 1;
+        let Slot { agenda, local, .. } = &mut *self.slot;
+        let completes = agenda.arrive(self.pool, early, |id| {
+            let operation = turn.program.operation(self.rank, local, OperationKind::Recv, id);
+            (operation.peer, operation.tag)
+        });
+        let mut stamp = O::Stamp::default();
+        if O::ACTIVE {
+            stamp = turn.observer.ran(&Ran {
+                what: What::Message { completes },
+                rank: self.rank,
+                id: early.send,
+                cpu: early.cpu,
+                nic: early.nic,
+                t,
+                done: charge.done,
+                noise: charge.noise,
+                amount: early.bytes,
+                peer: early.from,
+                tag: early.tag,
+                arrival: Time(message.arrival),
+                cause: message.stamp,
+            });
+        }
+        if let Some(id) = completes {
+            self.acknowledge(turn, t, &early, stamp);
+            self.completed(turn, id, t, charge.done);
+        }
+    }
+
+    /// A message has been matched at `t`: a rendezvous sender hears of it.
+    #[inline(always)]
+    fn acknowledge<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        t: Time,
+        early: &Early,
+        stamp: O::Stamp,
+    ) {
+        if turn.rendezvous && turn.rules.network.link(early.from, self.rank).is_rendezvous(early.bytes) {
+            let arrival = (t + turn.rules.acknowledgement(early.from, self.rank)).ps();
+            let body = Body::acknowledgement(early);
+            turn.post(Message { arrival, to: early.from, from: self.rank, body, stamp });
+        }
+    }
+
+    #[inline(never)]
+    fn run_acknowledgement<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        t: Time,
+        message: &Message<BodyOf<P>, O::Stamp>,
+    ) {
+        let body = message.body;
+        let (cpu, send_free) = self.slot.host.sending(body.cpu(), body.nic());
+        turn.rules.acknowledge(cpu, send_free, t);
+        if O::ACTIVE {
+            turn.observer.ran(&Ran {
+                what: What::Acknowledgement,
+                rank: self.rank,
+                id: body.send(),
+                cpu: body.cpu(),
+                nic: body.nic(),
+                t,
+                done: t,
+                noise: Time::ZERO,
+                amount: 0,
+                peer: message.from,
+                tag: body.tag(),
+                arrival: Time(message.arrival),
+                cause: message.stamp,
+            });
+        }
+        self.completed(turn, body.send(), t, t);
+    }
+
+    #[inline(always)]
+    fn started<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, id: u32, t: Time) {
+        let Slot { host, agenda, local } = &mut *self.slot;
+        turn.program.started(self.rank, local, self.state, id, t, &mut |release: Release| {
+            agenda.release(&release, t, host);
+            turn.observer.released(self.rank, release.id, release.ready);
+        });
+    }
+
+    /// Operation `id` completes at `done`, by an event that runs at `t`.
+    #[inline(always)]
+    fn completed<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, id: u32, t: Time, done: Time) {
+        let Slot { host, agenda, local } = &mut *self.slot;
+        turn.program.completed(self.rank, local, self.state, id, done, &mut |release: Release| {
+            agenda.release(&release, t, host);
+            turn.observer.released(self.rank, release.id, release.ready);
+        });
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn observe<N: Noise, O: Observer>(
+        &self,
+        turn: &mut Turn<'_, P, N, O>,
+        what: What,
+        id: u32,
+        operation: &Operation,
+        t: Time,
+        done: Time,
+        noise: Time,
+    ) -> O::Stamp {
+        if !O::ACTIVE {
+            return O::Stamp::default();
+        }
+        let Operation { amount, peer, tag, cpu, nic, .. } = *operation;
+        let cause = O::Stamp::default();
+        turn.observer.ran(&Ran { what, rank: self.rank, id, cpu, nic, t, done, noise, amount, peer, tag, arrival: t, cause })
+    }
+}
+
+impl<P: Program, N: Noise, O: Observer> Turn<'_, P, N, O> {
+    /// Puts a message on its way.
+    #[inline(always)]
+    fn post(&mut self, message: MessageOf<P, O::Stamp>) {
+        if message.to >= self.program.processes() {
+            self.error = Some(RunError::PeerOutOfRange {
+                rank: message.from,
+                peer: message.to,
+                processes: self.program.processes(),
+            });
+            return;
+        }
+        let in_next_window = Time(message.arrival) < self.frame.next_until;
+        let block = message.to >> self.frame.shift;
+        self.outgoing.push(self.chunks, block, in_next_window, message);
+    }
+}

@@ -1,0 +1,104 @@
+//! Which messages arrive at a block of processes, and which processes wake, in which window.
+
+use std::collections::BTreeMap;
+
+/// Messages travel in chunks of this many, so that freed memory serves again at once.
+pub(super) const CHUNK: usize = 256;
+
+/// How far ahead windows are found by their number alone.
+const NEAR: u64 = 64;
+
+/// What happens in one window. Chunks other than the last few may be partly filled.
+#[derive(Debug)]
+pub(super) struct Bucket<M> {
+    pub chunks: Vec<Vec<M>>,
+    /// Processes with a local event, by their place in the block.
+    pub wakes: Vec<u32>,
+}
+
+impl<M> Default for Bucket<M> {
+    fn default() -> Self {
+        Bucket { chunks: Vec::new(), wakes: Vec::new() }
+    }
+}
+
+impl<M> Bucket<M> {
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.wakes.is_empty()
+    }
+}
+
+/// Spare chunks of a domain.
+#[derive(Debug)]
+pub(super) struct Chunks<M> {
+    spare: Vec<Vec<M>>,
+    most: usize,
+}
+
+impl<M> Chunks<M> {
+    pub fn new(most: usize) -> Self {
+        Chunks { spare: Vec::new(), most }
+    }
+
+    pub fn take(&mut self) -> Vec<M> {
+        self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK))
+    }
+
+    pub fn put(&mut self, mut chunk: Vec<M>) {
+        if self.spare.len() < self.most {
+            chunk.clear();
+            self.spare.push(chunk);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.spare = Vec::new();
+    }
+
+    /// Appends a message to a list of chunks.
+    #[inline(always)]
+    pub fn push(&mut self, list: &mut Vec<Vec<M>>, message: M) {
+        match list.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(message),
+            _ => {
+                let mut chunk = self.take();
+                chunk.push(message);
+                list.push(chunk);
+            }
+        }
+    }
+}
+
+/// The windows of one block: near ones in a ring, far ones in a map.
+#[derive(Debug)]
+pub(super) struct Calendar<M> {
+    ring: Box<[Bucket<M>]>,
+    far: BTreeMap<u64, Bucket<M>>,
+}
+
+impl<M> Calendar<M> {
+    pub fn new() -> Self {
+        Calendar { ring: (0..NEAR).map(|_| Bucket::default()).collect(), far: BTreeMap::new() }
+    }
+
+    /// The bucket of `window`, seen from window `now`; `now` itself has been taken already.
+    #[inline(always)]
+    pub fn bucket(&mut self, window: u64, now: u64) -> &mut Bucket<M> {
+        debug_assert!(window > now);
+        if window - now < NEAR { &mut self.ring[(window % NEAR) as usize] } else { self.far.entry(window).or_default() }
+    }
+
+    /// Takes the bucket of the window that begins. What was noted while it was far is joined in front:
+    /// it was noted first.
+    pub fn take(&mut self, window: u64) -> Bucket<M> {
+        let mut near = std::mem::take(&mut self.ring[(window % NEAR) as usize]);
+        if !self.far.is_empty()
+            && let Some(mut far) = self.far.remove(&window)
+        {
+            far.chunks.append(&mut near.chunks);
+            far.wakes.append(&mut near.wakes);
+            return far;
+        }
+        near
+    }
+}

@@ -1,0 +1,121 @@
+//! The messages of one process that have arrived by the end of the window and have not run.
+
+use super::message::{Body, Message};
+use crate::host::Host;
+use crate::order::{Class, Key};
+use crate::rules::{self, Rules};
+use straggler_model::Time;
+use straggler_model::noise::Noise;
+
+/// Where a process finds its messages.
+pub(super) trait Mail<B: Body, S: Copy> {
+    /// When the first message may run ([`Time::NEVER`]: there is none), and its place.
+    fn first<N: Noise>(&mut self, host: &impl Host, rules: &Rules<'_, N>) -> (Time, usize);
+    /// The whole key of the message at `place`, to settle a tie.
+    fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key;
+    fn take(&mut self, place: usize) -> Option<Message<B, S>>;
+    /// Takes the messages one by one, for each source in the order of sending.
+    fn drain(&mut self) -> Option<Message<B, S>>;
+    fn is_empty(&self) -> bool;
+}
+
+/// At most one message, which is the usual case: it stays where it lies.
+#[derive(Debug)]
+pub(super) struct One<'a, B: Copy, S: Copy>(pub Option<&'a Message<B, S>>);
+
+impl<B: Body, S: Copy> Mail<B, S> for One<'_, B, S> {
+    #[inline(always)]
+    fn first<N: Noise>(&mut self, host: &impl Host, _: &Rules<'_, N>) -> (Time, usize) {
+        (self.0.map_or(Time::NEVER, |message| eligible_of(message, host)), 0)
+    }
+
+    #[inline(always)]
+    fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key {
+        self.0.map_or(Key::LAST, |message| key_of(message, place, host, rules))
+    }
+
+    #[inline(always)]
+    fn take(&mut self, _: usize) -> Option<Message<B, S>> {
+        self.0.take().copied()
+    }
+
+    fn drain(&mut self) -> Option<Message<B, S>> {
+        self.0.take().copied()
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// Any number of messages, for each source in the order of sending.
+#[derive(Debug)]
+pub(super) struct Inbox<B: Copy, S: Copy> {
+    messages: Vec<Message<B, S>>,
+}
+
+impl<B: Body, S: Copy> Inbox<B, S> {
+    pub fn new() -> Self {
+        Inbox { messages: Vec::new() }
+    }
+
+    pub fn push(&mut self, message: Message<B, S>) {
+        self.messages.push(message);
+    }
+}
+
+impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
+    #[inline]
+    fn first<N: Noise>(&mut self, host: &impl Host, rules: &Rules<'_, N>) -> (Time, usize) {
+        let keys = self.messages.iter().enumerate();
+        let keys = keys.map(|(place, message)| (key_of(message, place, host, rules), place));
+        keys.min().map_or((Time::NEVER, 0), |(key, place)| (key.eligible, place))
+    }
+
+    fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key {
+        self.messages.get(place).map_or(Key::LAST, |message| key_of(message, place, host, rules))
+    }
+
+    fn take(&mut self, place: usize) -> Option<Message<B, S>> {
+        Some(self.messages.remove(place))
+    }
+
+    fn drain(&mut self) -> Option<Message<B, S>> {
+        if self.messages.is_empty() { None } else { Some(self.messages.remove(0)) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+}
+
+/// When a message or an acknowledgement may run.
+#[inline(always)]
+pub(super) fn eligible_of<B: Body, S: Copy>(message: &Message<B, S>, host: &impl Host) -> Time {
+    let (arrival, body) = (Time(message.arrival), message.body);
+    if body.is_acknowledgement() {
+        arrival
+    } else {
+        rules::message_eligible(host, body.cpu(), body.nic(), arrival)
+    }
+}
+
+/// The key of a message or an acknowledgement.
+fn key_of<B: Body, S: Copy, N: Noise>(
+    message: &Message<B, S>,
+    place: usize,
+    host: &impl Host,
+    rules: &Rules<'_, N>,
+) -> Key {
+    let (from, to, arrival, body) = (message.from, message.to, Time(message.arrival), message.body);
+    let eligible = eligible_of(message, host);
+    if body.is_acknowledgement() {
+        let created = arrival - rules.acknowledgement(to, from);
+        Key { eligible, created, class: Class::Acknowledgement, order: u64::from(body.send()) }
+    } else {
+        let created = rules.sent_at(from, to, arrival);
+        let order = u64::from(from) << 32 | u64::from(body.sequence(place));
+        Key { eligible, created, class: Class::Message, order }
+    }
+}

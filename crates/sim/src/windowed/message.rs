@@ -1,0 +1,161 @@
+//! Messages between processes, as small as they can be: most of a run's memory traffic.
+
+use crate::program::Program;
+use straggler_model::{Rank, Tag};
+use straggler_schedule::Operation;
+
+/// What a message carries besides its ends and its arrival.
+pub trait Body: Copy + Send {
+    /// `sequence` counts the sends of a process, where the agenda counts them.
+    fn new(send: u32, sequence: u32, operation: &Operation) -> Self;
+    /// The acknowledgement of a rendezvous message.
+    fn acknowledgement(early: &Early) -> Self;
+    fn is_acknowledgement(&self) -> bool;
+    fn tag(&self) -> Tag;
+    fn bytes(&self) -> u64;
+    /// The number of the send on its rank.
+    fn send(&self) -> u32;
+    /// Orders messages of one source that were sent at the same time. On one lane they always move
+    /// together, so their place, which keeps the order of sending, will do.
+    fn sequence(&self, place: usize) -> u32;
+    fn cpu(&self) -> u8;
+    fn nic(&self) -> u8;
+}
+
+/// No message is as long as this: programs refuse messages of 2^63 bytes and more.
+const ACKNOWLEDGEMENT: u64 = u64::MAX;
+
+/// For programs with at most one send at a time, on one CPU and one NIC.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
+pub struct Compact {
+    bytes: u64,
+    tag: Tag,
+}
+
+impl Body for Compact {
+    #[inline(always)]
+    fn new(_: u32, _: u32, operation: &Operation) -> Compact {
+        Compact { bytes: operation.amount, tag: operation.tag }
+    }
+    fn acknowledgement(early: &Early) -> Compact {
+        Compact { bytes: ACKNOWLEDGEMENT, tag: early.tag }
+    }
+    #[inline(always)]
+    fn is_acknowledgement(&self) -> bool {
+        self.bytes == ACKNOWLEDGEMENT
+    }
+    #[inline(always)]
+    fn tag(&self) -> Tag {
+        self.tag
+    }
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    #[inline(always)]
+    fn send(&self) -> u32 {
+        straggler_schedule::OperationKind::Send as u32
+    }
+    #[inline(always)]
+    fn sequence(&self, place: usize) -> u32 {
+        place as u32
+    }
+    #[inline(always)]
+    fn cpu(&self) -> u8 {
+        0
+    }
+    #[inline(always)]
+    fn nic(&self) -> u8 {
+        0
+    }
+}
+
+/// For programs with any number of sends, CPUs and NICs.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
+pub struct Full {
+    bytes: u64,
+    tag: Tag,
+    send: u32,
+    sequence: u32,
+    cpu: u8,
+    nic: u8,
+}
+
+impl Body for Full {
+    #[inline(always)]
+    fn new(send: u32, sequence: u32, operation: &Operation) -> Full {
+        Full { bytes: operation.amount, tag: operation.tag, send, sequence, cpu: operation.cpu, nic: operation.nic }
+    }
+    fn acknowledgement(early: &Early) -> Full {
+        Full { bytes: ACKNOWLEDGEMENT, tag: early.tag, send: early.send, sequence: 0, cpu: early.cpu, nic: early.nic }
+    }
+    #[inline(always)]
+    fn is_acknowledgement(&self) -> bool {
+        self.bytes == ACKNOWLEDGEMENT
+    }
+    #[inline(always)]
+    fn tag(&self) -> Tag {
+        self.tag
+    }
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    #[inline(always)]
+    fn send(&self) -> u32 {
+        self.send
+    }
+    #[inline(always)]
+    fn sequence(&self, _: usize) -> u32 {
+        self.sequence
+    }
+    #[inline(always)]
+    fn cpu(&self) -> u8 {
+        self.cpu
+    }
+    #[inline(always)]
+    fn nic(&self) -> u8 {
+        self.nic
+    }
+}
+
+/// A message on its way. Containers keep messages of one source to one destination that were sent at the
+/// same time in the order of sending.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
+pub struct Message<B: Copy, S: Copy> {
+    pub arrival: u64,
+    pub to: Rank,
+    pub from: Rank,
+    pub body: B,
+    /// What the observer of the sender gave it to carry.
+    pub stamp: S,
+}
+
+const _: () = assert!(size_of::<Message<Compact, ()>>() == 28);
+const _: () = assert!(size_of::<Message<Full, ()>>() == 40);
+
+/// The message type of a program under an observer.
+pub type MessageOf<P, S> = Message<<<P as Program>::Agenda as super::Agenda>::Body, S>;
+
+/// A message that ran on its receiver before its receive was posted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Early {
+    pub from: Rank,
+    pub tag: Tag,
+    pub bytes: u64,
+    pub send: u32,
+    pub cpu: u8,
+    pub nic: u8,
+}
+
+impl Early {
+    /// Whether a receive from `source` with `tag` takes this message.
+    #[inline(always)]
+    pub fn matches(&self, source: Rank, tag: Tag) -> bool {
+        use straggler_schedule::graph::ANY;
+        (source == ANY || source == self.from) && (tag == ANY || tag == self.tag)
+    }
+}

@@ -1,0 +1,138 @@
+//! The agenda of a process that may have anything ready: lists while short, heaps when long.
+
+use super::agenda::Agenda;
+use super::batch::class_of;
+use super::message::{Early, Full};
+use super::ready_heaps::ReadyHeaps;
+use crate::host::Host;
+use crate::order::Key;
+use crate::program::Release;
+use crate::rules;
+use straggler_model::{Rank, Tag, Time};
+use straggler_schedule::OperationKind;
+
+/// A local operation that waits for its turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    /// For a receive the time it is posted; for the others not before this.
+    pub ready: Time,
+    pub created: Time,
+    pub id: u32,
+    pub kind: OperationKind,
+    pub cpu: u8,
+    pub nic: u8,
+}
+
+impl Pending {
+    #[inline]
+    pub fn key(&self, host: &impl Host) -> Key {
+        let eligible = match self.kind {
+            OperationKind::Send => rules::send_eligible(host, self.cpu, self.nic, self.ready),
+            OperationKind::Recv => self.ready,
+            OperationKind::Calc => rules::calc_eligible(host, self.cpu, self.ready),
+        };
+        Key { eligible, created: self.created, class: class_of(self.kind), order: u64::from(self.id) }
+    }
+}
+
+/// More ready operations than this move into heaps.
+const LONG: usize = 24;
+
+/// Lists are searched from the front: first posted and first arrived win.
+#[derive(Debug, Default)]
+pub struct Queues {
+    pending: Vec<Pending>,
+    /// Where `next` found the first of them.
+    first: u32,
+    sent: u32,
+    heaps: Option<Box<ReadyHeaps>>,
+    posted: Vec<u32>,
+    early: Vec<Early>,
+}
+
+impl Agenda for Queues {
+    type Pool = ();
+    type Body = Full;
+
+    fn release(&mut self, release: &Release, created: Time, host: &impl Host) {
+        let ready = release.ready.max(host.cpu(release.cpu).free);
+        let Release { id, kind, cpu, nic, .. } = *release;
+        let pending = Pending { ready, created, id, kind, cpu, nic };
+        if self.heaps.is_none() && self.pending.len() < LONG {
+            self.pending.push(pending);
+            return;
+        }
+        let heaps = self.heaps.get_or_insert_default();
+        for pending in self.pending.drain(..).chain([pending]) {
+            heaps.push(pending);
+        }
+    }
+
+    fn next(&mut self, host: &impl Host) -> Time {
+        if let Some(heaps) = &mut self.heaps {
+            return heaps.first(host).map_or(Time::NEVER, |pending| pending.key(host).eligible);
+        }
+        let keys = self.pending.iter().enumerate().map(|(place, pending)| (pending.key(host), place));
+        keys.min().map_or(Time::NEVER, |(key, place)| {
+            self.first = place as u32;
+            key.eligible
+        })
+    }
+
+    fn key(&self, host: &impl Host) -> Key {
+        let first = match &self.heaps {
+            Some(heaps) => heaps.found(),
+            None => self.pending.get(self.first as usize).copied(),
+        };
+        first.map_or(Key::LAST, |pending| pending.key(host))
+    }
+
+    fn take(&mut self, _: &impl Host, _: Time) -> (OperationKind, u32) {
+        let Some(heaps) = &mut self.heaps else {
+            let Pending { kind, id, .. } = self.pending.swap_remove(self.first as usize);
+            return (kind, id);
+        };
+        let found = heaps.remove_found();
+        if heaps.is_empty() {
+            self.heaps = None;
+        }
+        found
+    }
+
+    fn count_send(&mut self) -> u32 {
+        self.sent = self.sent.wrapping_add(1);
+        self.sent
+    }
+
+    fn post(&mut self, _: &mut (), id: u32, source: Rank, tag: Tag) -> Option<Early> {
+        match self.early.iter().position(|early| early.matches(source, tag)) {
+            Some(place) => Some(self.early.remove(place)),
+            None => {
+                self.posted.push(id);
+                None
+            }
+        }
+    }
+
+    fn arrive(&mut self, _: &mut (), early: Early, pattern: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
+        let matches = |&id: &u32| {
+            let (source, tag) = pattern(id);
+            early.matches(source, tag)
+        };
+        match self.posted.iter().position(matches) {
+            Some(place) => Some(self.posted.remove(place)),
+            None => {
+                self.early.push(early);
+                None
+            }
+        }
+    }
+
+    fn posted(&self) -> Vec<u32> {
+        self.posted.clone()
+    }
+
+    fn unreceived(&self, _: &()) -> Vec<Early> {
+        self.early.clone()
+    }
+}

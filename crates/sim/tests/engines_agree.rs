@@ -1,0 +1,111 @@
+//! Two independent ways to the same number: on random schedules the windowed engine gives, on every
+//! rank and on any number of threads, what the reference engine gives.
+
+#[path = "support/schedules.rs"]
+mod schedules;
+
+use proptest::prelude::*;
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::Injection;
+use straggler_model::{Network, Time};
+use straggler_schedule::{Graph, Message, Step, Steps, steps};
+use straggler_sim::{Acknowledgement, Control, EngineChoice, Nothing, Outcome, Simulation};
+
+fn run(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads: usize) -> Outcome {
+    let simulation = Simulation { engine, ..simulation.clone() };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let mut control = Control::new(threads, &stop, &mut progress);
+    if threads > 1 {
+        // Blocks of one or two ranks, so that messages pass between threads.
+        control.block_shift = Some(threads as u32 % 2);
+    }
+    simulation.run_graph(graph, &mut control, |_| Nothing).unwrap().outcome
+}
+
+fn simulation<'a>(network: &'a Network, noise: &'a Option<Injection>, overlap: bool) -> Simulation<'a> {
+    Simulation { noise: noise.as_ref(), receive_overlap: overlap, ..Simulation::new(network) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn on_random_schedules(
+        shape in schedules::shapes(),
+        network in schedules::networks(),
+        noise in schedules::noises(),
+        overlap in any::<bool>(),
+        fixed_ack in prop::option::of(1u64..10_000_000),
+    ) {
+        let graph = schedules::graph(&shape);
+        let mut simulation = simulation(&network, &noise, overlap);
+        if let Some(ack) = fixed_ack {
+            simulation.acknowledgement = Acknowledgement::Fixed(Time(ack));
+        }
+        let reference = run(&simulation, &graph, EngineChoice::Reference, 1);
+        for threads in [1, 2, 3, 7] {
+            let windowed = run(&simulation, &graph, EngineChoice::Windowed, threads);
+            prop_assert_eq!(&windowed.finish, &reference.finish, "{} threads", threads);
+            prop_assert_eq!(windowed.messages, reference.messages);
+            prop_assert_eq!(&windowed.stuck, &reference.stuck);
+        }
+    }
+}
+
+/// Steps of every kind in a fixed random mix, over enough ranks for several blocks and domains.
+struct Mixed {
+    processes: u32,
+    stages: u32,
+    bytes: u64,
+}
+
+impl Steps for Mixed {
+    fn processes(&self) -> u32 {
+        self.processes
+    }
+    fn stages(&self, _: u32) -> u32 {
+        self.stages
+    }
+    fn step(&self, rank: u32, stage: u32) -> Step {
+        let distance = (stage * 977 + 1) % self.processes;
+        if distance == 0 || stage % 3 == 2 {
+            return Step::calc(Time(u64::from((rank * 7 + stage) % 5) * 800_000));
+        }
+        let message = |peer| Message { peer, tag: stage, bytes: self.bytes };
+        let (to, from) = ((rank + distance) % self.processes, (rank + self.processes - distance) % self.processes);
+        Step::exchange(message(to), message(from))
+    }
+    fn largest_message(&self) -> u64 {
+        self.bytes
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Enough ranks for several blocks: messages pass from domain to domain.
+    #[test]
+    fn on_many_blocks(
+        processes in 4_000u32..20_000,
+        stages in 1u32..9,
+        bytes in prop::sample::select(vec![1u64, 4096, 100_000]),
+        network in schedules::networks(),
+        noise in schedules::noises(),
+        overlap in any::<bool>(),
+    ) {
+        let mixed = Mixed { processes, stages, bytes };
+        let simulation = simulation(&network, &noise, overlap);
+        let graph = steps::materialise(&mixed, 2, Time(1_000_000));
+        let reference = run(&simulation, &graph, EngineChoice::Reference, 1);
+        for threads in [1, 2, 3, 7] {
+                        let stop = AtomicBool::new(false);
+            let mut progress = |_| {};
+            let mut control = Control::new(threads, &stop, &mut progress);
+            let windowed = Simulation { engine: EngineChoice::Windowed, ..simulation.clone() };
+            let implicit = windowed.run_steps(&mixed, 2, Time(1_000_000), &mut control, |_| Nothing).unwrap();
+            prop_assert_eq!(&implicit.outcome.finish, &reference.finish);
+            prop_assert_eq!(&implicit.outcome.stuck, &reference.stuck);
+        }
+    }
+}
