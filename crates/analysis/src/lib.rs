@@ -1,1 +1,5 @@
 //! What a run means.
+
+pub mod critical_path;
+
+pub use critical_path::{CriticalPath, Recorder};

@@ -1,1 +1,10 @@
-//! Tables of results for other programs.
+//! How results look: numbers for people, aligned tables, and files of finish times. Everything here
+//! formats; nothing computes.
+
+pub mod finish_times;
+pub mod numbers;
+mod replace;
+mod table;
+
+pub use replace::{ReplaceError, replace_file};
+pub use table::Table;

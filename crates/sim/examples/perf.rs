@@ -38,12 +38,12 @@ fn main() {
             let inj = Injection { sources: vec![Source { name: "x".into(), waveform: Waveform::Trace(std::sync::Arc::new(Detours::new(&v, None).unwrap())), who: Who::Everyone }], phases: Phases::Drawn { seed: 1, replica: 0 }, wallclock: false };
             let t = std::time::Instant::now();
             let rules = Rules { network: &net, noise: &inj, acknowledgement: Default::default(), receive_overlap: false };
-            let r = windowed::run(&prog, &rules, &mut c, |_| Nothing).unwrap();
+            let r = windowed::run(&prog, &rules, &mut c, |_, _| Nothing).unwrap();
             println!("pure {:.3}", t.elapsed().as_secs_f64());
             r
         } else {
             let rules = Rules { network: &net, noise: &Silence, acknowledgement: Default::default(), receive_overlap: false };
-            windowed::run(&prog, &rules, &mut c, |_| Nothing).unwrap()
+            windowed::run(&prog, &rules, &mut c, |_, _| Nothing).unwrap()
         };
         let s = t.elapsed().as_secs_f64();
         println!("{} makespan {:?} windows {} msgs {} {:.1} M/s stuck {:?}", p, out.0.makespan(), out.0.windows, out.0.messages, out.0.messages as f64 / s / 1e6, out.0.stuck.is_some());

@@ -8,6 +8,7 @@
 
 pub mod host;
 pub mod observer;
+pub mod observers;
 pub mod order;
 pub mod outcome;
 pub mod program;

@@ -1,5 +1,6 @@
 //! What is recorded while a program runs. An observer that is not asked for costs nothing.
 
+use crate::program::Release;
 use straggler_model::{Rank, Tag, Time};
 
 /// What an event was.
@@ -27,6 +28,10 @@ pub struct Ran<S> {
     pub t: Time,
     /// When what it did has completed.
     pub done: Time,
+    /// When its CPU is free again; differs from `done` for overlapped receives.
+    pub cpu_free: Time,
+    /// When the NIC is free again, for sends and messages.
+    pub nic_free: Time,
     /// The noise in it.
     pub noise: Time,
     /// Bytes of a message, picoseconds of a computation.
@@ -46,8 +51,8 @@ pub trait Observer: Send + Sized {
     /// What a message carries so that its receiver can name its cause.
     type Stamp: Copy + Default + Send;
     fn ran(&mut self, event: &Ran<Self::Stamp>) -> Self::Stamp;
-    /// Operation `id` of `rank` may run once `ready` has come.
-    fn released(&mut self, rank: Rank, id: u32, ready: Time);
+    /// An operation of `rank` may run once its ready time has come.
+    fn released(&mut self, rank: Rank, release: &Release);
 }
 
 /// Observes nothing.
@@ -60,5 +65,5 @@ impl Observer for Nothing {
     #[inline(always)]
     fn ran(&mut self, _: &Ran<()>) {}
     #[inline(always)]
-    fn released(&mut self, _: Rank, _: u32, _: Time) {}
+    fn released(&mut self, _: Rank, _: &Release) {}
 }

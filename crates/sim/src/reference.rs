@@ -161,7 +161,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
     fn issue(&mut self, rank: Rank, created: Time) {
         for release in std::mem::take(&mut self.released) {
             if O::ACTIVE {
-                self.observer.released(rank, release.id, release.ready);
+                self.observer.released(rank, &release);
             }
             let eligible = release.ready.max(self.processes[rank as usize].host.cpu(release.cpu).free);
             let class = match release.kind {
@@ -265,8 +265,14 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         }
         let mut stamp = O::Stamp::default();
         if O::ACTIVE {
-            let ran = ran(What::Message { completes }, rank, message.send, operation, t, charge);
-            stamp = self.observer.ran(&Ran { peer: message.from, arrival: message.arrival, cause: message.stamp, ..ran });
+            let ran = self.ran(What::Message { completes }, rank, message.send, operation, t, charge);
+            stamp = self.observer.ran(&Ran {
+                nic_free: self.processes[rank as usize].host.recv_free(operation.nic),
+                peer: message.from,
+                arrival: message.arrival,
+                cause: message.stamp,
+                ..ran
+            });
         }
         if let Some(id) = completes {
             self.acknowledge(rank, t, message, stamp);
@@ -292,7 +298,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         self.rules.acknowledge(cpu, send_free, t);
         if O::ACTIVE {
             let charge = rules::Charge { done: t, noise: Time::ZERO };
-            let ran = ran(What::Acknowledgement, rank, message.send, operation, t, charge);
+            let ran = self.ran(What::Acknowledgement, rank, message.send, operation, t, charge);
             self.observer.ran(&Ran { amount: 0, peer: by, arrival: message.arrival, cause: message.stamp, ..ran });
         }
         self.completed(rank, message.send, t, t);
@@ -310,7 +316,38 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         if !O::ACTIVE {
             return O::Stamp::default();
         }
-        self.observer.ran(&ran(what, rank, id, operation, t, charge))
+        let ran = self.ran(what, rank, id, operation, t, charge);
+        self.observer.ran(&ran)
+    }
+
+    fn ran(
+        &self,
+        what: What,
+        rank: Rank,
+        id: u32,
+        operation: &Operation,
+        t: Time,
+        charge: rules::Charge,
+    ) -> Ran<O::Stamp> {
+        let Operation { amount, peer, tag, cpu, nic, .. } = *operation;
+        let host = &self.processes[rank as usize].host;
+        Ran {
+            what,
+            rank,
+            id,
+            cpu,
+            nic,
+            t,
+            done: charge.done,
+            cpu_free: host.cpu(cpu).free,
+            nic_free: host.send_free(nic),
+            noise: charge.noise,
+            amount,
+            peer,
+            tag,
+            arrival: t,
+            cause: O::Stamp::default(),
+        }
     }
 
     fn conclude(self) -> (Outcome, O) {
@@ -335,12 +372,6 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         let outcome = Outcome { finish, messages: self.messages, windows: 0, stuck: remains.conclude() };
         (outcome, self.observer)
     }
-}
-
-fn ran<S: Default>(what: What, rank: Rank, id: u32, operation: &Operation, t: Time, charge: rules::Charge) -> Ran<S> {
-    let Operation { amount, peer, tag, cpu, nic, .. } = *operation;
-    let rules::Charge { done, noise } = charge;
-    Ran { what, rank, id, cpu, nic, t, done, noise, amount, peer, tag, arrival: t, cause: S::default() }
 }
 
 fn matches<S>(source: Rank, tag: Tag, message: &InFlight<S>) -> bool {

@@ -8,8 +8,9 @@ use crate::programs::{GraphProgram, StepProgram, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
 use crate::windowed::Control;
 use crate::{reference, windowed};
+use std::ops::Range;
 use straggler_model::noise::{Injection, Noise, Silence};
-use straggler_model::{Network, Time};
+use straggler_model::{Network, Rank, Time};
 use straggler_schedule::{Graph, Steps};
 
 /// Which engine to use.
@@ -77,7 +78,7 @@ impl<'a> Simulation<'a> {
         &self,
         graph: &Graph,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32) -> O,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         if graph.lanes() == (1, 1) {
             self.run(&GraphProgram::<OneLane>::new(graph, self.receive_overlap), control, observer)
@@ -93,7 +94,7 @@ impl<'a> Simulation<'a> {
         cycles: u32,
         compute: Time,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32) -> O,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         if self.receive_overlap {
             self.run(&StepProgram::<S, Tracked>::new(steps, cycles, compute), control, observer)
@@ -107,7 +108,7 @@ impl<'a> Simulation<'a> {
         &self,
         program: &P,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32) -> O,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         match self.noise {
             Some(noise) => self.run_with(program, noise, control, observer),
@@ -120,7 +121,7 @@ impl<'a> Simulation<'a> {
         program: &P,
         noise: &N,
         control: &mut Control<'_>,
-        mut observer: impl FnMut(u32) -> O,
+        mut observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         let bytes = program.largest_message();
         if bytes > RunError::LARGEST_MESSAGE {
@@ -145,7 +146,7 @@ impl<'a> Simulation<'a> {
                 (outcome, observers, control.threads)
             }
             Engine::Reference => {
-                let (outcome, observer) = reference::run(program, &rules, control, observer(0))?;
+                let (outcome, observer) = reference::run(program, &rules, control, observer(0, 0..program.processes()))?;
                 (outcome, vec![observer], 1)
             }
         };

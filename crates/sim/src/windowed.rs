@@ -33,9 +33,10 @@ use crate::program::Program;
 use crate::rules::Rules;
 use domain::Domain;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use straggler_model::Time;
 use straggler_model::noise::Noise;
+use straggler_model::{Rank, Time};
 
 /// What a caller sees of a run while it goes on.
 #[derive(Clone, Copy, Debug)]
@@ -72,12 +73,13 @@ fn block_shift(processes: u32) -> u32 {
     if processes > 1 << 24 { 14 } else { 12 }
 }
 
-/// Runs a program to its end. `observer` makes one observer for each domain, in order of ranks.
+/// Runs a program to its end. `observer` makes one observer for each part of the ranks, in order: it is
+/// given the number of the part and its ranks.
 pub fn run<P: Program, N: Noise, O: Observer>(
     program: &P,
     rules: &Rules<'_, N>,
     control: &mut Control<'_>,
-    mut observer: impl FnMut(u32) -> O,
+    mut observer: impl FnMut(u32, Range<Rank>) -> O,
 ) -> Result<(Outcome, Vec<O>), RunError> {
     let lookahead = rules.lookahead(program.largest_message());
     if lookahead == Time::ZERO {
@@ -88,8 +90,14 @@ pub fn run<P: Program, N: Noise, O: Observer>(
     let threads = control.threads.clamp(1, blocks.max(1) as usize);
     let count = if threads == 1 { 1 } else { (threads as u32 * 4).min(blocks) };
     let edge = |domain: u32| (u64::from(blocks) * u64::from(domain) / u64::from(count.max(1))) as u32;
-    let mut domains: Vec<Domain<P, O>> =
-        (0..count).map(|d| Domain::new(program, edge(d)..edge(d + 1), shift, observer(d))).collect();
+    let first_rank = |block: u32| (u64::from(block) << shift).min(u64::from(program.processes())) as Rank;
+    let mut domains: Vec<Domain<P, O>> = (0..count)
+        .map(|part| {
+            let blocks = edge(part)..edge(part + 1);
+            let observer = observer(part, first_rank(blocks.start)..first_rank(blocks.end));
+            Domain::new(program, blocks, shift, observer)
+        })
+        .collect();
     let windows = if threads == 1 {
         run_windows(program, rules, control, lookahead, shift, &mut domains, None)?
     } else {

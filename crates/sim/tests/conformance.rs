@@ -88,7 +88,7 @@ fn finish_times(case: &Case, engine: EngineChoice, acknowledgement: Acknowledgem
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
     control.block_shift = Some(1);
-    let run = simulation.run_graph(&case.graph, &mut control, |_| Nothing).unwrap();
+    let run = simulation.run_graph(&case.graph, &mut control, |_, _| Nothing).unwrap();
     assert_eq!(run.outcome.stuck, None, "{}", case.name);
     run.outcome.finish
 }

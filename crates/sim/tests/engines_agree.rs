@@ -20,7 +20,7 @@ fn run(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads
         // Blocks of one or two ranks, so that messages pass between threads.
         control.block_shift = Some(threads as u32 % 2);
     }
-    simulation.run_graph(graph, &mut control, |_| Nothing).unwrap().outcome
+    simulation.run_graph(graph, &mut control, |_, _| Nothing).unwrap().outcome
 }
 
 fn simulation<'a>(network: &'a Network, noise: &'a Option<Injection>, overlap: bool) -> Simulation<'a> {
@@ -103,7 +103,7 @@ proptest! {
             let mut progress = |_| {};
             let mut control = Control::new(threads, &stop, &mut progress);
             let windowed = Simulation { engine: EngineChoice::Windowed, ..simulation.clone() };
-            let implicit = windowed.run_steps(&mixed, 2, Time(1_000_000), &mut control, |_| Nothing).unwrap();
+            let implicit = windowed.run_steps(&mixed, 2, Time(1_000_000), &mut control, |_, _| Nothing).unwrap();
             prop_assert_eq!(&implicit.outcome.finish, &reference.finish);
             prop_assert_eq!(&implicit.outcome.stuck, &reference.stuck);
         }

@@ -1,1 +1,6 @@
-//! The timeline of a run and its export.
+//! The timeline of a run, simulated or measured, and its export.
+
+pub mod chrome;
+pub mod timeline;
+
+pub use timeline::{Activity, Arrow, Kind, Lane, Timeline};

@@ -283,7 +283,7 @@ impl<P: Program> Process<'_, P> {
         let Slot { host, agenda, local } = &mut *self.slot;
         turn.program.start(self.rank, local, self.state, &mut |release: Release| {
             agenda.release(&release, Time::ZERO, host);
-            turn.observer.released(self.rank, release.id, release.ready);
+            turn.observer.released(self.rank, &release);
         });
     }
 
@@ -410,6 +410,8 @@ impl<P: Program> Process<'_, P> {
                 nic: early.nic,
                 t,
                 done: charge.done,
+                cpu_free: self.slot.host.cpu(early.cpu).free,
+                nic_free: self.slot.host.recv_free(early.nic),
                 noise: charge.noise,
                 amount: early.bytes,
                 peer: early.from,
@@ -459,6 +461,8 @@ impl<P: Program> Process<'_, P> {
                 nic: body.nic(),
                 t,
                 done: t,
+                cpu_free: self.slot.host.cpu(body.cpu()).free,
+                nic_free: self.slot.host.send_free(body.nic()),
                 noise: Time::ZERO,
                 amount: 0,
                 peer: message.from,
@@ -475,7 +479,7 @@ impl<P: Program> Process<'_, P> {
         let Slot { host, agenda, local } = &mut *self.slot;
         turn.program.started(self.rank, local, self.state, id, t, &mut |release: Release| {
             agenda.release(&release, t, host);
-            turn.observer.released(self.rank, release.id, release.ready);
+            turn.observer.released(self.rank, &release);
         });
     }
 
@@ -485,7 +489,7 @@ impl<P: Program> Process<'_, P> {
         let Slot { host, agenda, local } = &mut *self.slot;
         turn.program.completed(self.rank, local, self.state, id, done, &mut |release: Release| {
             agenda.release(&release, t, host);
-            turn.observer.released(self.rank, release.id, release.ready);
+            turn.observer.released(self.rank, &release);
         });
     }
 
@@ -505,8 +509,23 @@ impl<P: Program> Process<'_, P> {
             return O::Stamp::default();
         }
         let Operation { amount, peer, tag, cpu, nic, .. } = *operation;
-        let cause = O::Stamp::default();
-        turn.observer.ran(&Ran { what, rank: self.rank, id, cpu, nic, t, done, noise, amount, peer, tag, arrival: t, cause })
+        turn.observer.ran(&Ran {
+            what,
+            rank: self.rank,
+            id,
+            cpu,
+            nic,
+            t,
+            done,
+            cpu_free: self.slot.host.cpu(cpu).free,
+            nic_free: self.slot.host.send_free(nic),
+            noise,
+            amount,
+            peer,
+            tag,
+            arrival: t,
+            cause: O::Stamp::default(),
+        })
     }
 }
 

@@ -1,0 +1,105 @@
+//! What a stretch of time is made of.
+
+use serde::Serialize;
+use std::ops::AddAssign;
+use straggler_model::Time;
+
+/// Time by what it was spent on, in picoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Parts {
+    #[serde(rename = "compute_ps")]
+    pub compute: u64,
+    /// o_s of sends.
+    #[serde(rename = "send_overhead_ps")]
+    pub send_overhead: u64,
+    /// o_r of messages.
+    #[serde(rename = "recv_overhead_ps")]
+    pub recv_overhead: u64,
+    /// L.
+    #[serde(rename = "latency_ps")]
+    pub latency: u64,
+    /// g.
+    #[serde(rename = "gap_ps")]
+    pub gap: u64,
+    /// G times bytes.
+    #[serde(rename = "gap_bytes_ps")]
+    pub gap_bytes: u64,
+    /// O times bytes.
+    #[serde(rename = "overhead_bytes_ps")]
+    pub overhead_bytes: u64,
+    #[serde(rename = "noise_ps")]
+    pub noise: u64,
+    /// The way of rendezvous acknowledgements, A.
+    #[serde(rename = "rendezvous_ps")]
+    pub rendezvous: u64,
+}
+
+impl Parts {
+    pub fn total(&self) -> Time {
+        Time(self.named().iter().map(|(_, part)| part).sum())
+    }
+
+    /// Every part with the name a person reads.
+    pub fn named(&self) -> [(&'static str, u64); 9] {
+        [
+            ("compute", self.compute),
+            ("o (send)", self.send_overhead),
+            ("o (receive)", self.recv_overhead),
+            ("L", self.latency),
+            ("g", self.gap),
+            ("G · bytes", self.gap_bytes),
+            ("O · bytes", self.overhead_bytes),
+            ("noise", self.noise),
+            ("rendezvous wait", self.rendezvous),
+        ]
+    }
+}
+
+impl AddAssign for Parts {
+    fn add_assign(&mut self, other: Parts) {
+        self.compute += other.compute;
+        self.send_overhead += other.send_overhead;
+        self.recv_overhead += other.recv_overhead;
+        self.latency += other.latency;
+        self.gap += other.gap;
+        self.gap_bytes += other.gap_bytes;
+        self.overhead_bytes += other.overhead_bytes;
+        self.noise += other.noise;
+        self.rendezvous += other.rendezvous;
+    }
+}
+
+/// How often each parameter is on the path: the derivative of the makespan by it, as long as the path
+/// stays critical.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Counts {
+    #[serde(rename = "L")]
+    pub latency: u64,
+    #[serde(rename = "o_s")]
+    pub send_overhead: u64,
+    #[serde(rename = "o_r")]
+    pub recv_overhead: u64,
+    #[serde(rename = "g")]
+    pub gap: u64,
+    /// Bytes that pay G.
+    #[serde(rename = "G")]
+    pub gap_bytes: u64,
+    /// Bytes that pay O.
+    #[serde(rename = "O")]
+    pub overhead_bytes: u64,
+    /// Acknowledgements. Where A is L, they count as L too.
+    #[serde(rename = "A")]
+    pub acknowledgements: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.latency += other.latency;
+        self.send_overhead += other.send_overhead;
+        self.recv_overhead += other.recv_overhead;
+        self.gap += other.gap;
+        self.gap_bytes += other.gap_bytes;
+        self.overhead_bytes += other.overhead_bytes;
+        self.acknowledgements += other.acknowledgements;
+    }
+}

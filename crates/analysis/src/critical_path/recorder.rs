@@ -1,0 +1,238 @@
+//! Notes for every event what it waited for last.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use straggler_model::{Rank, Time};
+use straggler_sim::observer::{Observer, Ran, What};
+use straggler_sim::program::Release;
+
+/// An event of any part of the run: the number of the part and the place in its list, plus one; 0 for
+/// none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct EventId(u64);
+
+impl EventId {
+    const PLACE_BITS: u32 = 44;
+
+    fn new(part: u32, place: usize) -> EventId {
+        EventId(u64::from(part) << Self::PLACE_BITS | (place as u64 + 1))
+    }
+
+    pub(super) fn part_and_place(self) -> Option<(usize, usize)> {
+        let place = (self.0 & ((1 << Self::PLACE_BITS) - 1)).checked_sub(1)?;
+        Some(((self.0 >> Self::PLACE_BITS) as usize, place as usize))
+    }
+}
+
+/// What an event waited for last. The hop to it is what that took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bound {
+    /// Nothing: it ran at time 0.
+    Start,
+    /// The CPU, which the cause kept busy.
+    Cpu,
+    /// The NIC, which the cause kept busy.
+    Nic,
+    /// The completion of the cause, an operation it depends on.
+    Completion,
+    /// The start of the cause, an operation it depends on.
+    Started,
+    /// The flight of a message from its send, the cause.
+    Flight,
+    /// The way of an acknowledgement from the match, the cause.
+    Acknowledgement,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EventKind {
+    Send,
+    Recv,
+    Calc,
+    Message,
+    Acknowledgement,
+}
+
+/// One event, in 48 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub t: Time,
+    pub noise: Time,
+    /// Bytes of a message, picoseconds of a computation.
+    pub amount: u64,
+    pub cause: EventId,
+    pub rank: Rank,
+    pub peer: Rank,
+    pub kind: EventKind,
+    pub bound: Bound,
+    /// Something else would have held it up just as long.
+    pub tie: bool,
+}
+
+/// When a resource is free, and the event that keeps it until then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held {
+    pub until: Time,
+    pub by: EventId,
+}
+
+/// What released an operation.
+#[derive(Clone, Copy, Debug)]
+struct Cause {
+    ready: Time,
+    by: EventId,
+    /// When that event ran: an operation ready then waited for its start.
+    by_t: Time,
+    /// Who held the operation's CPU then.
+    cpu: Held,
+}
+
+/// The resources of a rank, by lane; most ranks have one of each.
+#[derive(Clone, Debug, Default)]
+struct Lanes {
+    cpus: Vec<Held>,
+    send_nics: Vec<Held>,
+    recv_nics: Vec<Held>,
+}
+
+fn held(lanes: &mut Vec<Held>, lane: u8) -> &mut Held {
+    if lanes.len() <= usize::from(lane) {
+        lanes.resize(usize::from(lane) + 1, Held::default());
+    }
+    &mut lanes[usize::from(lane)]
+}
+
+/// Watches one part of a run. Costs 48 bytes an event.
+#[derive(Debug)]
+pub struct Recorder {
+    part: u32,
+    first: Rank,
+    pub(super) events: Vec<Event>,
+    lanes: Vec<Lanes>,
+    /// The last event of each rank: what it releases is told right after it.
+    last: Vec<(EventId, Time)>,
+    released: HashMap<(Rank, u32), Cause>,
+    /// The event with which each rank finishes.
+    pub(super) finish: Vec<Held>,
+    /// All noise that was injected.
+    pub(super) injected: u128,
+}
+
+impl Recorder {
+    pub fn new(part: u32, ranks: Range<Rank>) -> Recorder {
+        Recorder {
+            part,
+            first: ranks.start,
+            events: Vec::new(),
+            lanes: vec![Lanes::default(); ranks.len()],
+            last: vec![Default::default(); ranks.len()],
+            released: HashMap::new(),
+            finish: vec![Held::default(); ranks.len()],
+            injected: 0,
+        }
+    }
+
+    pub(super) fn first_rank(&self) -> Rank {
+        self.first
+    }
+
+    fn lanes(&mut self, rank: Rank) -> &mut Lanes {
+        &mut self.lanes[(rank - self.first) as usize]
+    }
+
+    /// Candidates for what held the event up, the most telling first: remote causes, then resources,
+    /// then dependencies.
+    fn candidates(&mut self, event: &Ran<EventId>) -> [(Bound, Time, EventId); 4] {
+        let released = match event.what {
+            What::Send { .. } | What::Recv { .. } | What::Calc => self.released.remove(&(event.rank, event.id)),
+            _ => None,
+        };
+        let none = (Bound::Start, Time::ZERO, EventId::default());
+        let (cpu, nic) = (event.cpu, event.nic);
+        let lanes = self.lanes(event.rank);
+        let held_by = |held: Held, bound| (bound, held.until, held.by);
+        let remote = match event.what {
+            What::Message { .. } => (Bound::Flight, event.arrival, event.cause),
+            What::Acknowledgement => (Bound::Acknowledgement, event.arrival, event.cause),
+            _ => none,
+        };
+        let cpu = match (event.what, released) {
+            // A receive waits for the CPU only at its release, an acknowledgement never.
+            (What::Recv { .. }, Some(cause)) => held_by(cause.cpu, Bound::Cpu),
+            (What::Recv { .. } | What::Acknowledgement, _) => none,
+            _ => held_by(*held(&mut lanes.cpus, cpu), Bound::Cpu),
+        };
+        let nic = match event.what {
+            What::Send { .. } => held_by(*held(&mut lanes.send_nics, nic), Bound::Nic),
+            What::Message { .. } => held_by(*held(&mut lanes.recv_nics, nic), Bound::Nic),
+            _ => none,
+        };
+        let dependency = released.map_or(none, |cause| {
+            let bound = if cause.ready == cause.by_t { Bound::Started } else { Bound::Completion };
+            (bound, cause.ready, cause.by)
+        });
+        [remote, cpu, nic, dependency]
+    }
+
+    /// Updates who holds the resources that the event used.
+    fn hold(&mut self, event: &Ran<EventId>, id: EventId) {
+        let lanes = self.lanes(event.rank);
+        let take = |held: &mut Held, until: Time| {
+            if until > held.until {
+                *held = Held { until, by: id };
+            }
+        };
+        match event.what {
+            What::Send { .. } | What::Acknowledgement => {
+                take(held(&mut lanes.cpus, event.cpu), event.cpu_free);
+                take(held(&mut lanes.send_nics, event.nic), event.nic_free);
+            }
+            What::Message { .. } => {
+                take(held(&mut lanes.cpus, event.cpu), event.cpu_free);
+                take(held(&mut lanes.recv_nics, event.nic), event.nic_free);
+            }
+            What::Calc => take(held(&mut lanes.cpus, event.cpu), event.cpu_free),
+            What::Recv { .. } => {}
+        }
+        let until = match event.what {
+            What::Recv { .. } => return,
+            What::Message { completes: Some(_) } => event.done.max(event.cpu_free),
+            _ => event.cpu_free,
+        };
+        take(&mut self.finish[(event.rank - self.first) as usize], until);
+    }
+}
+
+impl Observer for Recorder {
+    const ACTIVE: bool = true;
+    type Stamp = EventId;
+
+    fn ran(&mut self, event: &Ran<EventId>) -> EventId {
+        let candidates = self.candidates(event);
+        let mut holding = candidates.iter().filter(|(bound, until, by)| {
+            *bound != Bound::Start && *until == event.t && *by != EventId::default()
+        });
+        let (bound, _, cause) =
+            holding.next().copied().unwrap_or((Bound::Start, Time::ZERO, EventId::default()));
+        let tie = holding.any(|&(.., by)| by != cause);
+        let kind = match event.what {
+            What::Send { .. } => EventKind::Send,
+            What::Recv { .. } => EventKind::Recv,
+            What::Calc => EventKind::Calc,
+            What::Message { .. } => EventKind::Message,
+            What::Acknowledgement => EventKind::Acknowledgement,
+        };
+        let Ran { t, noise, amount, rank, peer, .. } = *event;
+        self.injected += u128::from(noise.ps());
+        let id = EventId::new(self.part, self.events.len());
+        self.events.push(Event { t, noise, amount, cause, rank, peer, kind, bound, tie });
+        self.hold(event, id);
+        self.last[(rank - self.first) as usize] = (id, t);
+        id
+    }
+
+    fn released(&mut self, rank: Rank, release: &Release) {
+        let (by, by_t) = self.last[(rank - self.first) as usize];
+        let cpu = *held(&mut self.lanes(rank).cpus, release.cpu);
+        self.released.insert((rank, release.id), Cause { ready: release.ready, by, by_t, cpu });
+    }
+}

@@ -1,0 +1,210 @@
+//! Walks the critical path back from the end and splits every hop into its parts.
+
+use super::parts::{Counts, Parts};
+use super::recorder::{Bound, Event, EventId, EventKind, Recorder};
+use serde::Serialize;
+use straggler_model::{Link, Network, Rank, Time};
+use straggler_sim::{Acknowledgement, Simulation};
+
+/// A stretch of the path on one rank. What a message needs to get to the next rank belongs to the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Stretch {
+    pub rank: Rank,
+    #[serde(rename = "from_ps", serialize_with = "picoseconds")]
+    pub from: Time,
+    #[serde(rename = "to_ps", serialize_with = "picoseconds")]
+    pub to: Time,
+    #[serde(flatten)]
+    pub parts: Parts,
+}
+
+fn picoseconds<S: serde::Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(time.ps())
+}
+
+/// Why a run took as long as it took.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CriticalPath {
+    #[serde(rename = "makespan_ps", serialize_with = "picoseconds")]
+    pub makespan: Time,
+    /// The rank that finishes last.
+    pub last_rank: Rank,
+    /// What the makespan is made of; adds up to it exactly.
+    pub parts: Parts,
+    /// How often each parameter is on the path: the derivative of the makespan by it.
+    pub derivatives: Counts,
+    /// Whether no event of the path was held up by two things equally long, and no other rank finishes
+    /// with this one.
+    pub unique: bool,
+    /// From the start of the run to its end.
+    pub stretches: Vec<Stretch>,
+    /// Noise that fell on any process, on the path or off it.
+    #[serde(rename = "noise_injected_ps")]
+    pub noise_injected: u128,
+    /// Noise that the path carries to the end.
+    #[serde(rename = "noise_propagated_ps")]
+    pub noise_propagated: u128,
+    /// Noise that made nothing later: slack took it up on the way.
+    #[serde(rename = "noise_absorbed_ps")]
+    pub noise_absorbed: u128,
+}
+
+/// The walk's view of a run.
+struct Walk<'a> {
+    recorders: &'a [Recorder],
+    network: &'a Network,
+    acknowledgement: Acknowledgement,
+    receive_overlap: bool,
+}
+
+impl CriticalPath {
+    /// The path of a run of `simulation`, from the recorders of its parts.
+    pub fn of(recorders: &[Recorder], simulation: &Simulation<'_>) -> CriticalPath {
+        let walk = Walk {
+            recorders,
+            network: simulation.network,
+            acknowledgement: simulation.acknowledgement,
+            receive_overlap: simulation.receive_overlap,
+        };
+        walk.path()
+    }
+}
+
+impl Walk<'_> {
+    fn event(&self, id: EventId) -> Option<&Event> {
+        let (part, place) = id.part_and_place()?;
+        self.recorders.get(part)?.events.get(place)
+    }
+
+    /// The rank that finishes last (of several the first), its time and event, and whether it is alone.
+    fn end(&self) -> (Rank, Time, EventId, bool) {
+        let mut end = (0, Time::ZERO, EventId::default(), true);
+        for recorder in self.recorders {
+            for (rank, finish) in (recorder.first_rank()..).zip(&recorder.finish) {
+                if finish.until > end.1 {
+                    end = (rank, finish.until, finish.by, true);
+                } else if finish.until == end.1 && end.1 > Time::ZERO {
+                    end.3 = false;
+                }
+            }
+        }
+        end
+    }
+
+    fn path(&self) -> CriticalPath {
+        let (last_rank, makespan, last, alone) = self.end();
+        let injected: u128 = self.recorders.iter().map(|recorder| recorder.injected).sum();
+        let mut path = CriticalPath {
+            makespan,
+            last_rank,
+            parts: Parts::default(),
+            derivatives: Counts::default(),
+            unique: alone,
+            stretches: Vec::new(),
+            noise_injected: injected,
+            noise_propagated: 0,
+            noise_absorbed: injected,
+        };
+        let mut id = last;
+        let mut to = makespan;
+        let mut bound = Bound::Completion;
+        while let Some(event) = self.event(id) {
+            let (parts, counts) = self.hop(event, bound, to);
+            debug_assert_eq!(event.t + parts.total(), to, "{event:?} {bound:?}");
+            path.add(event, to, parts, counts);
+            (to, bound, id) = (event.t, event.bound, event.cause);
+        }
+        path.stretches.reverse();
+        path.noise_propagated = u128::from(path.parts.noise);
+        path.noise_absorbed = injected - path.noise_propagated;
+        path
+    }
+
+    /// What lies between the run of `event` and `to`, where it let something else go on.
+    fn hop(&self, event: &Event, bound: Bound, to: Time) -> (Parts, Counts) {
+        match (bound, event.kind) {
+            (Bound::Start | Bound::Started, _) => Default::default(),
+            (Bound::Flight, _) => flight(self.network.link(event.rank, event.peer)),
+            (Bound::Acknowledgement, _) => self.acknowledged(event, to),
+            (Bound::Nic, EventKind::Send) => gap(self.network.link(event.rank, event.peer), event),
+            (Bound::Nic, EventKind::Message) => gap(self.network.link(event.peer, event.rank), event),
+            (Bound::Cpu | Bound::Completion, EventKind::Send) => {
+                sending(self.network.link(event.rank, event.peer), event)
+            }
+            (Bound::Cpu | Bound::Completion, EventKind::Message) => {
+                self.receiving(self.network.link(event.peer, event.rank), event, to)
+            }
+            (Bound::Cpu | Bound::Completion, EventKind::Calc) => {
+                (Parts { compute: event.amount, noise: event.noise.ps(), ..Parts::default() }, Counts::default())
+            }
+            // A receive and an acknowledgement take no time themselves.
+            (_, EventKind::Recv | EventKind::Acknowledgement | EventKind::Calc) => Default::default(),
+        }
+    }
+
+    fn acknowledged(&self, event: &Event, to: Time) -> (Parts, Counts) {
+        let parts = Parts { rendezvous: to.since(event.t).ps(), ..Parts::default() };
+        let latency = u64::from(self.acknowledgement == Acknowledgement::Latency);
+        (parts, Counts { acknowledgements: 1, latency, ..Counts::default() })
+    }
+
+    fn receiving(&self, link: &Link, event: &Event, to: Time) -> (Parts, Counts) {
+        let bytes = event.amount.max(1) - 1;
+        let (gap, overhead) =
+            (link.gap_per_byte.of_message(event.amount), link.overhead_per_byte.of_message(event.amount));
+        let mut parts = Parts { recv_overhead: link.recv_overhead.ps(), ..Parts::default() };
+        let mut counts = Counts { recv_overhead: 1, ..Counts::default() };
+        let arrived = event.t + link.recv_overhead + gap;
+        let on_cpu = event.t + link.recv_overhead + overhead + event.noise;
+        let by_bytes = if self.receive_overlap { to == arrived && to != on_cpu } else { gap > overhead };
+        if by_bytes {
+            (parts.gap_bytes, counts.gap_bytes) = (gap.ps(), bytes);
+        } else {
+            (parts.overhead_bytes, counts.overhead_bytes) = (overhead.ps(), bytes);
+        }
+        if !self.receive_overlap || !by_bytes {
+            parts.noise = event.noise.ps();
+        }
+        (parts, counts)
+    }
+}
+
+impl CriticalPath {
+    fn add(&mut self, event: &Event, to: Time, parts: Parts, counts: Counts) {
+        self.parts += parts;
+        self.derivatives += counts;
+        self.unique &= !event.tie;
+        match self.stretches.last_mut() {
+            Some(stretch) if stretch.rank == event.rank => {
+                stretch.from = event.t;
+                stretch.parts += parts;
+            }
+            _ => self.stretches.push(Stretch { rank: event.rank, from: event.t, to, parts }),
+        }
+    }
+}
+
+fn flight(link: &Link) -> (Parts, Counts) {
+    let parts =
+        Parts { send_overhead: link.send_overhead.ps(), latency: link.latency.ps(), ..Parts::default() };
+    (parts, Counts { send_overhead: 1, latency: 1, ..Counts::default() })
+}
+
+fn gap(link: &Link, event: &Event) -> (Parts, Counts) {
+    let parts = Parts {
+        gap: link.gap.ps(),
+        gap_bytes: link.gap_per_byte.of_message(event.amount).ps(),
+        ..Parts::default()
+    };
+    (parts, Counts { gap: 1, gap_bytes: event.amount.max(1) - 1, ..Counts::default() })
+}
+
+fn sending(link: &Link, event: &Event) -> (Parts, Counts) {
+    let parts = Parts {
+        send_overhead: link.send_overhead.ps(),
+        overhead_bytes: link.overhead_per_byte.of_message(event.amount).ps(),
+        noise: event.noise.ps(),
+        ..Parts::default()
+    };
+    (parts, Counts { send_overhead: 1, overhead_bytes: event.amount.max(1) - 1, ..Counts::default() })
+}

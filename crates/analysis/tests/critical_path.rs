@@ -1,0 +1,109 @@
+//! The parts of the critical path add up to the makespan, on random schedules and on both engines; the
+//! derivatives are what a change of the parameter does.
+
+#[path = "../../sim/tests/support/schedules.rs"]
+mod schedules;
+
+use proptest::prelude::*;
+use std::sync::atomic::AtomicBool;
+use straggler_analysis::{CriticalPath, Recorder};
+use straggler_model::network::PerByte;
+use straggler_model::{Link, Network, Time};
+use straggler_schedule::Graph;
+use straggler_sim::{Acknowledgement, Control, EngineChoice, Nothing, Simulation};
+
+fn explain(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads: usize) -> (Time, CriticalPath) {
+    let simulation = Simulation { engine, ..simulation.clone() };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let mut control = Control::new(threads, &stop, &mut progress);
+    control.block_shift = Some(1);
+    let run = simulation.run_graph(graph, &mut control, Recorder::new).unwrap();
+    (run.outcome.makespan(), CriticalPath::of(&run.observers, &simulation))
+}
+
+fn makespan(network: &Network, simulation: &Simulation<'_>, graph: &Graph) -> Time {
+    let simulation = Simulation { network, engine: EngineChoice::Reference, ..simulation.clone() };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let mut control = Control::new(1, &stop, &mut progress);
+    simulation.run_graph(graph, &mut control, |_, _| Nothing).unwrap().outcome.makespan()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn parts_add_up(
+        shape in schedules::shapes(),
+        network in schedules::networks(),
+        noise in schedules::noises(),
+        overlap in any::<bool>(),
+        fixed_ack in prop::option::of(1u64..10_000_000),
+    ) {
+        let graph = schedules::graph(&shape);
+        let mut simulation = Simulation { noise: noise.as_ref(), receive_overlap: overlap, ..Simulation::new(&network) };
+        if let Some(ack) = fixed_ack {
+            simulation.acknowledgement = Acknowledgement::Fixed(Time(ack));
+        }
+        let (makespan, reference) = explain(&simulation, &graph, EngineChoice::Reference, 1);
+        prop_assert_eq!(reference.makespan, makespan);
+        prop_assert_eq!(reference.parts.total(), makespan);
+        let (_, windowed) = explain(&simulation, &graph, EngineChoice::Windowed, 2);
+        prop_assert_eq!(&windowed, &reference);
+        if let (Some(first), Some(last)) = (reference.stretches.first(), reference.stretches.last()) {
+            prop_assert_eq!(first.from, Time::ZERO);
+            prop_assert_eq!(last.to, makespan);
+            prop_assert!(reference.stretches.windows(2).all(|pair| pair[0].to == pair[1].from));
+        }
+    }
+}
+
+/// One parameter a picosecond (or a byte's worth) longer.
+fn nudged(network: &Network, nudge: impl Fn(&mut Link)) -> Network {
+    let mut network = network.clone();
+    nudge(&mut network.base);
+    network
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    /// Where the path is unique, a parameter that grows by one unit lengthens the run by its derivative.
+    /// Times are spread wide and the unit is a picosecond, so the order of events does not change, except
+    /// by a rare coincidence within a few picoseconds, which the spread rules out.
+    #[test]
+    fn derivatives_hold(
+        shape in schedules::shapes().prop_map(|shape| schedules::Shape { coarse: false, wildcards: false, cpus: 1, nics: 1, ..shape }),
+        latency in 1_000_000u64..9_000_000,
+        overhead in 100_000u64..2_000_000,
+        receive in 100_000u64..2_000_000,
+        gap in 100_000u64..3_000_000,
+        rate in 1u32..3_000,
+    ) {
+        let link = Link {
+            latency: Time(latency),
+            send_overhead: Time(overhead),
+            recv_overhead: Time(receive),
+            gap: Time(gap),
+            gap_per_byte: PerByte::from_ps(rate),
+            overhead_per_byte: PerByte::from_ps(1),
+            eager_limit: 65_535,
+        };
+        let network = Network::uniform("unique", link);
+        let graph = schedules::graph(&shape);
+        let simulation = Simulation::new(&network);
+        let (before, path) = explain(&simulation, &graph, EngineChoice::Reference, 1);
+        prop_assume!(path.unique);
+        let grown = |nudge: &dyn Fn(&mut Link)| makespan(&nudged(&network, nudge), &simulation, &graph).ps() as i128 - before.ps() as i128;
+        let derivatives = path.derivatives;
+        prop_assert_eq!(grown(&|link| link.latency.0 += 1), i128::from(derivatives.latency));
+        prop_assert_eq!(grown(&|link| link.send_overhead.0 += 1), i128::from(derivatives.send_overhead));
+        prop_assert_eq!(grown(&|link| link.recv_overhead.0 += 1), i128::from(derivatives.recv_overhead));
+        prop_assert_eq!(grown(&|link| link.gap.0 += 1), i128::from(derivatives.gap));
+        prop_assert_eq!(
+            grown(&|link| link.gap_per_byte = PerByte::from_ps(rate + 1)),
+            i128::from(derivatives.gap_bytes)
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! Numbers as people read them.
+
+/// With a comma between thousands: `1,048,576`.
+pub fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share in percent: two significant digits below 10 %, whole percents from there on.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let size = value.abs();
+    let decimals = match size {
+        _ if size >= 10.0 || size == 0.0 => 0,
+        _ if size >= 1.0 => 1,
+        _ => (1 - size.log10().floor() as i32).clamp(0, 6) as usize,
+    };
+    let text = format!("{value:.decimals$}");
+    let trimmed = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{} %", group_whole_part(trimmed))
+}
+
+/// Three significant digits and a word for the power: `22.8 million`, `950`, `1.20 billion`.
+pub fn rounded(value: f64) -> String {
+    const WORDS: [(f64, &str); 3] = [(1e9, " billion"), (1e6, " million"), (1e3, " thousand")];
+    let (scale, word) = WORDS.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1.0, ""));
+    format!("{}{word}", significant(value / scale))
+}
+
+/// Wall-clock seconds in the unit that suits them: `1.23 s`, `45.6 ms`, `789 µs`.
+pub fn seconds(value: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
+    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1e-9, "ns"));
+    format!("{} {unit}", significant(value / scale))
+}
+
+/// Three significant digits, or all digits of the whole part.
+pub fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    group_whole_part(&format!("{value:.decimals$}"))
+}
+
+fn group_whole_part(number: &str) -> String {
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, decimals) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
+    let whole = whole.parse::<u128>().map_or_else(|_| whole.to_string(), grouped);
+    match decimals {
+        Some(decimals) => format!("{sign}{whole}.{decimals}"),
+        None => format!("{sign}{whole}"),
+    }
+}
+
+/// `1 process`, `2 processes`: the number with commas and the right word.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(count)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in
+            [(0u64, "0"), (999, "999"), (1_000, "1,000"), (1_048_576, "1,048,576"), (10_000_000, "10,000,000")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(counted(1, "process", "processes"), "1 process");
+        assert_eq!(counted(4096, "process", "processes"), "4,096 processes");
+    }
+
+    #[test]
+    fn shares_keep_what_matters() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.1747, "17 %"),
+            (0.0123, "1.2 %"),
+            (0.00025, "0.025 %"),
+            (-0.05, "-5 %"),
+            (12.345, "1,234 %"),
+            (0.02, "2 %"),
+        ] {
+            assert_eq!(percent(share), text, "{share}");
+        }
+    }
+
+    #[test]
+    fn magnitudes_have_words() {
+        assert_eq!(rounded(22_812_345.0), "22.8 million");
+        assert_eq!(rounded(950.4), "950");
+        assert_eq!(rounded(1.2e9), "1.20 billion");
+        assert_eq!(seconds(0.0456), "45.6 ms");
+        assert_eq!(seconds(1.234), "1.23 s");
+        assert_eq!(seconds(2e-9), "2.00 ns");
+    }
+}

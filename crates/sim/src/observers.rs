@@ -1,0 +1,5 @@
+//! Observers that come with the engines.
+
+mod timeline;
+
+pub use timeline::{Selection, TimelineObserver};

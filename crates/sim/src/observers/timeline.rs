@@ -1,0 +1,105 @@
+//! Records the timeline of chosen ranks in a stretch of time.
+
+use crate::observer::{Observer, Ran, What};
+use crate::program::Release;
+use straggler_model::{Rank, Time};
+use straggler_trace::{Activity, Arrow, Kind, Lane, Timeline};
+
+/// Which part of a run is recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Selection {
+    /// First and last rank of each stretch, both included. Empty: every rank.
+    pub ranks: Vec<(Rank, Rank)>,
+    /// Activities that touch this stretch of time are recorded.
+    pub from: Time,
+    pub to: Time,
+}
+
+impl Selection {
+    fn holds(&self, rank: Rank) -> bool {
+        self.ranks.is_empty() || self.ranks.iter().any(|&(first, last)| (first..=last).contains(&rank))
+    }
+}
+
+/// What a message carries: whether and when its send was recorded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SendStamp {
+    recorded: bool,
+    cpu: u8,
+    sent: Time,
+}
+
+#[derive(Debug)]
+pub struct TimelineObserver<'a> {
+    selection: &'a Selection,
+    timeline: Timeline,
+}
+
+impl<'a> TimelineObserver<'a> {
+    pub fn new(selection: &'a Selection) -> TimelineObserver<'a> {
+        TimelineObserver { selection, timeline: Timeline::default() }
+    }
+
+    /// The whole timeline of a run from the observers of its parts.
+    pub fn join(parts: Vec<TimelineObserver<'_>>) -> Timeline {
+        Timeline::join(parts.into_iter().map(|part| part.timeline))
+    }
+
+    fn add(&mut self, event: &Ran<SendStamp>, lane: Lane, kind: Kind, start: Time, end: Time) -> bool {
+        let inside = self.selection.holds(event.rank) && start < self.selection.to && end >= self.selection.from;
+        if inside && end > start {
+            let message = kind != Kind::Compute;
+            self.timeline.activities.push(Activity {
+                rank: event.rank,
+                lane,
+                kind,
+                start,
+                end,
+                noise: if matches!(lane, Lane::Cpu(_)) { event.noise } else { Time::ZERO },
+                bytes: if message { event.amount } else { 0 },
+                peer: if message { event.peer } else { 0 },
+                tag: if message { event.tag } else { 0 },
+            });
+        }
+        inside
+    }
+}
+
+impl Observer for TimelineObserver<'_> {
+    const ACTIVE: bool = true;
+    type Stamp = SendStamp;
+
+    fn ran(&mut self, event: &Ran<SendStamp>) -> SendStamp {
+        let cpu = Lane::Cpu(event.cpu);
+        match event.what {
+            What::Calc => {
+                self.add(event, cpu, Kind::Compute, event.t, event.cpu_free);
+            }
+            What::Send { .. } => {
+                let recorded = self.add(event, cpu, Kind::Send, event.t, event.cpu_free);
+                self.add(event, Lane::Send(event.nic), Kind::Gap, event.t, event.nic_free);
+                return SendStamp { recorded, cpu: event.cpu, sent: event.t };
+            }
+            What::Message { .. } => {
+                let recorded = self.add(event, cpu, Kind::Receive, event.t, event.cpu_free);
+                self.add(event, Lane::Receive(event.nic), Kind::Gap, event.t, event.nic_free);
+                if recorded && event.cause.recorded {
+                    self.timeline.arrows.push(Arrow {
+                        from: event.peer,
+                        from_cpu: event.cause.cpu,
+                        to: event.rank,
+                        to_cpu: event.cpu,
+                        sent: event.cause.sent,
+                        received: event.t,
+                        bytes: event.amount,
+                        tag: event.tag,
+                    });
+                }
+            }
+            What::Recv { .. } | What::Acknowledgement => {}
+        }
+        SendStamp::default()
+    }
+
+    fn released(&mut self, _: Rank, _: &Release) {}
+}

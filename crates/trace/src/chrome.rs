@@ -1,0 +1,195 @@
+//! Chrome's trace-event format, which Perfetto's and Chrome's viewers open.
+//!
+//! A process of the run is a process of the viewer; its CPUs and the two sides of its NICs are threads.
+//! Times are microseconds with six decimals, so nothing of the picoseconds is lost. Noise is a slice of
+//! its own at the end of the slice it lengthened. A message is a flow arrow.
+
+use crate::timeline::{Activity, Arrow, Kind, Lane, Timeline};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use straggler_model::Time;
+
+#[derive(Serialize)]
+struct Slice<'a> {
+    ph: &'static str,
+    name: &'a str,
+    cat: &'static str,
+    pid: u32,
+    tid: u32,
+    ts: Box<RawValue>,
+    dur: Box<RawValue>,
+    args: Value,
+}
+
+/// One end of a message's arrow.
+#[derive(Serialize)]
+struct FlowEnd {
+    ph: &'static str,
+    bp: &'static str,
+    name: &'static str,
+    cat: &'static str,
+    id: usize,
+    pid: u32,
+    tid: u32,
+    ts: Box<RawValue>,
+    args: Value,
+}
+
+/// Writes `timeline` as one JSON object. `about` goes into the trace's metadata.
+pub fn write<W: Write>(timeline: &Timeline, about: &Value, mut out: W) -> io::Result<()> {
+    write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[")?;
+    let mut first = true;
+    let mut event = |value: &str| -> io::Result<()> {
+        out.write_all(if std::mem::take(&mut first) { b"\n" } else { b",\n" })?;
+        out.write_all(value.as_bytes())
+    };
+    for name in lane_names(timeline) {
+        event(&name.to_string())?;
+    }
+    for activity in &timeline.activities {
+        for slice in slices(activity) {
+            event(&serde_json::to_string(&slice)?)?;
+        }
+    }
+    for (id, arrow) in timeline.arrows.iter().enumerate() {
+        for end in flow(id, arrow) {
+            event(&serde_json::to_string(&end)?)?;
+        }
+    }
+    out.write_all(b"\n]}\n")?;
+    out.flush()
+}
+
+fn thread(lane: Lane) -> u32 {
+    match lane {
+        Lane::Cpu(cpu) => u32::from(cpu),
+        Lane::Send(nic) => 1000 + 2 * u32::from(nic),
+        Lane::Receive(nic) => 1001 + 2 * u32::from(nic),
+    }
+}
+
+fn lane_name(lane: Lane) -> String {
+    match lane {
+        Lane::Cpu(cpu) => format!("CPU {cpu}"),
+        Lane::Send(nic) => format!("NIC {nic} send"),
+        Lane::Receive(nic) => format!("NIC {nic} receive"),
+    }
+}
+
+/// The names of processes and threads, once each.
+fn lane_names(timeline: &Timeline) -> Vec<Value> {
+    let lanes: BTreeSet<(u32, Lane)> = timeline.activities.iter().map(|a| (a.rank, a.lane)).collect();
+    let ranks: BTreeSet<u32> = lanes.iter().map(|&(rank, _)| rank).collect();
+    let process = |rank: u32| {
+        let name = format!("rank {rank}");
+        [
+            json!({"ph": "M", "name": "process_name", "pid": rank, "args": {"name": name}}),
+            json!({"ph": "M", "name": "process_sort_index", "pid": rank, "args": {"sort_index": rank}}),
+        ]
+    };
+    let lane = |(rank, lane): (u32, Lane)| {
+        json!({"ph": "M", "name": "thread_name", "pid": rank, "tid": thread(lane), "args": {"name": lane_name(lane)}})
+    };
+    ranks.into_iter().flat_map(process).chain(lanes.into_iter().map(lane)).collect()
+}
+
+/// Picoseconds as microseconds, exactly: a number of JSON, but not one that fits a float.
+fn microseconds(time: Time) -> Box<RawValue> {
+    let text = format!("{}.{:06}", time.ps() / 1_000_000, time.ps() % 1_000_000);
+    // Digits with a point are always a number; the fallback keeps the function total.
+    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+fn slices(activity: &Activity) -> Vec<Slice<'static>> {
+    let (name, cat) = match activity.kind {
+        Kind::Compute => ("compute", "compute"),
+        Kind::Send => ("send", "overhead"),
+        Kind::Receive => ("receive", "overhead"),
+        Kind::Gap => ("gap", "gap"),
+    };
+    let args = match activity.kind {
+        Kind::Compute => json!({}),
+        _ => json!({"peer": activity.peer, "tag": activity.tag, "bytes": activity.bytes}),
+    };
+    let slice = |name, cat, start: Time, end: Time, args| Slice {
+        ph: "X",
+        name,
+        cat,
+        pid: activity.rank,
+        tid: thread(activity.lane),
+        ts: microseconds(start),
+        dur: microseconds(end.since(start)),
+        args,
+    };
+    let mut list = vec![slice(name, cat, activity.start, activity.end, args)];
+    if activity.noise > Time::ZERO {
+        let start = Time(activity.end.ps().saturating_sub(activity.noise.ps()));
+        list.push(slice("noise", "noise", start, activity.end, json!({})));
+    }
+    list
+}
+
+/// Both ends of a message's arrow.
+fn flow(id: usize, arrow: &Arrow) -> [FlowEnd; 2] {
+    let end = |ph, rank: u32, cpu: u8, time: Time| FlowEnd {
+        ph,
+        bp: "e",
+        name: "message",
+        cat: "message",
+        id,
+        pid: rank,
+        tid: thread(Lane::Cpu(cpu)),
+        ts: microseconds(time),
+        args: json!({"bytes": arrow.bytes, "tag": arrow.tag}),
+    };
+    [end("s", arrow.from, arrow.from_cpu, arrow.sent), end("f", arrow.to, arrow.to_cpu, arrow.received)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loses_no_picosecond() {
+        assert_eq!(microseconds(Time(1_234_567_890_001)).get(), "1234567.890001");
+        assert_eq!(microseconds(Time(5)).get(), "0.000005");
+    }
+
+    #[test]
+    fn writes_one_json_object_with_noise_and_arrows() {
+        let activity = Activity {
+            rank: 3,
+            lane: Lane::Cpu(0),
+            kind: Kind::Send,
+            start: Time(1_000_000),
+            end: Time(3_500_000),
+            noise: Time(500_000),
+            bytes: 8,
+            peer: 4,
+            tag: 1,
+        };
+        let arrow = Arrow {
+            from: 3,
+            from_cpu: 0,
+            to: 4,
+            to_cpu: 0,
+            sent: Time(1_000_000),
+            received: Time(9_000_000),
+            bytes: 8,
+            tag: 1,
+        };
+        let timeline = Timeline { activities: vec![activity], arrows: vec![arrow] };
+        let mut text = Vec::new();
+        write(&timeline, &json!({"seed": 1}), &mut text).unwrap();
+        let value: Value = serde_json::from_slice(&text).unwrap();
+        let events = value["traceEvents"].as_array().unwrap();
+        let named = |name: &str| events.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
+        assert_eq!(named("send")[0]["dur"].as_f64(), Some(2.5));
+        assert_eq!(named("noise")[0]["ts"].as_f64(), Some(3.0));
+        assert_eq!(named("message").len(), 2);
+        assert_eq!(named("thread_name")[0]["args"]["name"], "CPU 0");
+    }
+}
