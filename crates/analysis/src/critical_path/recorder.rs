@@ -108,8 +108,11 @@ pub struct Recorder {
     first: Rank,
     pub(super) events: Vec<Event>,
     lanes: Vec<Lanes>,
-    /// The last event of each rank: what it releases is told right after it.
+    /// The last event of each rank and when it ran: what it releases is told right after it.
     last: Vec<(EventId, Time)>,
+    /// Completions of each rank that still lie ahead. With several CPUs an operation may be released by
+    /// one event and have to wait for the completion of another.
+    ahead: Vec<Vec<Held>>,
     released: HashMap<(Rank, u32), Cause>,
     /// The event with which each rank finishes.
     pub(super) finish: Vec<Held>,
@@ -125,6 +128,7 @@ impl Recorder {
             events: Vec::new(),
             lanes: vec![Lanes::default(); ranks.len()],
             last: vec![Default::default(); ranks.len()],
+            ahead: vec![Vec::new(); ranks.len()],
             released: HashMap::new(),
             finish: vec![Held::default(); ranks.len()],
             injected: 0,
@@ -226,12 +230,23 @@ impl Observer for Recorder {
         let id = EventId::new(self.part, self.events.len());
         self.events.push(Event { t, noise, amount, cause, rank, peer, kind, bound, tie });
         self.hold(event, id);
-        self.last[(rank - self.first) as usize] = (id, t);
+        let place = (rank - self.first) as usize;
+        self.last[place] = (id, t);
+        self.ahead[place].retain(|completion| completion.until > t);
+        if event.done > t {
+            self.ahead[place].push(Held { until: event.done, by: id });
+        }
         id
     }
 
     fn released(&mut self, rank: Rank, release: &Release) {
-        let (by, by_t) = self.last[(rank - self.first) as usize];
+        let place = (rank - self.first) as usize;
+        let (last, last_t) = self.last[place];
+        let completion = self.ahead[place].iter().rfind(|completion| completion.until == release.ready);
+        let (by, by_t) = match completion {
+            Some(completion) if release.ready > last_t => (completion.by, Time::NEVER),
+            _ => (last, last_t),
+        };
         let cpu = *held(&mut self.lanes(rank).cpus, release.cpu);
         self.released.insert((rank, release.id), Cause { ready: release.ready, by, by_t, cpu });
     }

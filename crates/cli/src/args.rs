@@ -1,0 +1,106 @@
+//! What was typed. Every value is parsed into its type here, and nothing is looked up: no file, no
+//! variable, no clock.
+
+pub mod bench;
+pub mod generated;
+pub mod network;
+pub mod noise;
+pub mod schedule;
+pub mod simulate;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+use std::num::NonZeroUsize;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  A million processes add up 8 bytes while every one of them loses 10 % of its time:
+  straggler simulate --collective allreduce --processes 1048576 --size 8 \\
+      --network chic --noise periodic:period=1ms,duration=100us --compare-quiet
+
+  A schedule from a file, on a network given by its parameters:
+  straggler simulate fixtures/conformance/eager-00.goal \\
+      --network L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535 --json
+
+  What networks and noise there are, and how fast this machine simulates:
+  straggler network list
+  straggler noise show poisson:rate=1kHz,duration=exponential(mean=5us)
+  straggler bench --quick
+
+EXIT CODES
+  0    good
+  2    usage: an option or its value makes no sense
+  3    bad input: a file cannot be read, written or understood
+  4    the schedule cannot finish, or leaves messages behind
+  5    a check failed
+  130  interrupted
+
+Units are written: 5.33us, 1MiB, 10Hz, 25GB/s.";
+
+/// straggler measures the small delays of a machine, simulates what they do to a message-passing
+/// program, and explains whose fault it is
+///
+/// A delay of microseconds on one process becomes a delay of all when everybody waits for everybody.
+/// straggler executes a program's schedule on up to a hundred million simulated processes under the
+/// LogGOPS model, with noise injected into each of them, and tells when they finish.
+#[derive(Debug, Parser)]
+#[command(name = "straggler", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(subcommand_required = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub struct Common {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Decides everything that is drawn; the same seed gives the same numbers
+    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Threads to use; as many as the machine offers unless given. The results do not depend on it
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// No progress, no warnings on stderr
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on stderr
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a schedule or a collective on simulated processes and tell when they finish
+    Simulate(Box<simulate::Simulate>),
+    /// Convert, inspect, check and generate schedules
+    Schedule(schedule::Schedule),
+    /// The networks that are known by name
+    Network(network::Network),
+    /// What a description of noise means
+    Noise(noise::Noise),
+    /// How fast this machine simulates, and in how much memory
+    Bench(bench::Bench),
+    /// One measurement of `bench`, in a process of its own
+    #[command(hide = true)]
+    BenchCase(bench::BenchCase),
+    /// Completions for a shell, on stdout
+    Completions(generated::Completions),
+    /// Write the manual pages
+    Man(generated::Man),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

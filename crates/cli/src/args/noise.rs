@@ -1,0 +1,33 @@
+//! `straggler noise` as typed.
+
+use clap::{Args, Subcommand};
+use straggler_model::noise::NoiseSpec;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler noise show periodic:period=1ms,duration=100us
+  straggler noise show fixtures/conformance/eager-noise-00.noise
+  straggler noise show periodic:rate=10Hz,duration=25us,ranks=0-7+delay:rank=4,at=10us,duration=50us
+  straggler noise show poisson:rate=1kHz,duration=pareto(min=1us,alpha=1.5) --json";
+
+/// What a description of noise means
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Noise {
+    #[command(subcommand)]
+    pub command: NoiseCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NoiseCommand {
+    /// The sources of a noise, their detours and the share of time they take
+    #[command(after_help = EXAMPLES)]
+    Show(Show),
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    /// A trace file, or a description as --noise takes it; several are superposed
+    #[arg(value_name = "FILE|SPEC", required = true)]
+    pub noise: Vec<NoiseSpec>,
+}

@@ -1,0 +1,169 @@
+//! `straggler simulate` as typed.
+
+use super::schedule::Repetition;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use straggler_model::Time;
+use straggler_model::network::Factor;
+use straggler_model::noise::NoiseSpec;
+use straggler_model::units::{self, Bytes};
+use straggler_schedule::collectives::Choice;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler simulate fixtures/conformance/eager-00.goal --network chic
+
+  straggler simulate fixtures/conformance/dissemination-noise-00.goal \\
+      --network chic --noise fixtures/conformance/dissemination-noise-00.noise \\
+      --finish-times finish.csv --json
+
+  straggler simulate --collective allreduce:ring --processes 64 --size 1MiB \\
+      --network slingshot-11 --noise periodic:rate=1kHz,duration=25us \\
+      --compare-quiet
+
+  straggler simulate --collective barrier --processes 4096 --cycles 100 \\
+      --compute 1ms --network chic --replicas 20 \\
+      --noise poisson:rate=10Hz,duration=lognormal(median=50us,sigma=1)
+
+  straggler simulate --collective bcast --processes 1024 --size 8 \\
+      --network chic --noise delay:rank=0,at=0us,duration=1ms
+
+NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset (chic), a file
+          (net.toml); the latter two with changes behind them (chic,L=1us)
+NOISE     none, a trace file, trace:file=PATH, trace:files=PREFIX.{rank},count=N,
+          periodic:period=TIME,duration=TIME, poisson:rate=FREQUENCY,duration=DISTRIBUTION,
+          delay:rank=R,at=TIME,duration=TIME; any with ranks=FIRST-LAST; joined by +
+REPLICAS  draw where in the noise each process begins anew. With several, makespan and finish times
+          are those of the replica with the median makespan";
+
+/// When does every process of a schedule finish?
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Simulate {
+    /// A schedule: GOAL text or binary
+    #[arg(value_name = "FILE.goal|FILE.bin", required_unless_present = "collective")]
+    #[arg(conflicts_with_all = ["collective", "processes", "size", "cycles", "compute", "root"])]
+    pub file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub collective: CollectiveOptions,
+
+    #[command(flatten)]
+    pub model: ModelOptions,
+
+    #[command(flatten)]
+    pub noise: NoiseOptions,
+
+    #[command(flatten)]
+    pub outputs: OutputOptions,
+}
+
+/// A collective instead of a file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Collective")]
+pub struct CollectiveOptions {
+    /// Simulate a collective: allreduce, allreduce:ring, barrier, bcast, reduce, …
+    #[arg(long, value_name = "OPERATION[:ALGORITHM]", requires = "processes")]
+    pub collective: Option<Choice>,
+    /// Number of processes
+    #[arg(long, value_name = "P", requires = "collective", value_parser = clap::value_parser!(u32).range(1..))]
+    pub processes: Option<u32>,
+    /// Bytes of data; 8 unless given
+    #[arg(long, value_name = "BYTES", requires = "collective")]
+    pub size: Option<Bytes>,
+    #[command(flatten)]
+    pub repetition: Repetition,
+    /// The rank that a bcast begins with and a reduce ends with
+    #[arg(long, value_name = "RANK", requires = "collective")]
+    pub root: Option<u32>,
+}
+
+/// The machine and how it is simulated.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub struct ModelOptions {
+    /// The network: LogGOPS parameters, a preset or a .toml file
+    #[arg(long, value_name = "NETWORK")]
+    pub network: String,
+    /// Make the network this many times faster: L, g and G are divided by it
+    #[arg(long, value_name = "FACTOR")]
+    pub network_scale: Option<Factor>,
+    /// What the acknowledgement of a rendezvous takes: the network's L, or a time
+    #[arg(long, value_name = "0|L|TIME", default_value = "L", value_parser = acknowledgement)]
+    pub rendezvous_ack: TypedAcknowledgement,
+    /// Let the bytes of a message arrive beside the receiver's CPU
+    #[arg(long)]
+    pub receive_overlap: bool,
+    /// The engine; both give the same numbers
+    #[arg(long, value_enum, default_value_t)]
+    pub engine: TypedEngine,
+    /// Accept messages that nobody receives
+    #[arg(long)]
+    pub allow_leftovers: bool,
+}
+
+/// What disturbs the processes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Noise")]
+pub struct NoiseOptions {
+    /// Noise on the processes; given several times, or joined by +, sources are superposed
+    #[arg(long, value_name = "FILE|SPEC")]
+    pub noise: Vec<NoiseSpec>,
+    /// Where in the noise each process begins: one number of nanoseconds a line, in rank order
+    #[arg(long, value_name = "FILE", conflicts_with = "cosched")]
+    pub noise_offsets: Option<PathBuf>,
+    /// The same noise at the same time on all processes
+    #[arg(long)]
+    pub cosched: bool,
+    /// Extend disturbed intervals by their own noise until they close
+    #[arg(long)]
+    pub wallclock: bool,
+    /// Runs with differently drawn offsets
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub replicas: u32,
+    /// Run only this replica, counted from 0
+    #[arg(long, value_name = "K", conflicts_with = "replicas")]
+    pub replica: Option<u32>,
+    /// Also run without noise and tell how much longer it takes with it
+    #[arg(long)]
+    pub compare_quiet: bool,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputOptions {
+    /// Write the finish time of every rank: rank,finish_ps as CSV, or Parquet for .parquet
+    #[arg(long, value_name = "OUT.csv|OUT.parquet")]
+    pub finish_times: Option<PathBuf>,
+    /// Write the JSON object to a file
+    #[arg(short, long, value_name = "OUT.json")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TypedEngine {
+    /// Windowed, unless the network leaves it no lookahead
+    #[default]
+    Auto,
+    /// One queue of events, sequential
+    Reference,
+    /// Windows of simulated time, parallel
+    Windowed,
+}
+
+/// `0`, `L` or a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypedAcknowledgement {
+    Latency,
+    Fixed(Time),
+}
+
+fn acknowledgement(text: &str) -> Result<TypedAcknowledgement, String> {
+    match text {
+        "L" => Ok(TypedAcknowledgement::Latency),
+        _ => units::time(text)
+            .map(TypedAcknowledgement::Fixed)
+            .map_err(|fault| format!("{fault}; or write L for the network's latency")),
+    }
+}

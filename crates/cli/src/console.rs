@@ -1,0 +1,79 @@
+//! The terminal: results go to stdout, everything else to stderr.
+
+use crate::args::Common;
+use crate::exit::{Exit, Failure, Outcome};
+use serde::Serialize;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// What may be said, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Console {
+    pub json: bool,
+    quiet: bool,
+    verbose: bool,
+}
+
+impl Console {
+    pub fn new(common: &Common) -> Console {
+        Console { json: common.json, quiet: common.quiet, verbose: common.verbose > 0 }
+    }
+
+    /// A result for people, on stdout.
+    pub fn print(&self, text: &str) -> Outcome<()> {
+        let mut out = io::stdout().lock();
+        settle(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    /// A result for programs, on stdout: one object and a newline.
+    pub fn print_json(&self, value: &impl Serialize) -> Outcome<()> {
+        self.print(&to_json(value)?)
+    }
+
+    /// Something the user should know about the result.
+    pub fn warn(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("warning: {text}");
+        }
+    }
+
+    /// Something only the curious want to know.
+    pub fn detail(&self, text: &str) {
+        if self.verbose && !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Something that was done and is no result: a file was written.
+    pub fn note(&self, text: &str) {
+        if !self.quiet && !self.json {
+            eprintln!("{text}");
+        }
+    }
+
+    pub fn may_show_progress(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// Prints the error and gives the code to end with.
+    pub fn fail(&self, failure: &Failure) -> ExitCode {
+        // The libraries' messages include what caused them, so only the outermost is printed.
+        let _ = writeln!(io::stderr(), "error: {}", failure.error);
+        ExitCode::from(failure.exit as u8)
+    }
+}
+
+pub fn to_json(value: &impl Serialize) -> Outcome<String> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+    Ok(text + "\n")
+}
+
+/// A reader that has seen enough and closed the pipe is no error.
+fn settle(written: io::Result<()>) -> Outcome<()> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::bad_input(format!("the standard output cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,87 @@
+//! How the program ends: the documented exit codes, and which error leads to which.
+
+use straggler_model::network::NetworkError;
+use straggler_model::noise::offsets::OffsetsError;
+use straggler_model::noise::{InjectionError, LoadError};
+use straggler_report::ReplaceError;
+use straggler_schedule::collectives::CollectiveError;
+use straggler_schedule::goal::{ReadError, WriteError};
+use straggler_sim::outcome::RunError;
+
+/// An exit code other than 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// What was typed makes no sense.
+    Usage = 2,
+    /// A file cannot be read, written or understood.
+    BadInput = 3,
+    /// The schedule cannot finish, or leaves messages behind.
+    Stuck = 4,
+    /// A check that the program makes of itself or of a result has failed.
+    CheckFailed = 5,
+    Interrupted = 130,
+}
+
+/// An error on its way to the user. The text is whole: it names what is wrong and how to mend it.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    pub error: anyhow::Error,
+}
+
+pub type Outcome<T> = Result<T, Failure>;
+
+impl Failure {
+    pub fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Failure {
+        Failure { exit, error: error.into() }
+    }
+
+    pub fn usage(text: impl Into<String>) -> Failure {
+        Failure::new(Exit::Usage, anyhow::Error::msg(text.into()))
+    }
+
+    pub fn bad_input(text: impl Into<String>) -> Failure {
+        Failure::new(Exit::BadInput, anyhow::Error::msg(text.into()))
+    }
+
+    pub fn interrupted() -> Failure {
+        Failure::new(Exit::Interrupted, anyhow::Error::msg("interrupted: nothing was written"))
+    }
+}
+
+impl From<NetworkError> for Failure {
+    fn from(error: NetworkError) -> Failure {
+        let in_file = matches!(error, NetworkError::InFile { .. } | NetworkError::Unreadable { .. });
+        Failure::new(if in_file { Exit::BadInput } else { Exit::Usage }, error)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::Interrupted => Failure::interrupted(),
+            RunError::NoLookahead => Failure::new(Exit::Usage, error),
+            _ => Failure::new(Exit::BadInput, error),
+        }
+    }
+}
+
+macro_rules! leads_to {
+    ($($error:ty => $exit:ident),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::new(Exit::$exit, error)
+            }
+        })*
+    };
+}
+
+leads_to! {
+    LoadError => BadInput,
+    OffsetsError => BadInput,
+    InjectionError => BadInput,
+    ReadError => BadInput,
+    WriteError => BadInput,
+    ReplaceError => BadInput,
+    CollectiveError => Usage,
+}
