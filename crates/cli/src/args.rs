@@ -23,7 +23,7 @@ EXAMPLES
 
   What networks and noise there are, and how fast this machine simulates:
   straggler network list
-  straggler noise show poisson:rate=1kHz,duration=exponential(mean=5us)
+  straggler noise show 'poisson:rate=1kHz,duration=exponential(mean=5us)'
   straggler bench --quick
 
 EXIT CODES

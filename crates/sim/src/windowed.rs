@@ -17,10 +17,13 @@ mod batch;
 mod block;
 mod calendar;
 mod domain;
+mod hoard;
 mod mail;
+mod matching;
 mod message;
 mod queues;
 mod ready_heaps;
+mod two_heaps;
 
 pub use agenda::Agenda;
 pub use batch::Batch;

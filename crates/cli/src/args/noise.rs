@@ -7,8 +7,9 @@ const EXAMPLES: &str = "\
 EXAMPLES
   straggler noise show periodic:period=1ms,duration=100us
   straggler noise show fixtures/conformance/eager-noise-00.noise
-  straggler noise show periodic:rate=10Hz,duration=25us,ranks=0-7+delay:rank=4,at=10us,duration=50us
-  straggler noise show poisson:rate=1kHz,duration=pareto(min=1us,alpha=1.5) --json";
+  straggler noise show periodic:rate=10Hz,duration=25us \\
+      delay:rank=4,at=10us,duration=50us
+  straggler noise show 'poisson:rate=1kHz,duration=pareto(min=1us,alpha=1.5)' --json";
 
 /// What a description of noise means
 #[derive(Debug, Args)]

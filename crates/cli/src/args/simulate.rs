@@ -23,7 +23,7 @@ EXAMPLES
 
   straggler simulate --collective barrier --processes 4096 --cycles 100 \\
       --compute 1ms --network chic --replicas 20 \\
-      --noise poisson:rate=10Hz,duration=lognormal(median=50us,sigma=1)
+      --noise 'poisson:rate=10Hz,duration=lognormal(median=50us,sigma=1)'
 
   straggler simulate --collective bcast --processes 1024 --size 8 \\
       --network chic --noise delay:rank=0,at=0us,duration=1ms

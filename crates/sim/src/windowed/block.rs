@@ -3,6 +3,7 @@
 use super::agenda::Agenda;
 use super::calendar::{Bucket, CHUNK, Calendar, Chunks};
 use super::domain::{Outgoing, Parcel};
+use super::hoard::Hoard;
 use super::mail::{Inbox, Mail, One, eligible_of};
 use super::message::{Body, Early, Message, MessageOf};
 use crate::host::Host;
@@ -10,6 +11,7 @@ use crate::observer::{Observer, Ran, What};
 use crate::outcome::{Blocked, Leftover, Remains, RunError};
 use crate::program::{Program, Release};
 use crate::rules::Rules;
+use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
@@ -55,8 +57,13 @@ pub(super) struct Block<P: Program, O: Observer> {
     state: P::Block,
     pool: <P::Agenda as Agenda>::Pool,
     calendar: Calendar<MessageOf<P, O::Stamp>>,
+    /// Messages of processes that have many, by the place of the process.
+    hoards: HashMap<u32, Box<Hoard<BodyOf<P>, O::Stamp>>>,
     started: bool,
 }
+
+/// More waiting messages than this make a hoard.
+const MANY: usize = 16;
 
 /// What a block needs while it runs and forgets afterwards.
 pub(super) struct Scratch<P: Program, O: Observer> {
@@ -110,6 +117,7 @@ impl<P: Program, O: Observer> Block<P, O> {
             slots: ranks.map(slot).collect(),
             pool: Default::default(),
             calendar: Calendar::new(),
+            hoards: HashMap::new(),
             started: false,
         }
     }
@@ -133,12 +141,20 @@ impl<P: Program, O: Observer> Block<P, O> {
                 let place = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 let head = std::mem::take(&mut scratch.head[place]);
-                if head == 0 || scratch.next[head as usize - 1] == 0 {
+                if !self.hoards.is_empty() && self.hoards.contains_key(&(place as u32)) {
+                    scratch.gather(&bucket, head);
+                    self.run_hoarder(turn, place, &mut scratch.inbox, note);
+                } else if head == 0 || scratch.next[head as usize - 1] == 0 {
                     let message = (head as usize).checked_sub(1).map(|at| &bucket.chunks[at / CHUNK][at % CHUNK]);
-                    self.run_process(turn, place, starting, &mut One(message), note);
+                    let mut mail = One(message);
+                    self.run_process(turn, place, starting, &mut mail, note);
+                    if let Some(&message) = mail.0 {
+                        self.keep(turn, place, [message].into_iter(), note);
+                    }
                 } else {
                     scratch.gather(&bucket, head);
                     self.run_process(turn, place, starting, &mut scratch.inbox, note);
+                    self.keep(turn, place, scratch.inbox.drain(), note);
                 }
             }
         }
@@ -179,37 +195,76 @@ impl<P: Program, O: Observer> Block<P, O> {
             process.start(turn);
         }
         let eligible = process.run(turn, mail);
-        if !mail.is_empty() {
-            self.keep(turn, place, mail, note);
-        }
         if eligible == Time::NEVER {
+            turn.check_time(self.slots[place].host.finish());
             return;
         }
         let window = turn.frame.window_of(eligible);
         // A process that was due in a later window and still is has been noted there already.
         if was_due != Some(window) {
-            let bucket = self.calendar.bucket(window, turn.frame.window);
-            if bucket.is_empty() {
-                note(window);
-            }
-            bucket.wakes.push(place as u32);
+            self.wake(turn.frame, place, window, note);
         }
     }
 
-    /// Messages whose CPU or NIC is busy beyond the window wait for the window in which they may run.
+    #[inline(always)]
+    fn wake(&mut self, frame: &Frame, place: usize, window: u64, note: &mut impl FnMut(u64)) {
+        let bucket = self.calendar.bucket(window, frame.window);
+        if bucket.is_empty() {
+            note(window);
+        }
+        bucket.wakes.push(place as u32);
+    }
+
+    /// Runs a process that has hoarded messages, with those that have just come.
     #[inline(never)]
+    fn run_hoarder<N: Noise>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        place: usize,
+        inbox: &mut Inbox<BodyOf<P>, O::Stamp>,
+        note: &mut impl FnMut(u64),
+    ) {
+        let Some(mut hoard) = self.hoards.remove(&(place as u32)) else { return };
+        inbox.drain().for_each(|message| hoard.push(message, turn.rules));
+        self.run_process(turn, place, false, &mut *hoard, note);
+        self.keep_hoard(turn, place, hoard, note);
+    }
+
+    /// Lets a process wake when its hoard's first message may run.
+    fn keep_hoard<N: Noise>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        place: usize,
+        mut hoard: Box<Hoard<BodyOf<P>, O::Stamp>>,
+        note: &mut impl FnMut(u64),
+    ) {
+        if hoard.is_empty() {
+            return;
+        }
+        let (eligible, _) = hoard.first(&self.slots[place].host, turn.rules);
+        if turn.check_time(eligible) {
+            self.wake(turn.frame, place, turn.frame.window_of(eligible), note);
+            self.hoards.insert(place as u32, hoard);
+        }
+    }
+
+    /// Messages whose CPU or NIC is busy beyond the window wait for the window in which they may run: a
+    /// few in the calendar, many in a hoard.
     fn keep<N: Noise>(
         &mut self,
         turn: &mut Turn<'_, P, N, O>,
         place: usize,
-        mail: &mut impl Mail<BodyOf<P>, O::Stamp>,
+        mail: impl ExactSizeIterator<Item = MessageOf<P, O::Stamp>>,
         note: &mut impl FnMut(u64),
     ) {
-        let host = &self.slots[place].host;
-        while let Some(message) = mail.drain() {
-            let eligible = eligible_of(&message, host);
-            if eligible == Time::NEVER {
-                turn.error = Some(RunError::TimeOverflow);
+        if mail.len() > MANY {
+            let mut hoard = Box::new(Hoard::new());
+            mail.for_each(|message| hoard.push(message, turn.rules));
+            return self.keep_hoard(turn, place, hoard, note);
+        }
+        for message in mail {
+            let eligible = eligible_of(&message, &self.slots[place].host);
+            if !turn.check_time(eligible) {
                 continue;
             }
             let bucket = self.calendar.bucket(turn.frame.window_of(eligible), turn.frame.window);
@@ -530,6 +585,15 @@ impl<P: Program> Process<'_, P> {
 }
 
 impl<P: Program, N: Noise, O: Observer> Turn<'_, P, N, O> {
+    /// Whether simulated time still goes on at `time`.
+    #[inline(always)]
+    fn check_time(&mut self, time: Time) -> bool {
+        if time == Time::NEVER {
+            self.error = Some(RunError::TimeOverflow);
+        }
+        time != Time::NEVER
+    }
+
     /// Puts a message on its way.
     #[inline(always)]
     fn post(&mut self, message: MessageOf<P, O::Stamp>) {

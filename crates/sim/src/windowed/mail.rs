@@ -14,8 +14,6 @@ pub(super) trait Mail<B: Body, S: Copy> {
     /// The whole key of the message at `place`, to settle a tie.
     fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key;
     fn take(&mut self, place: usize) -> Option<Message<B, S>>;
-    /// Takes the messages one by one, for each source in the order of sending.
-    fn drain(&mut self) -> Option<Message<B, S>>;
     fn is_empty(&self) -> bool;
 }
 
@@ -39,10 +37,6 @@ impl<B: Body, S: Copy> Mail<B, S> for One<'_, B, S> {
         self.0.take().copied()
     }
 
-    fn drain(&mut self) -> Option<Message<B, S>> {
-        self.0.take().copied()
-    }
-
     #[inline(always)]
     fn is_empty(&self) -> bool {
         self.0.is_none()
@@ -63,6 +57,11 @@ impl<B: Body, S: Copy> Inbox<B, S> {
     pub fn push(&mut self, message: Message<B, S>) {
         self.messages.push(message);
     }
+
+    /// Takes all messages, for each source in the order of sending.
+    pub fn drain(&mut self) -> impl ExactSizeIterator<Item = Message<B, S>> + '_ {
+        self.messages.drain(..)
+    }
 }
 
 impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
@@ -79,10 +78,6 @@ impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
 
     fn take(&mut self, place: usize) -> Option<Message<B, S>> {
         Some(self.messages.remove(place))
-    }
-
-    fn drain(&mut self) -> Option<Message<B, S>> {
-        if self.messages.is_empty() { None } else { Some(self.messages.remove(0)) }
     }
 
     fn is_empty(&self) -> bool {
@@ -108,14 +103,22 @@ fn key_of<B: Body, S: Copy, N: Noise>(
     host: &impl Host,
     rules: &Rules<'_, N>,
 ) -> Key {
-    let (from, to, arrival, body) = (message.from, message.to, Time(message.arrival), message.body);
-    let eligible = eligible_of(message, host);
+    let (from, body) = (message.from, message.body);
+    let (eligible, created) = (eligible_of(message, host), created_of(message, rules));
     if body.is_acknowledgement() {
-        let created = arrival - rules.acknowledgement(to, from);
         Key { eligible, created, class: Class::Acknowledgement, order: u64::from(body.send()) }
     } else {
-        let created = rules.sent_at(from, to, arrival);
         let order = u64::from(from) << 32 | u64::from(body.sequence(place));
         Key { eligible, created, class: Class::Message, order }
+    }
+}
+
+/// When the send, or the match that is acknowledged, ran.
+pub(super) fn created_of<B: Body, S: Copy, N: Noise>(message: &Message<B, S>, rules: &Rules<'_, N>) -> Time {
+    let (from, to, arrival, body) = (message.from, message.to, Time(message.arrival), message.body);
+    if body.is_acknowledgement() {
+        arrival - rules.acknowledgement(to, from)
+    } else {
+        rules.sent_at(from, to, arrival)
     }
 }

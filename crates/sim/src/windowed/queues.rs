@@ -2,6 +2,7 @@
 
 use super::agenda::Agenda;
 use super::batch::class_of;
+use super::matching::MatchQueue;
 use super::message::{Early, Full};
 use super::ready_heaps::ReadyHeaps;
 use crate::host::Host;
@@ -38,7 +39,7 @@ impl Pending {
 /// More ready operations than this move into heaps.
 const LONG: usize = 24;
 
-/// Lists are searched from the front: first posted and first arrived win.
+/// Ready operations, posted receives and early messages of one process.
 #[derive(Debug, Default)]
 pub struct Queues {
     pending: Vec<Pending>,
@@ -46,8 +47,8 @@ pub struct Queues {
     first: u32,
     sent: u32,
     heaps: Option<Box<ReadyHeaps>>,
-    posted: Vec<u32>,
-    early: Vec<Early>,
+    posted: MatchQueue<u32>,
+    early: MatchQueue<Early>,
 }
 
 impl Agenda for Queues {
@@ -70,7 +71,7 @@ impl Agenda for Queues {
 
     fn next(&mut self, host: &impl Host) -> Time {
         if let Some(heaps) = &mut self.heaps {
-            return heaps.first(host).map_or(Time::NEVER, |pending| pending.key(host).eligible);
+            return heaps.find(host);
         }
         let keys = self.pending.iter().enumerate().map(|(place, pending)| (pending.key(host), place));
         keys.min().map_or(Time::NEVER, |(key, place)| {
@@ -80,11 +81,10 @@ impl Agenda for Queues {
     }
 
     fn key(&self, host: &impl Host) -> Key {
-        let first = match &self.heaps {
-            Some(heaps) => heaps.found(),
-            None => self.pending.get(self.first as usize).copied(),
-        };
-        first.map_or(Key::LAST, |pending| pending.key(host))
+        match &self.heaps {
+            Some(heaps) => heaps.key(),
+            None => self.pending.get(self.first as usize).map_or(Key::LAST, |pending| pending.key(host)),
+        }
     }
 
     fn take(&mut self, _: &impl Host, _: Time) -> (OperationKind, u32) {
@@ -105,34 +105,26 @@ impl Agenda for Queues {
     }
 
     fn post(&mut self, _: &mut (), id: u32, source: Rank, tag: Tag) -> Option<Early> {
-        match self.early.iter().position(|early| early.matches(source, tag)) {
-            Some(place) => Some(self.early.remove(place)),
-            None => {
-                self.posted.push(id);
-                None
-            }
+        let early = self.early.take((source, tag));
+        if early.is_none() {
+            self.posted.push((source, tag), id);
         }
+        early
     }
 
-    fn arrive(&mut self, _: &mut (), early: Early, pattern: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
-        let matches = |&id: &u32| {
-            let (source, tag) = pattern(id);
-            early.matches(source, tag)
-        };
-        match self.posted.iter().position(matches) {
-            Some(place) => Some(self.posted.remove(place)),
-            None => {
-                self.early.push(early);
-                None
-            }
+    fn arrive(&mut self, _: &mut (), early: Early, _: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
+        let posted = self.posted.take((early.from, early.tag));
+        if posted.is_none() {
+            self.early.push((early.from, early.tag), early);
         }
+        posted
     }
 
     fn posted(&self) -> Vec<u32> {
-        self.posted.clone()
+        self.posted.items()
     }
 
     fn unreceived(&self, _: &()) -> Vec<Early> {
-        self.early.clone()
+        self.early.items()
     }
 }

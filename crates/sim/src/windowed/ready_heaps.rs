@@ -1,112 +1,75 @@
-//! Many ready operations of one process, each found in logarithmic time.
-//!
-//! An operation's eligible time is the later of its own and of its lane's free time. So each lane keeps
-//! two heaps: those that wait for their own time, and those that only wait for the lane, which are all
-//! eligible at the same time and ordered by the rest of the key. Free times only grow, so operations
-//! move from the first to the second and never back.
+//! Many ready operations of one process.
 
+use super::batch::class_of;
 use super::queues::Pending;
+use super::two_heaps::TwoHeaps;
 use crate::host::Host;
 use crate::order::Key;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::rules;
 use straggler_model::Time;
 use straggler_schedule::OperationKind;
 
-/// What an operation waits for besides its own time.
+/// What operations wait for besides their own time.
 type Lane = (OperationKind, u8, u8);
-
-#[derive(Debug)]
-struct LaneHeaps {
-    lane: Lane,
-    waiting: BinaryHeap<Reverse<(Time, Time, u32)>>,
-    eligible: BinaryHeap<Reverse<(Time, u32)>>,
-}
 
 /// The ready operations of a process, by lane.
 #[derive(Debug, Default)]
 pub(super) struct ReadyHeaps {
-    lanes: Vec<LaneHeaps>,
+    lanes: Vec<(Lane, TwoHeaps)>,
     /// What the last search found, and in which lane.
-    found: Option<(usize, Pending)>,
+    found: Option<(usize, Key, u32)>,
 }
 
-impl LaneHeaps {
-    fn pending(&self, ready: Time, created: Time, id: u32) -> Pending {
-        let (kind, cpu, nic) = self.lane;
-        Pending { ready, created, id, kind, cpu, nic }
-    }
-
-    fn first(&mut self, host: &impl Host) -> Option<Pending> {
-        // A receive waits for nothing but its own time.
-        let free = match self.lane.0 {
-            OperationKind::Recv => Time::ZERO,
-            _ => self.pending(Time::ZERO, Time::ZERO, 0).key(host).eligible,
-        };
-        while let Some(&Reverse((ready, created, id))) = self.waiting.peek()
-            && ready <= free
-        {
-            self.waiting.pop();
-            self.eligible.push(Reverse((created, id)));
-        }
-        match self.eligible.peek() {
-            Some(&Reverse((created, id))) => Some(self.pending(free, created, id)),
-            None => self.waiting.peek().map(|&Reverse((ready, created, id))| self.pending(ready, created, id)),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.eligible.is_empty()
+/// When a lane is free. A receive waits for nothing but its own time.
+fn free(host: &impl Host, (kind, cpu, nic): Lane) -> Time {
+    match kind {
+        OperationKind::Send => rules::send_eligible(host, cpu, nic, Time::ZERO),
+        OperationKind::Recv => Time::ZERO,
+        OperationKind::Calc => rules::calc_eligible(host, cpu, Time::ZERO),
     }
 }
 
 impl ReadyHeaps {
     pub fn push(&mut self, pending: Pending) {
         let lane = (pending.kind, pending.cpu, pending.nic);
-        let index = match self.lanes.iter().position(|heaps| heaps.lane == lane) {
-            Some(index) => index,
-            None => {
-                self.lanes.push(LaneHeaps { lane, waiting: BinaryHeap::new(), eligible: BinaryHeap::new() });
-                self.lanes.len() - 1
-            }
-        };
-        self.lanes[index].waiting.push(Reverse((pending.ready, pending.created, pending.id)));
+        let index = self.lanes.iter().position(|(known, _)| *known == lane).unwrap_or_else(|| {
+            self.lanes.push((lane, TwoHeaps::default()));
+            self.lanes.len() - 1
+        });
+        self.lanes[index].1.push(pending.ready, pending.created, u64::from(pending.id), pending.id);
     }
 
-    /// The operation with the smallest key.
-    pub fn first(&mut self, host: &impl Host) -> Option<Pending> {
-        let mut best: Option<(Key, usize, Pending)> = None;
-        for (index, lane) in self.lanes.iter_mut().enumerate() {
-            if let Some(pending) = lane.first(host) {
-                let key = pending.key(host);
-                if best.as_ref().is_none_or(|(least, ..)| key < *least) {
-                    best = Some((key, index, pending));
-                }
+    /// Finds the operation with the smallest key; gives its eligible time.
+    pub fn find(&mut self, host: &impl Host) -> Time {
+        self.found = None;
+        for (index, (lane, heaps)) in self.lanes.iter_mut().enumerate() {
+            let Some(first) = heaps.first(free(host, *lane)) else { continue };
+            let class = class_of(lane.0);
+            let key = Key { eligible: first.eligible, created: first.created, class, order: first.order };
+            if self.found.as_ref().is_none_or(|(_, least, _)| key < *least) {
+                self.found = Some((index, key, first.payload));
             }
         }
-        self.found = best.map(|(_, index, pending)| (index, pending));
-        self.found()
+        self.found.map_or(Time::NEVER, |(_, key, _)| key.eligible)
     }
 
-    /// What the last search found.
-    pub fn found(&self) -> Option<Pending> {
-        self.found.map(|(_, pending)| pending)
+    /// The key of what the last search found.
+    pub fn key(&self) -> Key {
+        self.found.map_or(Key::LAST, |(_, key, _)| key)
     }
 
     /// Removes what the last search found; there was something.
     pub fn remove_found(&mut self) -> (OperationKind, u32) {
-        let Some((index, pending)) = self.found.take() else {
+        let Some((index, _, id)) = self.found.take() else {
             debug_assert!(false, "nothing was found");
             return (OperationKind::Calc, 0);
         };
-        let lane = &mut self.lanes[index];
-        if lane.eligible.pop().is_none() {
-            lane.waiting.pop();
-        }
-        (pending.kind, pending.id)
+        let (lane, heaps) = &mut self.lanes[index];
+        heaps.pop();
+        (lane.0, id)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.lanes.iter().all(LaneHeaps::is_empty)
+        self.lanes.iter().all(|(_, heaps)| heaps.is_empty())
     }
 }

@@ -21,13 +21,27 @@ pub struct Shape {
     pub largest: u64,
     /// Draw times and sizes from few values, so that ties are common.
     pub coarse: bool,
+    /// Most messages go to rank 0, which cannot keep up.
+    pub incast: bool,
 }
 
 pub fn shapes() -> impl Strategy<Value = Shape> {
-    (any::<u64>(), 1u32..9, 1u32..120, 1u8..3, 1u8..3, any::<bool>(), prop::sample::select(vec![1u64, 5000, 200_000]), any::<bool>())
-        .prop_map(|(seed, ranks, operations, cpus, nics, wildcards, largest, coarse)| Shape {
-            seed, ranks, operations, cpus, nics, wildcards, largest, coarse,
-        })
+    let size = (1u32..9, prop_oneof![3 => 1u32..120, 1 => 200u32..600]);
+    let largest = prop::sample::select(vec![1u64, 5000, 200_000]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (any::<u64>(), size, 1u8..3, 1u8..3, largest, flags).prop_map(
+        |(seed, (ranks, operations), cpus, nics, largest, (wildcards, coarse, incast))| Shape {
+            seed,
+            ranks,
+            operations,
+            cpus,
+            nics,
+            wildcards,
+            largest,
+            coarse,
+            incast,
+        },
+    )
 }
 
 /// A schedule that finishes unless rendezvous or wildcards let it get stuck: messages are added to both
@@ -49,7 +63,10 @@ pub fn graph(shape: &Shape) -> Graph {
             continue;
         }
         let from = random.below(u64::from(shape.ranks)) as u32;
-        let to = (from + 1 + random.below(u64::from(shape.ranks - 1)) as u32) % shape.ranks;
+        let mut to = (from + 1 + random.below(u64::from(shape.ranks - 1)) as u32) % shape.ranks;
+        if shape.incast && from != 0 && random.below(8) > 0 {
+            to = 0;
+        }
         let tag = random.below(3) as u32;
         let bytes = if shape.coarse { [0, 1, shape.largest][random.below(3) as usize] } else { random.below(shape.largest + 1) };
         let send = lane(Operation::send(bytes, to, tag), &mut random);

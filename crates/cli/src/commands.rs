@@ -1,0 +1,46 @@
+//! The stages that do the work: each takes a plan, fetches what it names and calls the libraries.
+
+mod bench;
+mod generated;
+mod network;
+mod noise;
+mod schedule;
+mod simulate;
+
+use crate::args::{Cli, Command, Common};
+use crate::console::Console;
+use crate::exit::Outcome;
+use crate::{interrupt, plan};
+
+pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
+    interrupt::listen(|text| console.warn(text));
+    let Cli { common, command } = cli;
+    match command {
+        Command::Simulate(typed) => {
+            use_threads(&common);
+            simulate::run(&plan::simulate::Plan::new(*typed, &common)?, console)
+        }
+        Command::Schedule(typed) => {
+            use_threads(&common);
+            schedule::run(typed.command, console)
+        }
+        Command::Network(typed) => network::run(typed.command, console),
+        Command::Noise(typed) => noise::run(&typed.command, common.seed, console),
+        Command::Bench(typed) => bench::run(&plan::bench::Plan::new(&typed, &common), console),
+        Command::BenchCase(typed) => bench::run_case(&typed.case, console),
+        Command::Completions(typed) => generated::completions(typed.shell, console),
+        Command::Man(typed) => generated::man(&typed.directory, console),
+    }
+}
+
+/// Threads to use: those asked for, else those the machine offers.
+fn threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Readers of schedules and parallel replicas take their threads from this pool.
+fn use_threads(common: &Common) {
+    let count = threads(common.threads.map(Into::into));
+    // It fails only if the pool is there already, which it is not this early.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
+}

@@ -1,0 +1,147 @@
+//! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
+
+use super::workload::Workload;
+use crate::commands::threads;
+use crate::exit::{Failure, Outcome};
+use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::{Injection, Noticed, Phases, offsets};
+use straggler_model::{Network, Time};
+use straggler_report::numbers::{counted, grouped};
+use straggler_schedule::goal;
+use straggler_sim::outcome::RunError;
+use straggler_sim::{Control, Simulation};
+
+#[derive(Debug)]
+pub struct Inputs {
+    pub workload: Workload,
+    pub network: Network,
+    pub noise: Option<LoadedNoise>,
+    pub threads: usize,
+    pub warnings: Vec<String>,
+}
+
+/// Noise with the phases of replica 0.
+#[derive(Debug)]
+pub struct LoadedNoise {
+    injection: Injection,
+}
+
+impl Inputs {
+    pub fn load(plan: &Plan) -> Outcome<Inputs> {
+        let network = load_network(&plan.network, plan.network_scale)?;
+        let workload = load_workload(&plan.workload)?;
+        let mut warnings = plan.warnings.clone();
+        let noise = if plan.noise.spec.is_none() {
+            None
+        } else {
+            Some(LoadedNoise::load(&plan.noise, plan.seed, workload.processes(), &mut warnings)?)
+        };
+        Ok(Inputs { workload, network, noise, threads: threads(plan.threads), warnings })
+    }
+
+    /// The library's options for a run with or without noise.
+    pub fn simulation<'a>(&'a self, plan: &Plan, noise: Option<&'a Injection>) -> Simulation<'a> {
+        let mut simulation = Simulation::new(&self.network);
+        simulation.noise = noise;
+        simulation.acknowledgement = plan.acknowledgement;
+        simulation.receive_overlap = plan.receive_overlap;
+        simulation.engine = plan.engine;
+        simulation
+    }
+
+    /// The finish times of one replica, which has run before.
+    pub fn again(&self, plan: &Plan, replica: u32, stop: &AtomicBool) -> Result<Vec<Time>, RunError> {
+        let noise = self.noise.as_ref().map(|noise| noise.of_replica(replica));
+        let simulation = self.simulation(plan, noise.as_ref());
+        let mut progress = |_| {};
+        let mut control = Control::new(self.threads, stop, &mut progress);
+        Ok(self.workload.run(&simulation, &mut control)?.outcome.finish)
+    }
+}
+
+pub fn load_network(text: &str, scale: Option<straggler_model::network::Factor>) -> Outcome<Network> {
+    let network = Network::load(text)?;
+    match scale {
+        Some(factor) => Ok(network.scaled(factor)?),
+        None => Ok(network),
+    }
+}
+
+fn load_workload(plan: &WorkloadPlan) -> Outcome<Workload> {
+    match plan {
+        WorkloadPlan::Collective(plan) => Ok(Workload::Collective(plan.clone())),
+        WorkloadPlan::File(path) => {
+            let loaded = goal::read_path(path)?;
+            Ok(Workload::Graph { graph: loaded.graph, name: path.display().to_string() })
+        }
+    }
+}
+
+impl LoadedNoise {
+    fn load(plan: &NoisePlan, seed: u64, processes: u32, warnings: &mut Vec<String>) -> Outcome<LoadedNoise> {
+        let loaded = plan.spec.load(seed)?;
+        for (path, noticed) in &loaded.files {
+            warnings.extend(what_was_noticed(path, noticed));
+        }
+        let phases = match &plan.offsets {
+            Some(path) => Phases::Given(load_offsets(path, processes, warnings)?),
+            None if plan.cosched => Phases::Together { seed, replica: 0 },
+            None => Phases::Drawn { seed, replica: 0 },
+        };
+        Ok(LoadedNoise { injection: Injection::new(loaded.sources, phases, plan.wallclock)? })
+    }
+
+    /// The same sources, each process at the place that belongs to this replica.
+    pub fn of_replica(&self, number: u32) -> Injection {
+        let mut injection = self.injection.clone();
+        match &mut injection.phases {
+            Phases::Drawn { replica, .. } | Phases::Together { replica, .. } => *replica = number,
+            Phases::Given(_) => {}
+        }
+        injection
+    }
+
+    pub fn describe(&self) -> String {
+        self.injection.to_string()
+    }
+}
+
+/// One offset for every process; a process without one would silently begin at 0.
+fn load_offsets(path: &Path, processes: u32, warnings: &mut Vec<String>) -> Outcome<Arc<[Time]>> {
+    let offsets = offsets::read(path)?;
+    let (found, wanted) = (offsets.len() as u64, u64::from(processes));
+    if found < wanted {
+        let (found, wanted) = (counted(found, "offset", "offsets"), counted(wanted, "process", "processes"));
+        return Err(Failure::bad_input(format!(
+            "{}: {found} for {wanted}: write one number of nanoseconds a line for every rank",
+            path.display()
+        )));
+    }
+    if found > wanted {
+        let extra = grouped(found - wanted);
+        warnings.push(format!("{}: the last {extra} offsets belong to no process", path.display()));
+    }
+    Ok(offsets.into())
+}
+
+/// What a reader of the result should know about a noise trace.
+pub fn what_was_noticed(path: &Path, noticed: &Noticed) -> Vec<String> {
+    let mut texts = Vec::new();
+    if noticed.overlaps > 0 {
+        let overlaps = counted(noticed.overlaps as u64, "detour starts", "detours start");
+        texts.push(format!(
+            "{}: {overlaps} before an earlier one has ended; the model goes on with the later",
+            path.display()
+        ));
+    }
+    if noticed.length_extended {
+        texts.push(format!(
+            "{}: the stated measurement period is rounded and ends before the last detour; the trace ends with that",
+            path.display()
+        ));
+    }
+    texts
+}

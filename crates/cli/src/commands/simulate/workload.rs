@@ -1,0 +1,86 @@
+//! What is simulated: a schedule in memory or a collective that is computed as it runs.
+
+use crate::plan::collective::CollectivePlan;
+use straggler_schedule::collectives::Collective;
+use straggler_schedule::{Graph, Steps};
+use straggler_sim::outcome::RunError;
+use straggler_sim::{Control, Nothing, Observer, Run, Simulation};
+
+#[derive(Debug)]
+pub enum Workload {
+    /// A schedule and the name of its file.
+    Graph { graph: Graph, name: String },
+    Collective(CollectivePlan),
+}
+
+impl Workload {
+    pub fn processes(&self) -> u32 {
+        match self {
+            Workload::Graph { graph, .. } => graph.processes(),
+            Workload::Collective(plan) => plan.processes,
+        }
+    }
+
+    /// Messages of one run that comes to its end.
+    pub fn expected_messages(&self) -> u64 {
+        match self {
+            Workload::Graph { graph, .. } => graph.messages(),
+            Workload::Collective(plan) => {
+                plan.collective.messages().saturating_mul(u64::from(plan.cycles))
+            }
+        }
+    }
+
+    /// "an allreduce of 8 B", or the file.
+    pub fn describe(&self) -> String {
+        match self {
+            Workload::Graph { name, .. } => name.clone(),
+            Workload::Collective(plan) => plan.describe(),
+        }
+    }
+
+    /// Runs it with an engine that is compiled for this very collective.
+    pub fn run(
+        &self,
+        simulation: &Simulation<'_>,
+        control: &mut Control<'_>,
+    ) -> Result<Run<Nothing>, RunError> {
+        let plan = match self {
+            Workload::Graph { graph, .. } => return simulation.run_graph(graph, control, |_| Nothing),
+            Workload::Collective(plan) => plan,
+        };
+        match &plan.collective {
+            Collective::Dissemination(steps) => run_steps(simulation, steps, plan, control),
+            Collective::RecursiveDoubling(steps) => run_steps(simulation, steps, plan, control),
+            Collective::Ring(steps) => run_steps(simulation, steps, plan, control),
+            Collective::BinomialBroadcast(steps) => run_steps(simulation, steps, plan, control),
+            Collective::BinomialReduce(steps) => run_steps(simulation, steps, plan, control),
+        }
+    }
+
+    /// Runs it under the eyes of an observer. Which collective it is, is asked at every step: an
+    /// observer costs more than that, and the engine is compiled once for all of them.
+    #[allow(dead_code)]
+    pub fn run_observed<O: Observer>(
+        &self,
+        simulation: &Simulation<'_>,
+        control: &mut Control<'_>,
+        observer: impl FnMut(u32) -> O,
+    ) -> Result<Run<O>, RunError> {
+        match self {
+            Workload::Graph { graph, .. } => simulation.run_graph(graph, control, observer),
+            Workload::Collective(plan) => {
+                simulation.run_steps(&plan.collective, plan.cycles, plan.compute, control, observer)
+            }
+        }
+    }
+}
+
+fn run_steps<S: Steps>(
+    simulation: &Simulation<'_>,
+    steps: &S,
+    plan: &CollectivePlan,
+    control: &mut Control<'_>,
+) -> Result<Run<Nothing>, RunError> {
+    simulation.run_steps(steps, plan.cycles, plan.compute, control, |_| Nothing)
+}

@@ -1,0 +1,177 @@
+//! `straggler simulate`, validated.
+
+use super::collective::CollectivePlan;
+use crate::args::Common;
+use crate::args::simulate::{NoiseOptions, Simulate, TypedAcknowledgement, TypedEngine};
+use crate::exit::{Failure, Outcome};
+use std::ops::Range;
+use std::path::PathBuf;
+use straggler_model::network::Factor;
+use straggler_model::noise::NoiseSpec;
+use straggler_sim::{Acknowledgement, EngineChoice};
+
+/// Everything a simulation needs to know, before any file is opened.
+#[derive(Debug)]
+pub struct Plan {
+    pub workload: WorkloadPlan,
+    pub network: String,
+    pub network_scale: Option<Factor>,
+    pub noise: NoisePlan,
+    pub seed: u64,
+    /// The numbers of the replicas to run; never empty.
+    pub replicas: Range<u32>,
+    pub compare_quiet: bool,
+    pub acknowledgement: Acknowledgement,
+    pub receive_overlap: bool,
+    pub engine: EngineChoice,
+    /// As many as there are unless given.
+    pub threads: Option<usize>,
+    pub allow_leftovers: bool,
+    pub finish_times: Option<PathBuf>,
+    pub output: Option<PathBuf>,
+    /// What was typed and has no effect.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug)]
+pub enum WorkloadPlan {
+    File(PathBuf),
+    Collective(CollectivePlan),
+}
+
+/// All sources together and where processes begin in them.
+#[derive(Debug)]
+pub struct NoisePlan {
+    pub spec: NoiseSpec,
+    pub offsets: Option<PathBuf>,
+    pub cosched: bool,
+    pub wallclock: bool,
+}
+
+impl Plan {
+    pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
+        let collective = CollectivePlan::of_simulate(&typed.collective)?;
+        let workload = match (typed.file, collective) {
+            (Some(file), None) => WorkloadPlan::File(file),
+            (None, Some(collective)) => WorkloadPlan::Collective(collective),
+            _ => return Err(Failure::usage("give either a schedule FILE or --collective with --processes")),
+        };
+        let warnings = ineffective(&typed.noise);
+        let replicas = replicas(&typed.noise)?;
+        let compare_quiet = typed.noise.compare_quiet;
+        let noise = NoisePlan::new(typed.noise);
+        if compare_quiet && noise.spec.is_none() {
+            return Err(Failure::usage("--compare-quiet has nothing to compare: add --noise"));
+        }
+        Ok(Plan {
+            workload,
+            network: typed.model.network,
+            network_scale: typed.model.network_scale,
+            noise,
+            seed: common.seed,
+            replicas,
+            compare_quiet,
+            acknowledgement: acknowledgement(typed.model.rendezvous_ack),
+            receive_overlap: typed.model.receive_overlap,
+            engine: engine(typed.model.engine),
+            threads: common.threads.map(Into::into),
+            allow_leftovers: typed.model.allow_leftovers,
+            finish_times: typed.outputs.finish_times,
+            output: typed.outputs.output,
+            warnings,
+        })
+    }
+}
+
+impl NoisePlan {
+    fn new(typed: NoiseOptions) -> NoisePlan {
+        let sources = typed.noise.into_iter().flat_map(|spec| spec.sources).collect();
+        NoisePlan {
+            spec: NoiseSpec { sources },
+            offsets: typed.noise_offsets,
+            cosched: typed.cosched,
+            wallclock: typed.wallclock,
+        }
+    }
+}
+
+fn replicas(typed: &NoiseOptions) -> Outcome<Range<u32>> {
+    match typed.replica {
+        None => Ok(0..typed.replicas),
+        Some(u32::MAX) => Err(Failure::usage("--replica: the largest number is 4294967294")),
+        Some(replica) => Ok(replica..replica + 1),
+    }
+}
+
+/// Options that only matter with something else that is not there.
+fn ineffective(typed: &NoiseOptions) -> Vec<String> {
+    let quiet = typed.noise.iter().all(NoiseSpec::is_none);
+    let several = typed.replicas > 1;
+    let conditions = [
+        (typed.cosched && quiet, "--cosched has no effect without --noise"),
+        (typed.noise_offsets.is_some() && quiet, "--noise-offsets has no effect without --noise"),
+        (typed.wallclock && quiet, "--wallclock has no effect without --noise"),
+        (several && quiet, "without --noise all replicas are the same"),
+        (several && typed.noise_offsets.is_some(), "with --noise-offsets all replicas are the same"),
+    ];
+    conditions.into_iter().filter(|(holds, _)| *holds).map(|(_, text)| text.to_string()).collect()
+}
+
+fn acknowledgement(typed: TypedAcknowledgement) -> Acknowledgement {
+    match typed {
+        TypedAcknowledgement::Latency => Acknowledgement::Latency,
+        TypedAcknowledgement::Fixed(time) => Acknowledgement::Fixed(time),
+    }
+}
+
+fn engine(typed: TypedEngine) -> EngineChoice {
+    match typed {
+        TypedEngine::Auto => EngineChoice::Auto,
+        TypedEngine::Reference => EngineChoice::Reference,
+        TypedEngine::Windowed => EngineChoice::Windowed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn plan(line: &str) -> Outcome<Plan> {
+        let words = ["straggler", "simulate"].into_iter().chain(line.split(' '));
+        let cli = Cli::try_parse_from(words).unwrap();
+        match cli.command {
+            Command::Simulate(typed) => Plan::new(*typed, &cli.common),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn noise_adds_up() {
+        let plan = plan(
+            "a.goal --network chic --noise periodic:period=1ms,duration=1us --noise b.txt+none+c.txt --replicas 3",
+        )
+        .unwrap();
+        assert_eq!(plan.noise.spec.sources.len(), 3);
+        assert_eq!(plan.replicas, 0..3);
+        assert!(plan.warnings.is_empty());
+    }
+
+    #[test]
+    fn one_replica_alone() {
+        assert_eq!(plan("a.goal --network chic --replica 7").unwrap().replicas, 7..8);
+    }
+
+    #[test]
+    fn what_has_no_effect_is_said() {
+        let plan = plan("a.goal --network chic --cosched --replicas 2").unwrap();
+        assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
+    }
+
+    #[test]
+    fn comparing_needs_noise() {
+        assert!(plan("a.goal --network chic --compare-quiet").is_err());
+        assert!(plan("a.goal --network chic --compare-quiet --noise none").is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! Many messages of one process that wait for its CPU: an incast, or everything that came during a long
+//! detour. Kept with the process instead of being looked through in every window.
+
+use super::mail::{Mail, created_of};
+use super::message::{Body, Message};
+use super::two_heaps::TwoHeaps;
+use crate::host::Host;
+use crate::order::{Class, Key};
+use crate::rules::{self, Rules};
+use straggler_model::Time;
+use straggler_model::noise::Noise;
+
+/// What messages wait for: a CPU and the receiving side of a NIC; acknowledgements wait for nothing.
+type Lane = Option<(u8, u8)>;
+
+#[derive(Debug)]
+pub(super) struct Hoard<B: Copy, S: Copy> {
+    messages: Vec<Message<B, S>>,
+    /// Places in `messages` that are free.
+    free: Vec<u32>,
+    lanes: Vec<(Lane, TwoHeaps)>,
+    /// Counts insertions, which come in the order of sending for each source.
+    inserted: usize,
+    /// The lane and the key of what `first` has found.
+    found: Option<(usize, Key)>,
+}
+
+impl<B: Body, S: Copy> Hoard<B, S> {
+    pub fn new() -> Self {
+        Hoard { messages: Vec::new(), free: Vec::new(), lanes: Vec::new(), inserted: 0, found: None }
+    }
+
+    pub fn len(&self) -> usize {
+        self.messages.len() - self.free.len()
+    }
+
+    pub fn push<N: Noise>(&mut self, message: Message<B, S>, rules: &Rules<'_, N>) {
+        let body = message.body;
+        self.inserted += 1;
+        let (lane, order) = if body.is_acknowledgement() {
+            (None, u64::from(body.send()))
+        } else {
+            let order = u64::from(message.from) << 32 | u64::from(body.sequence(self.inserted));
+            (Some((body.cpu(), body.nic())), order)
+        };
+        let place = self.free.pop().unwrap_or(self.messages.len() as u32);
+        match self.messages.get_mut(place as usize) {
+            Some(slot) => *slot = message,
+            None => self.messages.push(message),
+        }
+        let index = self.lanes.iter().position(|(known, _)| *known == lane).unwrap_or_else(|| {
+            self.lanes.push((lane, TwoHeaps::default()));
+            self.lanes.len() - 1
+        });
+        let created = created_of(&message, rules);
+        self.lanes[index].1.push(Time(message.arrival), created, order, place);
+    }
+}
+
+impl<B: Body, S: Copy> Mail<B, S> for Hoard<B, S> {
+    fn first<N: Noise>(&mut self, host: &impl Host, _: &Rules<'_, N>) -> (Time, usize) {
+        let mut place = 0;
+        self.found = None;
+        for (index, (lane, heaps)) in self.lanes.iter_mut().enumerate() {
+            let (free, class) = match *lane {
+                Some((cpu, nic)) => (rules::message_eligible(host, cpu, nic, Time::ZERO), Class::Message),
+                None => (Time::ZERO, Class::Acknowledgement),
+            };
+            let Some(first) = heaps.first(free) else { continue };
+            let key = Key { eligible: first.eligible, created: first.created, class, order: first.order };
+            if self.found.as_ref().is_none_or(|(_, least)| key < *least) {
+                self.found = Some((index, key));
+                place = first.payload as usize;
+            }
+        }
+        (self.found.map_or(Time::NEVER, |(_, key)| key.eligible), place)
+    }
+
+    fn key<N: Noise>(&self, _: usize, _: &impl Host, _: &Rules<'_, N>) -> Key {
+        self.found.map_or(Key::LAST, |(_, key)| key)
+    }
+
+    fn take(&mut self, place: usize) -> Option<Message<B, S>> {
+        let (lane, _) = self.found.take()?;
+        self.lanes[lane].1.pop();
+        self.free.push(place as u32);
+        self.messages.get(place).copied()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{Host, ManyLanes};
+    use crate::windowed::mail::Inbox;
+    use crate::windowed::message::Full;
+    use proptest::prelude::*;
+    use straggler_model::noise::Silence;
+    use straggler_model::{Link, Network, PerByte};
+    use straggler_schedule::Operation;
+
+    fn network() -> Network {
+        let link = Link {
+            latency: Time(100),
+            send_overhead: Time(0),
+            recv_overhead: Time(10),
+            gap: Time(7),
+            gap_per_byte: PerByte::ZERO,
+            overhead_per_byte: PerByte::ZERO,
+            eager_limit: 1000,
+        };
+        Network::uniform("test", link)
+    }
+
+    proptest! {
+        /// A hoard gives the messages that a plain list gives, while the host's free times grow.
+        #[test]
+        fn equals_a_list(arrivals in prop::collection::vec((100u64..200, 0u32..3, 0u8..2, 0u8..2), 1..60)) {
+            let network = network();
+            let rules = Rules { network: &network, noise: &Silence, acknowledgement: Default::default(), receive_overlap: false };
+            let mut host = ManyLanes::new(2, 2);
+            let (mut list, mut hoard) = (Inbox::new(), Hoard::new());
+            for (sequence, (arrival, from, cpu, nic)) in arrivals.into_iter().enumerate() {
+                let operation = Operation { cpu, nic, ..Operation::send(1, 9, 0) };
+                let body = Full::new(sequence as u32, sequence as u32, &operation);
+                let message = Message { arrival, to: 9, from, body, stamp: () };
+                list.push(message);
+                hoard.push(message, &rules);
+            }
+            while !list.is_empty() {
+                let (expected, place) = list.first(&host, &rules);
+                let (found, in_hoard) = hoard.first(&host, &rules);
+                prop_assert_eq!(found, expected);
+                prop_assert_eq!(hoard.key(in_hoard, &host, &rules), list.key(place, &host, &rules));
+                let (a, b) = (list.take(place).unwrap(), hoard.take(in_hoard).unwrap());
+                prop_assert_eq!(a.body.send(), b.body.send());
+                let (cpu, recv_free) = host.receiving(a.body.cpu(), a.body.nic());
+                rules.message(9, a.from, cpu, recv_free, found, 1);
+            }
+            prop_assert!(hoard.is_empty());
+        }
+    }
+}

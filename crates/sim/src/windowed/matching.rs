@@ -1,0 +1,155 @@
+//! First posted and first arrived win: queues searched by source and tag, with wildcards.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use straggler_model::{Rank, Tag};
+use straggler_schedule::graph::ANY;
+
+/// Queues longer than this are indexed.
+const LONG: usize = 32;
+
+/// Whether a receive's pattern takes a message, or two of either kind meet: a wildcard meets everything.
+#[inline(always)]
+fn meet((source, tag): (Rank, Tag), (other_source, other_tag): (Rank, Tag)) -> bool {
+    (source == other_source || source == ANY || other_source == ANY)
+        && (tag == other_tag || tag == ANY || other_tag == ANY)
+}
+
+/// Receives or messages in the order they came, each with its source and tag.
+#[derive(Debug)]
+pub(super) enum MatchQueue<T> {
+    Short(Vec<((Rank, Tag), T)>),
+    Long(Box<Indexed<T>>),
+}
+
+/// An index over many: by number of arrival, and by exact source and tag.
+#[derive(Debug)]
+pub(super) struct Indexed<T> {
+    next: u64,
+    all: BTreeMap<u64, ((Rank, Tag), T)>,
+    exact: HashMap<(Rank, Tag), VecDeque<u64>>,
+    /// Those with a wildcard.
+    wild: BTreeSet<u64>,
+}
+
+impl<T> Default for MatchQueue<T> {
+    fn default() -> Self {
+        MatchQueue::Short(Vec::new())
+    }
+}
+
+impl<T: Copy> MatchQueue<T> {
+    pub fn push(&mut self, pattern: (Rank, Tag), item: T) {
+        match self {
+            MatchQueue::Short(list) if list.len() < LONG => list.push((pattern, item)),
+            MatchQueue::Short(list) => {
+                let mut index = Indexed { next: 0, all: BTreeMap::new(), exact: HashMap::new(), wild: BTreeSet::new() };
+                for (pattern, item) in list.drain(..).chain([(pattern, item)]) {
+                    index.push(pattern, item);
+                }
+                *self = MatchQueue::Long(Box::new(index));
+            }
+            MatchQueue::Long(index) => index.push(pattern, item),
+        }
+    }
+
+    /// Takes the first that meets `pattern`.
+    #[inline]
+    pub fn take(&mut self, pattern: (Rank, Tag)) -> Option<T> {
+        match self {
+            MatchQueue::Short(list) => {
+                let place = list.iter().position(|&(known, _)| meet(known, pattern))?;
+                Some(list.remove(place).1)
+            }
+            MatchQueue::Long(index) => {
+                let item = index.take(pattern);
+                if index.all.is_empty() {
+                    *self = MatchQueue::default();
+                }
+                item
+            }
+        }
+    }
+
+    /// What is left, in order.
+    pub fn items(&self) -> Vec<T> {
+        match self {
+            MatchQueue::Short(list) => list.iter().map(|&(_, item)| item).collect(),
+            MatchQueue::Long(index) => index.all.values().map(|&(_, item)| item).collect(),
+        }
+    }
+}
+
+impl<T: Copy> Indexed<T> {
+    fn push(&mut self, pattern: (Rank, Tag), item: T) {
+        let number = self.next;
+        self.next += 1;
+        self.all.insert(number, (pattern, item));
+        if pattern.0 == ANY || pattern.1 == ANY {
+            self.wild.insert(number);
+        } else {
+            self.exact.entry(pattern).or_default().push_back(number);
+        }
+    }
+
+    /// The number of the first that meets `pattern`. A pattern with a wildcard looks through all; an
+    /// exact one at the first of its own kind and at those with wildcards.
+    fn find(&self, pattern: (Rank, Tag)) -> Option<u64> {
+        let meets = |number: &u64| self.all.get(number).is_some_and(|(known, _)| meet(*known, pattern));
+        if pattern.0 == ANY || pattern.1 == ANY {
+            return self.all.keys().copied().find(|number| meets(number));
+        }
+        let exact = self.exact.get(&pattern).and_then(|numbers| numbers.front().copied());
+        let wild = self.wild.iter().copied().find(|number| meets(number));
+        match (exact, wild) {
+            (Some(exact), Some(wild)) => Some(exact.min(wild)),
+            (exact, wild) => exact.or(wild),
+        }
+    }
+
+    fn take(&mut self, pattern: (Rank, Tag)) -> Option<T> {
+        let number = self.find(pattern)?;
+        let (known, item) = self.all.remove(&number)?;
+        if !self.wild.remove(&number)
+            && let Some(numbers) = self.exact.get_mut(&known)
+        {
+            // Nearly always the first; a wildcard may take one from the middle of another's queue.
+            if let Some(place) = numbers.iter().position(|&known| known == number) {
+                numbers.remove(place);
+            }
+            if numbers.is_empty() {
+                self.exact.remove(&known);
+            }
+        }
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value() -> impl Strategy<Value = u32> {
+        prop_oneof![4 => 0u32..4, 1 => Just(ANY)]
+    }
+
+    proptest! {
+        /// Long queues give what a plain list gives.
+        #[test]
+        fn equals_a_list(steps in prop::collection::vec((any::<bool>(), value(), value()), 1..400)) {
+            let mut queue = MatchQueue::default();
+            let mut list: Vec<((u32, u32), usize)> = Vec::new();
+            for (number, (push, source, tag)) in steps.into_iter().enumerate() {
+                // Twice as many pushes as takes, so that the queue grows long.
+                if push || number % 3 == 0 {
+                    queue.push((source, tag), number);
+                    list.push(((source, tag), number));
+                } else {
+                    let place = list.iter().position(|&(known, _)| meet(known, (source, tag)));
+                    prop_assert_eq!(queue.take((source, tag)), place.map(|place| list.remove(place).1));
+                }
+                prop_assert_eq!(queue.items().len(), list.len());
+            }
+        }
+    }
+}
