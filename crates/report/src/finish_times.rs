@@ -54,8 +54,8 @@ pub fn write(path: &Path, finish: &[Time]) -> Result<(), ReplaceError> {
 pub fn read(path: &Path) -> Result<Vec<Time>, ReadError> {
     match Format::for_path(path) {
         Format::Csv => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|fault| ReadError::Io { path: path.into(), fault })?;
+            let text =
+                std::fs::read_to_string(path).map_err(|fault| ReadError::Io { path: path.into(), fault })?;
             parse_csv(path, &text)
         }
         Format::Parquet => columns::read(path),

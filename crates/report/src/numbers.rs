@@ -72,9 +72,13 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        for (number, text) in
-            [(0u64, "0"), (999, "999"), (1_000, "1,000"), (1_048_576, "1,048,576"), (10_000_000, "10,000,000")]
-        {
+        for (number, text) in [
+            (0u64, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_048_576, "1,048,576"),
+            (10_000_000, "10,000,000"),
+        ] {
             assert_eq!(grouped(number), text);
         }
         assert_eq!(counted(1, "process", "processes"), "1 process");

@@ -41,7 +41,8 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cells(cell)).max();
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cells(cell)).max();
         (0..columns).map(|column| width(column).unwrap_or(0)).collect()
     }
 
@@ -90,7 +91,8 @@ mod tests {
         let mut table = Table::with_header(["case", "µs", "what"]).text(2);
         table.row(["a", "1,000", "first"]);
         table.row(["long", "2", "second"]);
-        let expected = "  case     µs  what\n  ────  ─────  ──────\n  a     1,000  first\n  long      2  second\n";
+        let expected =
+            "  case     µs  what\n  ────  ─────  ──────\n  a     1,000  first\n  long      2  second\n";
         assert_eq!(table.to_string(), expected);
         assert!(!table.is_empty());
         assert!(Table::with_header(["x"]).is_empty());

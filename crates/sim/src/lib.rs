@@ -19,7 +19,7 @@ pub mod simulation;
 pub mod windowed;
 
 pub use observer::{Nothing, Observer};
-pub use outcome::{Outcome, Stuck};
+pub use outcome::{Outcome, RunError, Stuck};
 pub use program::Program;
 pub use rules::{Acknowledgement, Rules};
 pub use simulation::{Engine, EngineChoice, Run, Simulation};

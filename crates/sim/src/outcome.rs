@@ -93,7 +93,13 @@ impl Remains {
         self.waiting.push(blocked);
     }
 
-    pub fn leftover(&mut self, leftover: Leftover) {
+    /// A message that was not received, sent by operation `send`, which waits for that if the message is
+    /// a rendezvous.
+    pub fn leftover(&mut self, leftover: Leftover, send: u32, rendezvous: bool) {
+        if rendezvous {
+            let operation = Operation::send(leftover.bytes, leftover.to, leftover.tag);
+            self.waiting.push(Blocked { rank: leftover.from, id: send, operation });
+        }
         self.leftover_count += 1;
         if self.leftovers.len() < EXAMPLES {
             self.leftovers.push(leftover);

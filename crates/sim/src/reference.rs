@@ -366,7 +366,9 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
             }
             for message in &process.unexpected {
                 let Operation { tag, amount: bytes, .. } = message.operation;
-                remains.leftover(Leftover { from: message.from, to: rank, tag, bytes });
+                let rendezvous = self.rules.network.link(message.from, rank).is_rendezvous(bytes);
+                let leftover = Leftover { from: message.from, to: rank, tag, bytes };
+                remains.leftover(leftover, message.send, rendezvous);
             }
         }
         let outcome = Outcome { finish, messages: self.messages, windows: 0, stuck: remains.conclude() };

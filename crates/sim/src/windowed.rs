@@ -39,7 +39,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::Noise;
-use straggler_model::{Rank, Time};
+use straggler_model::{Network, Rank, Time};
 
 /// What a caller sees of a run while it goes on.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ pub fn run<P: Program, N: Noise, O: Observer>(
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         run_windows(program, rules, control, lookahead, shift, &mut domains, pool.ok().as_ref())?
     };
-    Ok(conclude(program, domains, windows))
+    Ok(conclude(program, rules.network, domains, windows))
 }
 
 fn run_windows<P: Program, N: Noise, O: Observer>(
@@ -161,7 +161,12 @@ fn exchange<P: Program, O: Observer>(domains: &mut [Domain<P, O>], owner: &[u32]
     }
 }
 
-fn conclude<P: Program, O: Observer>(program: &P, domains: Vec<Domain<P, O>>, windows: u64) -> (Outcome, Vec<O>) {
+fn conclude<P: Program, O: Observer>(
+    program: &P,
+    network: &Network,
+    domains: Vec<Domain<P, O>>,
+    windows: u64,
+) -> (Outcome, Vec<O>) {
     let mut outcome = Outcome { windows, ..Outcome::default() };
     outcome.finish.reserve_exact(program.processes() as usize);
     let mut remains = Remains::default();
@@ -170,7 +175,7 @@ fn conclude<P: Program, O: Observer>(program: &P, domains: Vec<Domain<P, O>>, wi
     domains.iter_mut().for_each(Domain::free_messages);
     for domain in domains {
         outcome.messages += domain.messages;
-        observers.push(domain.conclude(program, &mut outcome.finish, &mut remains));
+        observers.push(domain.conclude(program, network, &mut outcome.finish, &mut remains));
     }
     outcome.stuck = remains.conclude();
     (outcome, observers)

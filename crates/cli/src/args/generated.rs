@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 /// Completions for a shell, on stdout
 #[derive(Debug, Args)]
-#[command(after_help = "EXAMPLES\n  straggler completions bash > straggler.bash\n  straggler completions zsh > _straggler")]
+#[command(
+    after_help = "EXAMPLES\n  straggler completions bash > straggler.bash\n  straggler completions zsh > _straggler"
+)]
 pub struct Completions {
     pub shell: Shell,
 }

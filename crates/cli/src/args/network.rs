@@ -23,7 +23,9 @@ pub enum NetworkCommand {
     #[command(after_help = "EXAMPLES\n  straggler network list\n  straggler network list --json")]
     List,
     /// A network as a file that --network reads
-    #[command(after_help = "EXAMPLES\n  straggler network show chic\n  straggler network show L=1us,o=300ns,g=200ns,G=25GB/s")]
+    #[command(
+        after_help = "EXAMPLES\n  straggler network show chic\n  straggler network show L=1us,o=300ns,g=200ns,G=25GB/s"
+    )]
     Show(Show),
 }
 

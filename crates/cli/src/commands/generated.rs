@@ -14,8 +14,9 @@ pub fn completions(shell: Shell, console: &Console) -> Outcome<()> {
 }
 
 pub fn man(directory: &Path, console: &Console) -> Outcome<()> {
-    let problem =
-        |error: std::io::Error| Failure::bad_input(format!("{}: cannot be written: {error}", directory.display()));
+    let problem = |error: std::io::Error| {
+        Failure::bad_input(format!("{}: cannot be written: {error}", directory.display()))
+    };
     std::fs::create_dir_all(directory).map_err(problem)?;
     clap_mangen::generate_to(Cli::command(), directory).map_err(problem)?;
     console.note(&format!("manual pages are in {}", directory.display()));

@@ -6,7 +6,6 @@ use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::io::Write;
 use straggler_model::network::{Parameter, Preset, presets};
 use straggler_model::units::Bytes;
 use straggler_model::{Link, Network};
@@ -45,14 +44,21 @@ fn list(console: &Console) -> Outcome<()> {
     for preset in presets() {
         let Link { latency, send_overhead, gap, gap_per_byte, eager_limit, .. } = preset.link;
         let eager = Bytes(eager_limit).to_string();
-        let cells = [latency.to_string(), send_overhead.to_string(), gap.to_string(), gap_per_byte.to_string(), eager];
+        let cells = [
+            latency.to_string(),
+            send_overhead.to_string(),
+            gap.to_string(),
+            gap_per_byte.to_string(),
+            eager,
+        ];
         table.row([preset.name.to_string()].into_iter().chain(cells).chain([preset.summary.to_string()]));
     }
     console.print(&format!("{table}\nWhere the numbers come from: straggler network show NAME\n"))
 }
 
 fn preset_answer(preset: &Preset) -> PresetAnswer {
-    let source = |parameter: &Parameter| SourceAnswer { parameter: parameter.letter, source: parameter.source };
+    let source =
+        |parameter: &Parameter| SourceAnswer { parameter: parameter.letter, source: parameter.source };
     PresetAnswer {
         summary: preset.summary,
         network: NetworkAnswer::of(&Network::uniform(preset.name, preset.link)),

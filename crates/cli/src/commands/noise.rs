@@ -100,7 +100,8 @@ fn say(answer: &NoiseAnswer) -> String {
     if answer.sources.is_empty() {
         return "No noise.\n".into();
     }
-    let headings = ["source", "detours", "repeats after", "share", "shortest", "median", "99 %", "longest", "ranks"];
+    let headings =
+        ["source", "detours", "repeats after", "share", "shortest", "median", "99 %", "longest", "ranks"];
     let mut table = Table::with_header(headings).text(8);
     for source in &answer.sources {
         let durations = source.duration_ps;

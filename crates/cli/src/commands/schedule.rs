@@ -49,7 +49,13 @@ struct WrittenAnswer {
     rounded: u64,
 }
 
-fn report_written(path: &Path, processes: u32, operations: u64, written: Written, console: &Console) -> Outcome<()> {
+fn report_written(
+    path: &Path,
+    processes: u32,
+    operations: u64,
+    written: Written,
+    console: &Console,
+) -> Outcome<()> {
     if written.rounded > 0 {
         let count = counted(written.rounded, "computation was", "computations were");
         console.warn(&format!("{count} rounded to whole nanoseconds, which is what GOAL has"));
@@ -221,7 +227,11 @@ fn check(typed: &Validate, console: &Console) -> Outcome<()> {
 }
 
 fn say_errors(file: &Path, errors: usize) -> String {
-    format!("{}: {}: the schedule cannot finish as it is", file.display(), counted(errors as u64, "error", "errors"))
+    format!(
+        "{}: {}: the schedule cannot finish as it is",
+        file.display(),
+        counted(errors as u64, "error", "errors")
+    )
 }
 
 fn severity(finding: &Finding) -> &'static str {
@@ -237,7 +247,10 @@ fn finding_answer(finding: &Finding) -> FindingAnswer {
 
 fn say_findings(typed: &Validate, findings: &[Finding]) -> String {
     if findings.is_empty() {
-        return format!("{}: nothing is wrong, as far as that shows without running it\n", typed.file.display());
+        return format!(
+            "{}: nothing is wrong, as far as that shows without running it\n",
+            typed.file.display()
+        );
     }
     let lines = findings.iter().take(typed.show).map(|finding| format!("{}: {finding}\n", severity(finding)));
     let mut text: String = lines.collect();

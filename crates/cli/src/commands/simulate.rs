@@ -19,7 +19,6 @@ use crate::plan::simulate::Plan;
 use answer::{Answer, Detail};
 use inputs::Inputs;
 use replicas::{Replicas, Runner};
-use std::io::Write;
 use std::time::Instant;
 use straggler_model::Time;
 use straggler_sim::Stuck;

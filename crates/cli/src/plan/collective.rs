@@ -24,7 +24,9 @@ impl CollectivePlan {
         let (Some(choice), Some(processes)) = (typed.collective, typed.processes) else {
             let repeats = typed.repetition.cycles.is_some() || typed.repetition.compute.is_some();
             return if repeats {
-                Err(Failure::usage("--cycles and --compute belong to --collective; a schedule file says itself what is done"))
+                Err(Failure::usage(
+                    "--cycles and --compute belong to --collective; a schedule file says itself what is done",
+                ))
             } else {
                 Ok(None)
             };
@@ -95,7 +97,10 @@ mod tests {
     #[test]
     fn described_as_a_person_would() {
         assert_eq!(plan("allreduce", None, None).describe(), "an allreduce of 8 B");
-        assert_eq!(plan("barrier", Some(1), Some(Time::from_ns(1000))).describe(), "a barrier after 1 µs of computation");
+        assert_eq!(
+            plan("barrier", Some(1), Some(Time::from_ns(1000))).describe(),
+            "a barrier after 1 µs of computation"
+        );
         assert_eq!(
             plan("bcast", Some(1000), Some(Time::from_ns(1_000_000))).describe(),
             "1,000 broadcasts of 8 B, each after 1 ms of computation"

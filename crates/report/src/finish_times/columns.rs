@@ -32,8 +32,7 @@ pub(super) fn write(out: &mut (dyn Write + Send), finish: &[Time]) -> io::Result
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(io::Error::other)?))
         .set_key_value_metadata(Some(vec![KeyValue::new(VERSION_KEY.into(), VERSION.to_string())]))
         .build();
-    let mut writer =
-        ArrowWriter::try_new(out, schema.clone(), Some(properties)).map_err(io::Error::other)?;
+    let mut writer = ArrowWriter::try_new(out, schema.clone(), Some(properties)).map_err(io::Error::other)?;
     for (index, rows) in finish.chunks(ROWS).enumerate() {
         let batch = batch(&schema, (index * ROWS) as u32, rows).map_err(io::Error::other)?;
         writer.write(&batch).map_err(io::Error::other)?;

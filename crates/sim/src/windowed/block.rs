@@ -14,7 +14,7 @@ use crate::rules::Rules;
 use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::noise::Noise;
-use straggler_model::{Rank, Time};
+use straggler_model::{Network, Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
 
 /// The window that is being run.
@@ -301,7 +301,7 @@ impl<P: Program, O: Observer> Block<P, O> {
         }
     }
 
-    pub fn conclude(self, program: &P, finish: &mut Vec<Time>, remains: &mut Remains) {
+    pub fn conclude(self, program: &P, network: &Network, finish: &mut Vec<Time>, remains: &mut Remains) {
         for (place, slot) in self.slots.iter().enumerate() {
             let rank = self.first + place as u32;
             finish.push(slot.host.finish().max(program.last_completion(rank, &slot.local, &self.state)));
@@ -312,7 +312,9 @@ impl<P: Program, O: Observer> Block<P, O> {
                 remains.blocked(Blocked { rank, id, operation: program.operation(rank, &slot.local, OperationKind::Recv, id) });
             }
             for early in slot.agenda.unreceived(&self.pool) {
-                remains.leftover(Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes });
+                let rendezvous = network.link(early.from, rank).is_rendezvous(early.bytes);
+                let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
+                remains.leftover(leftover, early.send, rendezvous);
             }
         }
     }

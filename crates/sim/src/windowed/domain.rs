@@ -9,8 +9,8 @@ use crate::program::Program;
 use crate::rules::Rules;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use straggler_model::Time;
 use straggler_model::noise::Noise;
+use straggler_model::{Network, Time};
 
 /// Messages that leave, sorted by the block they go to.
 #[derive(Debug)]
@@ -174,9 +174,9 @@ impl<P: Program, O: Observer> Domain<P, O> {
         self.scratch = Scratch::new(0);
     }
 
-    pub fn conclude(self, program: &P, finish: &mut Vec<Time>, remains: &mut Remains) -> O {
+    pub fn conclude(self, program: &P, network: &Network, finish: &mut Vec<Time>, remains: &mut Remains) -> O {
         for block in self.blocks {
-            block.conclude(program, finish, remains);
+            block.conclude(program, network, finish, remains);
         }
         self.observer
     }

@@ -124,7 +124,11 @@ impl Answer {
             threads: replicas.threads,
             seed: plan.seed,
             replica_makespan_ps: several.then(|| makespans(replicas)),
-            replicas: if several || plan.replicas.start > 0 { each(plan, replicas, quiet) } else { Vec::new() },
+            replicas: if several || plan.replicas.start > 0 {
+                each(plan, replicas, quiet)
+            } else {
+                Vec::new()
+            },
             wall_seconds: findings.wall_seconds,
             load_seconds: findings.load_seconds,
             messages_per_second: replicas.messages() as f64 / findings.wall_seconds.max(1e-9),

@@ -50,7 +50,11 @@ pub enum Spread {
 
 impl Spread {
     fn choose(replicas: usize, processes: u32, threads: usize) -> Spread {
-        if replicas > 1 && threads > 1 && processes <= SMALL { Spread::OverReplicas } else { Spread::InsideEachRun }
+        if replicas > 1 && threads > 1 && processes <= SMALL {
+            Spread::OverReplicas
+        } else {
+            Spread::InsideEachRun
+        }
     }
 }
 
@@ -104,8 +108,10 @@ impl Runner<'_> {
                 (runs.collect::<Result<Vec<_>, _>>()?, self.inputs.threads.min(count))
             }
             Spread::InsideEachRun => {
-                let runs = self.plan.replicas.clone().map(|replica| self.one(replica, self.inputs.threads, keep));
-                let (runs, threads): (Vec<_>, Vec<_>) = runs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+                let runs =
+                    self.plan.replicas.clone().map(|replica| self.one(replica, self.inputs.threads, keep));
+                let (runs, threads): (Vec<_>, Vec<_>) =
+                    runs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
                 (runs, threads.into_iter().max().unwrap_or(1))
             }
         };

@@ -45,8 +45,12 @@ pub struct LeftoverAnswer {
 
 impl StuckAnswer {
     pub fn of(stuck: &Stuck) -> StuckAnswer {
-        let leftover =
-            |left: &Leftover| LeftoverAnswer { from: left.from, to: left.to, tag: left.tag, bytes: left.bytes };
+        let leftover = |left: &Leftover| LeftoverAnswer {
+            from: left.from,
+            to: left.to,
+            tag: left.tag,
+            bytes: left.bytes,
+        };
         StuckAnswer {
             unfinished: stuck.unfinished,
             blocked: stuck.blocked.iter().map(BlockedAnswer::of).collect(),
@@ -134,7 +138,8 @@ fn circle(cycle: &[u32]) -> String {
         let _ = write!(text, "rank {rank}, which waits for ");
     }
     if cycle.len() > LONGEST + 1 {
-        let _ = write!(text, "… ({} ranks in all), the last of which waits for ", grouped(cycle.len() as u64));
+        let _ =
+            write!(text, "… ({} ranks in all), the last of which waits for ", grouped(cycle.len() as u64));
     }
     text + &format!("rank {}", cycle[0])
 }
@@ -159,8 +164,12 @@ mod tests {
 
     #[test]
     fn a_deadlock_is_told() {
-        let stuck =
-            Stuck { unfinished: 2, blocked: vec![waits(0, 1), waits(1, 0)], cycle: vec![0, 1], ..Stuck::default() };
+        let stuck = Stuck {
+            unfinished: 2,
+            blocked: vec![waits(0, 1), waits(1, 0)],
+            cycle: vec![0, 1],
+            ..Stuck::default()
+        };
         assert_eq!(
             explain(&stuck),
             "the schedule cannot finish: 2 ranks do not come to their end:\n  \

@@ -1,6 +1,8 @@
 //! What is simulated: a schedule in memory or a collective that is computed as it runs.
 
 use crate::plan::collective::CollectivePlan;
+use std::ops::Range;
+use straggler_model::Rank;
 use straggler_schedule::collectives::Collective;
 use straggler_schedule::{Graph, Steps};
 use straggler_sim::outcome::RunError;
@@ -9,7 +11,10 @@ use straggler_sim::{Control, Nothing, Observer, Run, Simulation};
 #[derive(Debug)]
 pub enum Workload {
     /// A schedule and the name of its file.
-    Graph { graph: Graph, name: String },
+    Graph {
+        graph: Graph,
+        name: String,
+    },
     Collective(CollectivePlan),
 }
 
@@ -25,9 +30,7 @@ impl Workload {
     pub fn expected_messages(&self) -> u64 {
         match self {
             Workload::Graph { graph, .. } => graph.messages(),
-            Workload::Collective(plan) => {
-                plan.collective.messages().saturating_mul(u64::from(plan.cycles))
-            }
+            Workload::Collective(plan) => plan.collective.messages().saturating_mul(u64::from(plan.cycles)),
         }
     }
 
@@ -46,7 +49,7 @@ impl Workload {
         control: &mut Control<'_>,
     ) -> Result<Run<Nothing>, RunError> {
         let plan = match self {
-            Workload::Graph { graph, .. } => return simulation.run_graph(graph, control, |_| Nothing),
+            Workload::Graph { graph, .. } => return simulation.run_graph(graph, control, |_, _| Nothing),
             Workload::Collective(plan) => plan,
         };
         match &plan.collective {
@@ -65,7 +68,7 @@ impl Workload {
         &self,
         simulation: &Simulation<'_>,
         control: &mut Control<'_>,
-        observer: impl FnMut(u32) -> O,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         match self {
             Workload::Graph { graph, .. } => simulation.run_graph(graph, control, observer),
@@ -82,5 +85,5 @@ fn run_steps<S: Steps>(
     plan: &CollectivePlan,
     control: &mut Control<'_>,
 ) -> Result<Run<Nothing>, RunError> {
-    simulation.run_steps(steps, plan.cycles, plan.compute, control, |_| Nothing)
+    simulation.run_steps(steps, plan.cycles, plan.compute, control, |_, _| Nothing)
 }

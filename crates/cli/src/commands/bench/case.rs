@@ -1,0 +1,174 @@
+//! One case, measured in this process.
+
+use crate::commands::simulate::Workload;
+use crate::commands::threads;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::memory::peak_rss_bytes;
+use crate::plan::bench::{BenchWorkload, Case};
+use crate::plan::collective::CollectivePlan;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_model::{Network, Time};
+use straggler_schedule::collectives::Choice;
+use straggler_schedule::goal::{text, text_write};
+use straggler_schedule::steps::materialise;
+use straggler_sim::{Control, Nothing, Run, Simulation};
+
+pub const NETWORK: &str = "chic";
+
+/// Synthetic, drawn and not measured: 100,000 detours, one a millisecond on average.
+pub const NOISE: &str =
+    "poisson:rate=1kHz,duration=lognormal(median=5us,sigma=1),events=100000,name=synthetic";
+
+/// Short cases are repeated until they have taken this long together.
+const LEAST_SECONDS: f64 = 0.05;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Measured {
+    pub case: Case,
+    pub threads: usize,
+    pub messages: u64,
+    pub makespan_ps: u64,
+    /// Windows in which anything happened, and all that fit into the simulated time.
+    pub windows: u64,
+    pub windows_in_all: u64,
+    /// Of the best run.
+    pub seconds: f64,
+    pub messages_per_second: f64,
+    pub ns_per_message: f64,
+    /// Of all runs together, beyond what the program took before the first.
+    pub peak_bytes: Option<u64>,
+    pub bytes_per_process: Option<f64>,
+    pub graph: Option<GraphSize>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct GraphSize {
+    pub operations: u64,
+    pub bytes_per_operation: f64,
+    /// Of the same schedule as GOAL text.
+    pub text_bytes: Option<u64>,
+    pub text_bytes_per_second: Option<f64>,
+}
+
+pub fn measure(case: Case) -> Outcome<Measured> {
+    let before = peak_rss_bytes();
+    let mut measured = match case.workload {
+        BenchWorkload::Implicit { cycles, compute_ps, noise } => {
+            implicit(case, cycles, Time(compute_ps), noise)?
+        }
+        BenchWorkload::Graph => graph(case)?,
+        BenchWorkload::Text => parsing(case)?,
+    };
+    measured.peak_bytes = peak_rss_bytes().zip(before).map(|(after, before)| after - before);
+    measured.bytes_per_process =
+        measured.peak_bytes.map(|bytes| bytes as f64 / f64::from(measured.case.processes));
+    Ok(measured)
+}
+
+fn dissemination(processes: u32, cycles: u32, compute: Time) -> Outcome<CollectivePlan> {
+    let choice = Choice::AllreduceDissemination;
+    let collective = choice.build(processes, 1, 0)?;
+    Ok(CollectivePlan { choice, bytes: 1, collective, processes, cycles, compute })
+}
+
+fn implicit(case: Case, cycles: u32, compute: Time, noise: bool) -> Outcome<Measured> {
+    let workload = Workload::Collective(dissemination(case.processes, cycles, compute)?);
+    let noise = if noise { Some(synthetic(case.seed)?) } else { None };
+    simulate(case, &workload, noise.as_ref())
+}
+
+fn synthetic(seed: u64) -> Outcome<Injection> {
+    let spec: NoiseSpec =
+        NOISE.parse().map_err(|error| Failure::new(Exit::CheckFailed, anyhow::Error::new(error)))?;
+    Ok(Injection::new(spec.load(seed)?.sources, Phases::Drawn { seed, replica: 0 }, false)?)
+}
+
+fn graph(case: Case) -> Outcome<Measured> {
+    let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.collective, 1, Time::ZERO);
+    let size = GraphSize {
+        operations: graph.operations(),
+        bytes_per_operation: graph.memory_bytes() as f64 / graph.operations() as f64,
+        text_bytes: None,
+        text_bytes_per_second: None,
+    };
+    let workload = Workload::Graph { graph, name: "dissemination".into() };
+    Ok(Measured { graph: Some(size), ..simulate(case, &workload, None)? })
+}
+
+/// Reads the text of a schedule; no message is simulated.
+fn parsing(case: Case) -> Outcome<Measured> {
+    let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.collective, 1, Time::ZERO);
+    let mut bytes = Vec::new();
+    text_write::write(&graph, &mut bytes).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+    let (operations, memory) = (graph.operations(), graph.memory_bytes());
+    drop(graph);
+    let count = threads(case.threads);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    let pool = pool.map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+    let (seconds, read) = best(case.repeat, || pool.install(|| text::parse(&bytes)))
+        .map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+    let size = GraphSize {
+        operations: read.operations(),
+        bytes_per_operation: memory as f64 / operations as f64,
+        text_bytes: Some(bytes.len() as u64),
+        text_bytes_per_second: Some(bytes.len() as f64 / seconds),
+    };
+    Ok(Measured { graph: Some(size), ..Measured::of(case, count, seconds, 0, Time::ZERO, 0) })
+}
+
+fn simulate(case: Case, workload: &Workload, noise: Option<&Injection>) -> Outcome<Measured> {
+    let network = Network::parse(NETWORK)?;
+    let mut simulation = Simulation::new(&network);
+    simulation.noise = noise;
+    let count = threads(case.threads);
+    let stop = AtomicBool::new(false);
+    let (seconds, run): (f64, Run<Nothing>) = best(case.repeat, || {
+        let mut progress = |_| {};
+        workload.run(&simulation, &mut Control::new(count, &stop, &mut progress))
+    })?;
+    let outcome = run.outcome;
+    let makespan = outcome.makespan();
+    let mut measured = Measured::of(case, count, seconds, outcome.messages, makespan, outcome.windows);
+    measured.windows_in_all = makespan.ps() / network.lookahead().ps() + 1;
+    Ok(measured)
+}
+
+impl Measured {
+    fn of(case: Case, threads: usize, seconds: f64, messages: u64, makespan: Time, windows: u64) -> Measured {
+        Measured {
+            case,
+            threads,
+            messages,
+            makespan_ps: makespan.ps(),
+            windows,
+            windows_in_all: windows,
+            seconds,
+            messages_per_second: messages as f64 / seconds,
+            ns_per_message: if messages == 0 { 0.0 } else { seconds * 1e9 / messages as f64 },
+            peak_bytes: None,
+            bytes_per_process: None,
+            graph: None,
+        }
+    }
+}
+
+/// The shortest time of several runs, and what the last one gave.
+fn best<T, E>(repeat: u32, mut run: impl FnMut() -> Result<T, E>) -> Result<(f64, T), E> {
+    let mut shortest = f64::MAX;
+    let mut total = 0.0;
+    let mut done = 0;
+    loop {
+        let began = Instant::now();
+        let value = run()?;
+        let seconds = began.elapsed().as_secs_f64();
+        shortest = shortest.min(seconds);
+        total += seconds;
+        done += 1;
+        if done >= repeat && (total >= LEAST_SECONDS || done >= 100 * repeat) {
+            return Ok((shortest, value));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `straggler bench`, validated: the list of cases to measure.
+
+use crate::args::Common;
+use crate::args::bench::Bench;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+#[derive(Debug)]
+pub struct Plan {
+    pub cases: Vec<Case>,
+    pub threads: Option<usize>,
+    pub output: Option<PathBuf>,
+}
+
+/// One thing to measure, in a process of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    pub group: Group,
+    pub workload: BenchWorkload,
+    pub processes: u32,
+    /// As many as there are unless given.
+    pub threads: Option<usize>,
+    /// The best of at least so many runs counts.
+    pub repeat: u32,
+    pub seed: u64,
+}
+
+/// What a case is there to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    Main,
+    Graph,
+    Threads,
+    Scale,
+    Computation,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BenchWorkload {
+    /// Dissemination of one byte, computed as it runs.
+    Implicit { cycles: u32, compute_ps: u64, noise: bool },
+    /// The same as a schedule in memory.
+    Graph,
+    /// The same as GOAL text, read but not run.
+    Text,
+}
+
+const ONCE: BenchWorkload = BenchWorkload::Implicit { cycles: 1, compute_ps: 0, noise: false };
+const NOISY: BenchWorkload = BenchWorkload::Implicit { cycles: 1, compute_ps: 0, noise: true };
+
+/// How large everything is.
+struct Sizes {
+    main: u32,
+    graph: u32,
+    threads: Vec<u32>,
+    scale: Vec<u32>,
+}
+
+impl Sizes {
+    fn new(typed: &Bench) -> Sizes {
+        let powers = |last: u32| (10..=last).step_by(2).map(|power| 1 << power).collect::<Vec<u32>>();
+        if typed.quick {
+            let main = typed.processes.unwrap_or(1 << 16);
+            Sizes { main, graph: 1 << 12, threads: vec![1 << 17], scale: powers(16) }
+        } else if typed.full {
+            let scale = powers(24).into_iter().chain([1 << 26]).collect();
+            let main = typed.processes.unwrap_or(1 << 20);
+            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20, 1 << 22], scale }
+        } else {
+            let main = typed.processes.unwrap_or(1 << 20);
+            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20], scale: powers(20) }
+        }
+    }
+}
+
+impl Plan {
+    pub fn new(typed: &Bench, common: &Common) -> Plan {
+        let sizes = Sizes::new(typed);
+        let case = |group, workload, processes, threads| Case {
+            group,
+            workload,
+            processes,
+            threads,
+            repeat: typed.repeat,
+            seed: common.seed,
+        };
+        let threads = common.threads.map(Into::into);
+        let mut cases = vec![
+            case(Group::Main, ONCE, sizes.main, threads),
+            case(Group::Main, NOISY, sizes.main, threads),
+            case(Group::Graph, BenchWorkload::Graph, sizes.graph, threads),
+            case(Group::Graph, BenchWorkload::Text, sizes.graph, threads),
+        ];
+        for processes in sizes.threads {
+            cases.extend([1, 2].map(|threads| case(Group::Threads, ONCE, processes, Some(threads))));
+        }
+        cases.extend(sizes.scale.into_iter().map(|processes| case(Group::Scale, ONCE, processes, Some(1))));
+        for compute_ps in [0, 1_000_000_000, 100_000_000_000] {
+            let workload = BenchWorkload::Implicit { cycles: 50, compute_ps, noise: false };
+            cases.push(case(Group::Computation, workload, 1 << 12, Some(1)));
+        }
+        Plan { cases, threads, output: typed.output.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_survives_its_way_to_the_child() {
+        let case = Case {
+            group: Group::Computation,
+            workload: BenchWorkload::Implicit { cycles: 50, compute_ps: 7, noise: true },
+            processes: 4096,
+            threads: None,
+            repeat: 5,
+            seed: 1,
+        };
+        let text = serde_json::to_string(&case).unwrap();
+        assert_eq!(serde_json::from_str::<Case>(&text).unwrap(), case);
+    }
+}

@@ -1,0 +1,165 @@
+//! Small schedules whose times follow from the model by hand; the sum stands beside each number.
+
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
+use straggler_model::{Link, Network, PerByte, Time};
+use straggler_schedule::{Graph, goal};
+use straggler_sim::{Control, Engine, EngineChoice, Nothing, Run, RunError, Simulation};
+
+const L: u64 = 5_000;
+const OS: u64 = 700;
+const OR: u64 = 900;
+const G_MESSAGE: u64 = 1_100;
+const G_BYTE: u64 = 3;
+const O_BYTE: u64 = 2;
+const S: u64 = 1_000;
+
+fn network() -> Network {
+    let link = Link {
+        latency: Time(L),
+        send_overhead: Time(OS),
+        recv_overhead: Time(OR),
+        gap: Time(G_MESSAGE),
+        gap_per_byte: PerByte::from_ps(G_BYTE as u32),
+        overhead_per_byte: PerByte::from_ps(O_BYTE as u32),
+        eager_limit: S,
+    };
+    Network::uniform("golden", link)
+}
+
+fn try_run(simulation: &Simulation<'_>, graph: &Graph) -> Result<Run<Nothing>, RunError> {
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    simulation.run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing)
+}
+
+/// The finish times, which both engines give.
+fn finish(simulation: &Simulation<'_>, text: &str) -> Vec<u64> {
+    let graph = goal::parse(text.as_bytes()).unwrap();
+    let times = |engine| {
+        let run = try_run(&Simulation { engine, ..simulation.clone() }, &graph).unwrap();
+        assert_eq!(run.outcome.stuck, None);
+        run.outcome.finish.iter().map(|time| time.ps()).collect::<Vec<u64>>()
+    };
+    let reference = times(EngineChoice::Reference);
+    assert_eq!(times(EngineChoice::Windowed), reference);
+    reference
+}
+
+#[test]
+fn one_eager_message() {
+    let text = "num_ranks 2\nrank 0 {\nsend 101b to 1 tag 1\n}\nrank 1 {\nrecv 101b from 0 tag 1\n}";
+    let sender = OS + 100 * O_BYTE;
+    // The receiver pays the larger of the bytes' overhead and their gap.
+    let receiver = OS + L + OR + 100 * G_BYTE;
+    assert_eq!(finish(&Simulation::new(&network()), text), [sender, receiver]);
+}
+
+#[test]
+fn the_gap_separates_messages_on_both_sides() {
+    let text = "num_ranks 2\nrank 0 {\na: send 1b to 1\nb: send 1b to 1\nb requires a\n}\n\
+                rank 1 {\nrecv 1b from 0\nrecv 1b from 0\n}";
+    // The second send waits for the NIC, g after the first; so does its message, which arrives g later.
+    let sender = G_MESSAGE + OS;
+    let receiver = G_MESSAGE + OS + L + OR;
+    assert_eq!(finish(&Simulation::new(&network()), text), [sender, receiver]);
+}
+
+#[test]
+fn a_rendezvous_send_waits_for_the_receive_and_the_way_back() {
+    let text = "num_ranks 2\nrank 0 {\nsend 1001b to 1\n}\n\
+                rank 1 {\nc: calc 100\nr: recv 1001b from 0\nr requires c\n}";
+    // Rank 1 computes 100 ns; the message cannot run before, and then is unexpected: the receive was
+    // released by the computation, at the same time, with a later creation than the message's.
+    let matched = 100_000;
+    let sender = matched + L;
+    let receiver = matched + OR + 1000 * G_BYTE;
+    assert_eq!(finish(&Simulation::new(&network()), text), [sender, receiver]);
+}
+
+#[test]
+fn a_dependency_across_cpus_waits_for_the_later_completion() {
+    // The computation of 100 ns runs first, the one of 50 ns releases the third: it still waits for 100.
+    let text = "num_ranks 1\nrank 0 {\na: calc 100 cpu 0\nb: calc 50 cpu 1\nc: calc 7 cpu 1\n\
+                c requires a\nc requires b\n}";
+    assert_eq!(finish(&Simulation::new(&network()), text), [107_000]);
+}
+
+#[test]
+fn overlapped_receives_complete_when_the_bytes_are_there() {
+    let text = "num_ranks 2\nrank 0 {\nsend 501b to 1\n}\n\
+                rank 1 {\nr: recv 501b from 0\nc: calc 1\nc requires r\n}";
+    let network = network();
+    let simulation = Simulation { receive_overlap: true, ..Simulation::new(&network) };
+    let sender = OS + 500 * O_BYTE;
+    let receiver = OS + L + OR + 500 * G_BYTE + 1_000;
+    assert_eq!(finish(&simulation, text), [sender, receiver]);
+    // Without the computation the process still finishes with its receive, not with its CPU.
+    let text = "num_ranks 2\nrank 0 {\nsend 501b to 1\n}\nrank 1 {\nrecv 501b from 0\n}";
+    assert_eq!(finish(&simulation, text)[1], receiver - 1_000);
+}
+
+#[test]
+fn noise_in_a_sends_overhead_does_not_delay_its_message() {
+    let network = network();
+    let delay = Waveform::Once { at: Time(OS / 2), duration: Time(40_000) };
+    let noise = Injection {
+        sources: vec![Source { name: "delay".into(), waveform: delay, who: Who::Ranks(0, 0) }],
+        phases: Phases::Drawn { seed: 1, replica: 0 },
+        wallclock: false,
+    };
+    let text = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}";
+    let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
+    assert_eq!(finish(&simulation, text), [OS + 40_000, OS + L + OR]);
+}
+
+#[test]
+fn a_circular_wait_is_named() {
+    let text = "num_ranks 3\nrank 0 {\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n\
+                rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\nrank 2 {\ncalc 5\n}";
+    let graph = goal::parse(text.as_bytes()).unwrap();
+    let network = network();
+    for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
+        let simulation = Simulation { engine, ..Simulation::new(&network) };
+        let stuck = try_run(&simulation, &graph).unwrap().outcome.stuck.unwrap();
+        assert_eq!(stuck.unfinished, 2);
+        assert_eq!(stuck.cycle, [0, 1]);
+        assert_eq!(stuck.blocked.iter().map(|blocked| (blocked.rank, blocked.operation.peer)).collect::<Vec<_>>(), [(0, 1), (1, 0)]);
+    }
+}
+
+#[test]
+fn a_rendezvous_without_receive_blocks_its_sender_and_is_left_over() {
+    let graph = goal::parse(b"num_ranks 2\nrank 0 {\nsend 5000b to 1 tag 7\n}\n").unwrap();
+    let network = network();
+    for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
+        let simulation = Simulation { engine, ..Simulation::new(&network) };
+        let stuck = try_run(&simulation, &graph).unwrap().outcome.stuck.unwrap();
+        assert_eq!((stuck.unfinished, stuck.leftover_count), (1, 1));
+        assert_eq!((stuck.leftovers[0].from, stuck.leftovers[0].to, stuck.leftovers[0].tag), (0, 1, 7));
+        assert_eq!((stuck.blocked[0].rank, stuck.blocked[0].operation.peer), (0, 1));
+    }
+}
+
+#[test]
+fn without_lookahead_the_reference_engine_runs_and_says_so() {
+    let mut network = network();
+    (network.base.latency, network.base.send_overhead) = (Time::ZERO, Time::ZERO);
+    let graph = goal::parse(b"num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}").unwrap();
+    let run = try_run(&Simulation::new(&network), &graph).unwrap();
+    assert_eq!((run.engine, run.no_lookahead), (Engine::Reference, true));
+    let windowed = Simulation { engine: EngineChoice::Windowed, ..Simulation::new(&network) };
+    assert_eq!(try_run(&windowed, &graph).unwrap_err(), RunError::NoLookahead);
+}
+
+#[test]
+fn time_that_runs_out_is_an_error_on_both_engines() {
+    let calc = u64::MAX / 1000;
+    let text = format!("num_ranks 1\nrank 0 {{\na: calc {calc}\nb: calc {calc}\nc: calc 1\nb requires a\nc requires b\n}}");
+    let graph = goal::parse(text.as_bytes()).unwrap();
+    let network = network();
+    for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
+        let simulation = Simulation { engine, ..Simulation::new(&network) };
+        assert_eq!(try_run(&simulation, &graph).unwrap_err(), RunError::TimeOverflow);
+    }
+}

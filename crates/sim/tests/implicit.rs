@@ -1,0 +1,108 @@
+//! Each implicit collective equals its materialised schedule, rank by rank.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
+use straggler_model::{Network, Time};
+use straggler_schedule::collectives::{Choice, Collective};
+use straggler_schedule::{Graph, Steps, steps};
+use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
+
+fn network() -> Network {
+    Network::parse("L=5.33us,o=0.77us,g=1.56us,G=1.25ns,O=0.1ns,S=300").unwrap()
+}
+
+fn noise() -> Injection {
+    let detours: Vec<(Time, Time)> =
+        (0..40u64).map(|i| (Time(i * i * 1_700_000), Time(i % 7 * 900_000))).collect();
+    let detours = Detours::new(&detours, Some(Time(3_000_000_000))).unwrap();
+    Injection {
+        sources: vec![Source {
+            name: "test".into(),
+            waveform: Waveform::Trace(Arc::new(detours)),
+            who: Who::Everyone,
+        }],
+        phases: Phases::Drawn { seed: 7, replica: 0 },
+        wallclock: false,
+    }
+}
+
+struct Setting<'a> {
+    simulation: Simulation<'a>,
+    cycles: u32,
+    compute: Time,
+}
+
+impl Setting<'_> {
+    fn explicit(&self, graph: &Graph, engine: EngineChoice) -> Outcome {
+        let stop = AtomicBool::new(false);
+        let mut progress = |_| {};
+        let simulation = Simulation { engine, ..self.simulation.clone() };
+        simulation.run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
+    }
+
+    fn implicit(&self, collective: &Collective, threads: usize) -> Outcome {
+        let stop = AtomicBool::new(false);
+        let mut progress = |_| {};
+        let mut control = Control::new(threads, &stop, &mut progress);
+        self.simulation.run_steps(collective, self.cycles, self.compute, &mut control, |_, _| Nothing).unwrap().outcome
+    }
+
+    fn check(&self, choice: Choice, processes: u32, bytes: u64, root: u32, threads: usize) {
+        let collective = choice.build(processes, bytes, root).unwrap();
+        let graph = steps::materialise(&collective, self.cycles, self.compute);
+        let engine = if processes > 100 { EngineChoice::Windowed } else { EngineChoice::Reference };
+        let explicit = self.explicit(&graph, engine);
+        let implicit = self.implicit(&collective, threads);
+        assert_eq!(explicit.stuck, None, "{choice} on {processes}");
+        assert_eq!(implicit.finish, explicit.finish, "{choice} on {processes}, {bytes} bytes, root {root}");
+        assert_eq!(implicit.messages, collective.messages() * u64::from(self.cycles));
+        assert_eq!(implicit.stuck, None);
+    }
+}
+
+#[test]
+fn equals_materialised_for_every_small_number_of_processes() {
+    let (network, noise) = (network(), noise());
+    for noise in [None, Some(&noise)] {
+        let simulation = Simulation { noise, ..Simulation::new(&network) };
+        for (cycles, compute) in [(1, Time::ZERO), (3, Time(2_500_000))] {
+            let setting = Setting { simulation: simulation.clone(), cycles, compute };
+            for choice in Choice::ALL.iter().copied() {
+                for processes in 1..=70 {
+                    // Eager and, beyond 300 bytes, rendezvous.
+                    for bytes in [1, 1000] {
+                        setting.check(choice, processes, bytes, processes / 2 * u32::from(choice.has_root()), 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn equals_materialised_for_some_large_numbers() {
+    let (network, noise) = (network(), noise());
+    let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
+    let setting = Setting { simulation, cycles: 2, compute: Time(1_000_000) };
+    for choice in Choice::ALL.iter().copied() {
+        let sizes: &[u32] = if choice.algorithm() == "ring" { &[257] } else { &[1000, 4096, 4097, 20_000] };
+        for &processes in sizes {
+            setting.check(choice, processes, 8, 0, 2);
+        }
+    }
+}
+
+#[test]
+fn a_collective_without_noise_takes_what_its_formula_says() {
+    let network = network();
+    let setting = Setting { simulation: Simulation::new(&network), cycles: 1, compute: Time::ZERO };
+    let (latency, overhead) = (5_330_000, 770_000);
+    for processes in [2u32, 3, 8, 64, 1000] {
+        let rounds = u64::from(processes.next_power_of_two().trailing_zeros());
+        let choice: Choice = "barrier:dissemination".parse().unwrap();
+        let outcome = setting.implicit(&choice.build(processes, 1, 0).unwrap(), 1);
+        // Every round is o + L + o, and all processes go in step.
+        assert!(outcome.finish.iter().all(|&time| time == Time(rounds * (2 * overhead + latency))));
+    }
+}
