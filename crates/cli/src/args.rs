@@ -5,6 +5,7 @@ pub mod bench;
 pub mod generated;
 pub mod network;
 pub mod noise;
+pub mod ranges;
 pub mod schedule;
 pub mod simulate;
 

@@ -3,11 +3,17 @@
 /// The largest resident set so far, in bytes; nothing where the system does not tell.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    parse_high_water_mark(&status)
+    parse_kibibytes(&status, "VmHWM:")
 }
 
-fn parse_high_water_mark(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+/// What the system could still give, in bytes; nothing where it does not tell.
+pub fn available_bytes() -> Option<u64> {
+    let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
+    parse_kibibytes(&memory, "MemAvailable:")
+}
+
+fn parse_kibibytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -18,7 +24,7 @@ mod tests {
 
     #[test]
     fn reads_the_kernel_s_line() {
-        assert_eq!(parse_high_water_mark("Name:\tx\nVmHWM:\t    1234 kB\n"), Some(1234 * 1024));
-        assert_eq!(parse_high_water_mark("Name:\tx\n"), None);
+        assert_eq!(parse_kibibytes("Name:\tx\nVmHWM:\t    1234 kB\n", "VmHWM:"), Some(1234 * 1024));
+        assert_eq!(parse_kibibytes("Name:\tx\n", "VmHWM:"), None);
     }
 }

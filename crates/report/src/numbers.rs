@@ -51,6 +51,14 @@ pub fn significant(value: f64) -> String {
     group_whole_part(&format!("{value:.decimals$}"))
 }
 
+/// Bytes in three significant digits: `149 MiB`. For memory, where the last byte does not matter.
+pub fn memory(bytes: u64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1073741824.0, "GiB"), (1048576.0, "MiB"), (1024.0, "KiB")];
+    let value = bytes as f64;
+    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1.0, "B"));
+    format!("{} {unit}", significant(value / scale))
+}
+
 fn group_whole_part(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, decimals) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
@@ -105,6 +113,7 @@ mod tests {
         assert_eq!(rounded(22_812_345.0), "22.8 million");
         assert_eq!(rounded(950.4), "950");
         assert_eq!(rounded(1.2e9), "1.20 billion");
+        assert_eq!(memory(156_696_576), "149 MiB");
         assert_eq!(seconds(0.0456), "45.6 ms");
         assert_eq!(seconds(1.234), "1.23 s");
         assert_eq!(seconds(2e-9), "2.00 ns");

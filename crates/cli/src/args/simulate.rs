@@ -1,5 +1,6 @@
 //! `straggler simulate` as typed.
 
+pub use super::ranges::{RankRanges, TimeRange};
 use super::schedule::Repetition;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -25,8 +26,11 @@ EXAMPLES
       --compute 1ms --network chic --replicas 20 \\
       --noise 'poisson:rate=10Hz,duration=lognormal(median=50us,sigma=1)'
 
-  straggler simulate --collective bcast --processes 1024 --size 8 \\
+  straggler simulate --collective bcast --processes 1024 --size 8 --explain \\
       --network chic --noise delay:rank=0,at=0us,duration=1ms
+
+  straggler simulate --collective allreduce --processes 64 --network altix \\
+      --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
 NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset (chic), a file
           (net.toml); the latter two with changes behind them (chic,L=1us)
@@ -136,6 +140,18 @@ pub struct OutputOptions {
     /// Write the finish time of every rank: rank,finish_ps as CSV, or Parquet for .parquet
     #[arg(long, value_name = "OUT.csv|OUT.parquet")]
     pub finish_times: Option<PathBuf>,
+    /// Write what happens when, for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "OUT.json")]
+    pub timeline: Option<PathBuf>,
+    /// Only these ranks
+    #[arg(long, value_name = "0-7,9", requires = "timeline")]
+    pub timeline_ranks: Option<RankRanges>,
+    /// Only this stretch of simulated time
+    #[arg(long, value_name = "10us-50us", requires = "timeline")]
+    pub timeline_range: Option<TimeRange>,
+    /// Tell which chain of events decides the makespan, and what it is made of
+    #[arg(long)]
+    pub explain: bool,
     /// Write the JSON object to a file
     #[arg(short, long, value_name = "OUT.json")]
     pub output: Option<PathBuf>,

@@ -12,7 +12,7 @@ use std::path::Path;
 use straggler_model::Time;
 use straggler_model::units::Bytes;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped};
+use straggler_report::numbers::{counted, grouped, memory};
 use straggler_schedule::goal::{Format, Loaded, Written, read_path, write_path};
 use straggler_schedule::summary::Summary;
 use straggler_schedule::validate::{Finding, Severity, validate};
@@ -187,8 +187,15 @@ fn info_table(answer: &InfoAnswer) -> Table {
         "dependencies".to_string(),
         format!("{} requires, {} irequires", grouped(answer.requires), grouped(answer.irequires)),
     ]);
-    table.row(["lanes".to_string(), format!("{} CPUs, {} NICs a process", answer.cpus, answer.nics)]);
-    table.row(["memory".to_string(), Bytes(answer.memory_bytes).to_string()]);
+    table.row([
+        "lanes".to_string(),
+        format!(
+            "{}, {} a process",
+            counted(answer.cpus as u64, "CPU", "CPUs"),
+            counted(answer.nics as u64, "NIC", "NICs")
+        ),
+    ]);
+    table.row(["memory".to_string(), memory(answer.memory_bytes)]);
     table
 }
 

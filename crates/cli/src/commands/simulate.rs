@@ -1,6 +1,7 @@
 //! `straggler simulate`: a plan becomes inputs, inputs become runs, runs become an answer.
 
 mod answer;
+mod details;
 mod inputs;
 mod replicas;
 mod stuck;
@@ -16,11 +17,13 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::meter::Meter;
 use crate::plan::simulate::Plan;
-use answer::{Answer, Detail};
+use answer::Answer;
+use details::Details;
 use inputs::Inputs;
 use replicas::{Replicas, Runner};
 use std::time::Instant;
 use straggler_model::Time;
+use straggler_report::{finish_times, replace_file};
 use straggler_sim::Stuck;
 
 /// What the stage found out, before it is put into words.
@@ -29,11 +32,13 @@ struct Findings {
     quiet_makespan: Option<Time>,
     wall_seconds: f64,
     load_seconds: f64,
+    details: Details,
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let began = Instant::now();
     let inputs = Inputs::load(plan)?;
+    details::check(plan, &inputs)?;
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
     let load_seconds = began.elapsed().as_secs_f64();
     console.detail(&format!("loaded in {load_seconds:.3} s"));
@@ -41,11 +46,11 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let answer = Answer::new(plan, &inputs, &findings);
     let stuck = blocking(plan, &findings);
     if stuck.is_none() {
-        write_files(plan, &inputs, &findings, &answer)?;
+        write_files(plan, &findings, &answer)?;
     }
     match (console.json, stuck) {
         (true, _) => console.print_json(&answer)?,
-        (false, None) => console.print(&words::say(&answer, &Detail::new(plan, &inputs)))?,
+        (false, None) => console.print(&words::say(&answer, &inputs))?,
         (false, Some(_)) => {}
     }
     match stuck {
@@ -56,17 +61,21 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
 
 fn simulate(plan: &Plan, inputs: &Inputs, console: &Console, load_seconds: f64) -> Outcome<Findings> {
     let _orderly = Orderly::begin();
-    let count = u64::from(plan.replicas.end - plan.replicas.start);
-    let runs = count + u64::from(plan.compare_quiet);
+    let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet);
     let meter = Meter::new(console, inputs.workload.expected_messages().saturating_mul(runs));
     let runner = Runner { plan, inputs, meter: &meter, stop: interrupt::flag() };
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let wall_seconds = began.elapsed().as_secs_f64();
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
+    let details = if replicas.stuck().is_none_or(|stuck| stuck.unfinished == 0) {
+        Details::find(&runner, &replicas)?
+    } else {
+        Details::default()
+    };
     interrupt::check()?;
     console.detail(&format!("simulated in {wall_seconds:.3} s, {} windows", replicas.shown().windows));
-    Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds })
+    Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, details })
 }
 
 /// Why the run counts as one that could not finish, if it does.
@@ -76,21 +85,22 @@ fn blocking<'a>(plan: &Plan, findings: &'a Findings) -> Option<&'a Stuck> {
     (!(only_leftovers && plan.allow_leftovers)).then_some(stuck)
 }
 
-fn write_files(plan: &Plan, inputs: &Inputs, findings: &Findings, answer: &Answer) -> Outcome<()> {
+/// Everything is known by now: what is written is written whole, and an interruption comes too late.
+fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()> {
     let _orderly = Orderly::begin();
-    if let Some(path) = &plan.finish_times {
-        let shown = findings.replicas.shown();
-        match &shown.finish {
-            Some(finish) => straggler_report::finish_times::write(path, finish)?,
-            None => {
-                let again = inputs.again(plan, shown.replica, interrupt::flag())?;
-                straggler_report::finish_times::write(path, &again)?;
-            }
-        }
+    if let (Some(path), Some(finish)) = (&plan.finish_times, &findings.details.finish) {
+        finish_times::write(path, finish)?;
+    }
+    if let (Some(wanted), Some(timeline)) = (&plan.timeline, &findings.details.timeline) {
+        let about = serde_json::json!({
+            "workload": answer.workload, "network": answer.network, "noise": answer.noise,
+            "seed": answer.seed, "replica": findings.replicas.shown().replica,
+        });
+        replace_file(&wanted.path, |out| straggler_trace::chrome::write(timeline, &about, out))?;
     }
     if let Some(path) = &plan.output {
         let text = to_json(answer)?;
-        straggler_report::replace_file(path, |out| out.write_all(text.as_bytes()))?;
+        replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
     Ok(())
 }

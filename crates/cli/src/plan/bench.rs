@@ -8,7 +8,6 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Plan {
     pub cases: Vec<Case>,
-    pub threads: Option<usize>,
     pub output: Option<PathBuf>,
 }
 
@@ -101,7 +100,7 @@ impl Plan {
             let workload = BenchWorkload::Implicit { cycles: 50, compute_ps, noise: false };
             cases.push(case(Group::Computation, workload, 1 << 12, Some(1)));
         }
-        Plan { cases, threads, output: typed.output.clone() }
+        Plan { cases, output: typed.output.clone() }
     }
 }
 

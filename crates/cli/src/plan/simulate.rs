@@ -2,12 +2,14 @@
 
 use super::collective::CollectivePlan;
 use crate::args::Common;
-use crate::args::simulate::{NoiseOptions, Simulate, TypedAcknowledgement, TypedEngine};
+use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;
 use std::path::PathBuf;
+use straggler_model::Time;
 use straggler_model::network::Factor;
 use straggler_model::noise::NoiseSpec;
+use straggler_sim::observers::Selection;
 use straggler_sim::{Acknowledgement, EngineChoice};
 
 /// Everything a simulation needs to know, before any file is opened.
@@ -28,9 +30,18 @@ pub struct Plan {
     pub threads: Option<usize>,
     pub allow_leftovers: bool,
     pub finish_times: Option<PathBuf>,
+    pub timeline: Option<TimelinePlan>,
+    pub explain: bool,
     pub output: Option<PathBuf>,
     /// What was typed and has no effect.
     pub warnings: Vec<String>,
+}
+
+/// Which part of the run goes into which file.
+#[derive(Debug)]
+pub struct TimelinePlan {
+    pub path: PathBuf,
+    pub selection: Selection,
 }
 
 #[derive(Debug)]
@@ -76,7 +87,9 @@ impl Plan {
             engine: engine(typed.model.engine),
             threads: common.threads.map(Into::into),
             allow_leftovers: typed.model.allow_leftovers,
+            timeline: timeline(&typed.outputs),
             finish_times: typed.outputs.finish_times,
+            explain: typed.outputs.explain,
             output: typed.outputs.output,
             warnings,
         })
@@ -93,6 +106,13 @@ impl NoisePlan {
             wallclock: typed.wallclock,
         }
     }
+}
+
+fn timeline(typed: &OutputOptions) -> Option<TimelinePlan> {
+    let ranks = typed.timeline_ranks.as_ref().map_or_else(Vec::new, |ranks| ranks.0.clone());
+    let (from, to) = typed.timeline_range.map_or((Time::ZERO, Time::NEVER), |range| (range.from, range.to));
+    let path = typed.timeline.clone()?;
+    Some(TimelinePlan { path, selection: Selection { ranks, from, to } })
 }
 
 fn replicas(typed: &NoiseOptions) -> Outcome<Range<u32>> {

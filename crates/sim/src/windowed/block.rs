@@ -148,13 +148,12 @@ impl<P: Program, O: Observer> Block<P, O> {
                     let message = (head as usize).checked_sub(1).map(|at| &bucket.chunks[at / CHUNK][at % CHUNK]);
                     let mut mail = One(message);
                     self.run_process(turn, place, starting, &mut mail, note);
-                    if let Some(&message) = mail.0 {
-                        self.keep(turn, place, [message].into_iter(), note);
+                    if let Some(message) = mail.0 {
+                        self.keep_one(turn, place, message, note);
                     }
                 } else {
                     scratch.gather(&bucket, head);
-                    self.run_process(turn, place, starting, &mut scratch.inbox, note);
-                    self.keep(turn, place, scratch.inbox.drain(), note);
+                    self.run_several(turn, place, starting, &mut scratch.inbox, note);
                 }
             }
         }
@@ -215,6 +214,26 @@ impl<P: Program, O: Observer> Block<P, O> {
         bucket.wakes.push(place as u32);
     }
 
+    /// Runs a process that has several messages, out of the way of those that have one.
+    #[inline(never)]
+    fn run_several<N: Noise>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        place: usize,
+        starting: bool,
+        inbox: &mut Inbox<BodyOf<P>, O::Stamp>,
+        note: &mut impl FnMut(u64),
+    ) {
+        self.run_process(turn, place, starting, inbox, note);
+        if inbox.len() <= MANY {
+            inbox.drain().for_each(|message| self.keep_one(turn, place, &message, note));
+        } else {
+            let mut hoard = Box::new(Hoard::new());
+            inbox.drain().for_each(|message| hoard.push(message, turn.rules));
+            self.keep_hoard(turn, place, hoard, note);
+        }
+    }
+
     /// Runs a process that has hoarded messages, with those that have just come.
     #[inline(never)]
     fn run_hoarder<N: Noise>(
@@ -248,30 +267,23 @@ impl<P: Program, O: Observer> Block<P, O> {
         }
     }
 
-    /// Messages whose CPU or NIC is busy beyond the window wait for the window in which they may run: a
-    /// few in the calendar, many in a hoard.
-    fn keep<N: Noise>(
+    /// A message whose CPU or NIC is busy beyond the window waits for the window in which it may run.
+    #[inline(never)]
+    fn keep_one<N: Noise>(
         &mut self,
         turn: &mut Turn<'_, P, N, O>,
         place: usize,
-        mail: impl ExactSizeIterator<Item = MessageOf<P, O::Stamp>>,
+        message: &MessageOf<P, O::Stamp>,
         note: &mut impl FnMut(u64),
     ) {
-        if mail.len() > MANY {
-            let mut hoard = Box::new(Hoard::new());
-            mail.for_each(|message| hoard.push(message, turn.rules));
-            return self.keep_hoard(turn, place, hoard, note);
-        }
-        for message in mail {
-            let eligible = eligible_of(&message, &self.slots[place].host);
-            if !turn.check_time(eligible) {
-                continue;
-            }
-            let bucket = self.calendar.bucket(turn.frame.window_of(eligible), turn.frame.window);
+        let eligible = eligible_of(message, &self.slots[place].host);
+        if turn.check_time(eligible) {
+            let window = turn.frame.window_of(eligible);
+            let bucket = self.calendar.bucket(window, turn.frame.window);
             if bucket.is_empty() {
-                note(turn.frame.window_of(eligible));
+                note(window);
             }
-            turn.chunks.push(&mut bucket.chunks, message);
+            turn.chunks.push(&mut bucket.chunks, *message);
         }
     }
 

@@ -55,31 +55,32 @@ impl<M> Outgoing<M> {
         Outgoing { lists: (0..blocks).map(|_| Parcel::default()).collect(), touched: Vec::new() }
     }
 
+    /// The slow path makes room and does not see the message, which can so be written field by field.
     #[inline(always)]
     pub fn push(&mut self, chunks: &mut Chunks<M>, block: u32, in_next_window: bool, message: M) {
+        let parcel = &self.lists[block as usize];
+        if parcel.open.is_empty() || parcel.open.len() == CHUNK || !in_next_window {
+            self.make_room(chunks, block, in_next_window);
+        }
         let parcel = &mut self.lists[block as usize];
-        if in_next_window && !parcel.open.is_empty() && parcel.open.len() < CHUNK {
+        if in_next_window {
             parcel.open.push(message);
         } else {
-            self.push_slowly(chunks, block, in_next_window, message);
+            parcel.later.push(message);
         }
     }
 
     #[inline(never)]
-    fn push_slowly(&mut self, chunks: &mut Chunks<M>, block: u32, in_next_window: bool, message: M) {
+    fn make_room(&mut self, chunks: &mut Chunks<M>, block: u32, in_next_window: bool) {
         let parcel = &mut self.lists[block as usize];
         if parcel.open.is_empty() && parcel.later.is_empty() {
             self.touched.push(block);
         }
-        if !in_next_window {
-            parcel.later.push(message);
-            return;
-        }
-        let mut chunk = chunks.take();
-        chunk.push(message);
-        let full = std::mem::replace(&mut parcel.open, chunk);
-        if !full.is_empty() {
-            parcel.full.push(full);
+        if in_next_window && (parcel.open.capacity() == 0 || parcel.open.len() == CHUNK) {
+            let full = std::mem::replace(&mut parcel.open, chunks.take());
+            if !full.is_empty() {
+                parcel.full.push(full);
+            }
         }
     }
 

@@ -59,8 +59,12 @@ impl<B: Body, S: Copy> Inbox<B, S> {
     }
 
     /// Takes all messages, for each source in the order of sending.
-    pub fn drain(&mut self) -> impl ExactSizeIterator<Item = Message<B, S>> + '_ {
+    pub fn drain(&mut self) -> impl Iterator<Item = Message<B, S>> + '_ {
         self.messages.drain(..)
+    }
+
+    pub fn len(&self) -> usize {
+        self.messages.len()
     }
 }
 

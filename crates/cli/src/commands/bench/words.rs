@@ -49,7 +49,7 @@ fn name(measured: &Measured) -> &'static str {
 }
 
 fn per_process(measured: &Measured) -> String {
-    measured.bytes_per_process.map_or_else(|| "?".into(), |bytes| significant(bytes))
+    measured.bytes_per_process.map_or_else(|| "?".into(), significant)
 }
 
 fn rates(cases: &[&Measured]) -> Table {

@@ -4,10 +4,10 @@ use super::Findings;
 use super::inputs::Inputs;
 use super::replicas::Replicas;
 use super::stuck::StuckAnswer;
-use super::workload::Workload;
 use crate::memory::peak_rss_bytes;
 use crate::plan::simulate::Plan;
 use serde::Serialize;
+use straggler_analysis::CriticalPath;
 use straggler_model::stats::median_in_place;
 use straggler_model::units::{write_bytes, write_per_byte, write_time};
 use straggler_model::{Link, Network, Time};
@@ -44,6 +44,8 @@ pub struct Answer {
     pub noise: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_path: Option<CriticalPath>,
     pub warnings: Vec<String>,
 }
 
@@ -137,6 +139,7 @@ impl Answer {
             network: NetworkAnswer::of(&inputs.network),
             noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
             stuck: replicas.stuck().map(StuckAnswer::of),
+            critical_path: findings.details.critical_path.clone(),
             warnings: inputs.warnings.clone(),
         }
     }
@@ -192,26 +195,8 @@ impl LinkAnswer {
     }
 }
 
-/// What only people want to read.
-#[derive(Debug)]
-pub struct Detail {
-    /// "finish an allreduce of 8 B", or "finish FILE".
-    pub deed: String,
-    pub network: String,
-    pub noisy: bool,
-}
-
-impl Detail {
-    pub fn new(_: &Plan, inputs: &Inputs) -> Detail {
-        let deed = match &inputs.workload {
-            Workload::Graph { name, .. } => name.clone(),
-            Workload::Collective(plan) => plan.describe(),
-        };
-        Detail { deed, network: network_in_words(&inputs.network), noisy: inputs.noise.is_some() }
-    }
-}
-
-fn network_in_words(network: &Network) -> String {
+/// "chic: L 5.330 µs, o 770 ns, …".
+pub fn network_in_words(network: &Network) -> String {
     let link = &network.base;
     let overhead = if link.send_overhead == link.recv_overhead {
         format!("o {}", link.send_overhead)

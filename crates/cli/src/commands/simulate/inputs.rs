@@ -6,13 +6,11 @@ use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Injection, Noticed, Phases, offsets};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_schedule::goal;
-use straggler_sim::outcome::RunError;
-use straggler_sim::{Control, Simulation};
+use straggler_sim::Simulation;
 
 #[derive(Debug)]
 pub struct Inputs {
@@ -50,15 +48,6 @@ impl Inputs {
         simulation.receive_overlap = plan.receive_overlap;
         simulation.engine = plan.engine;
         simulation
-    }
-
-    /// The finish times of one replica, which has run before.
-    pub fn again(&self, plan: &Plan, replica: u32, stop: &AtomicBool) -> Result<Vec<Time>, RunError> {
-        let noise = self.noise.as_ref().map(|noise| noise.of_replica(replica));
-        let simulation = self.simulation(plan, noise.as_ref());
-        let mut progress = |_| {};
-        let mut control = Control::new(self.threads, stop, &mut progress);
-        Ok(self.workload.run(&simulation, &mut control)?.outcome.finish)
     }
 }
 

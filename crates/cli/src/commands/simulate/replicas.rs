@@ -124,6 +124,13 @@ impl Runner<'_> {
         Ok(run.outcome.makespan())
     }
 
+    /// The finish times of a replica that has run before.
+    pub fn finish_times(&self, replica: u32) -> Outcome<Vec<Time>> {
+        let noise = self.inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
+        let run = self.run(noise.as_ref(), self.inputs.threads)?;
+        Ok(run.outcome.finish)
+    }
+
     fn one(&self, replica: u32, threads: usize, keep: bool) -> Result<(Replica, usize), Failure> {
         let noise = self.inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
         let run = self.run(noise.as_ref(), threads)?;

@@ -1,37 +1,38 @@
 //! The result of `simulate` for people: a sentence, then a small table.
 
-use super::answer::{Answer, Detail};
+use super::answer::{Answer, network_in_words};
+use super::inputs::Inputs;
+use straggler_analysis::CriticalPath;
 use straggler_model::Time;
-use straggler_model::units::Bytes;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, percent, rounded, seconds};
+use straggler_report::numbers::{counted, grouped, memory, percent, rounded, seconds, significant};
 
-pub fn say(answer: &Answer, detail: &Detail) -> String {
-    format!("{}\n\n{}", sentence(answer, detail), table(answer, detail))
+pub fn say(answer: &Answer, inputs: &Inputs) -> String {
+    let mut text = format!("{}\n\n{}", sentence(answer, inputs.noise.is_some()), table(answer, inputs));
+    if let Some(path) = &answer.critical_path {
+        text += &explain(path);
+    }
+    text
 }
 
 /// "1,048,576 processes finish an allreduce of 8 B in 137.4 µs; with this noise it takes 161.4 µs,
 /// 17 % longer."
-fn sentence(answer: &Answer, detail: &Detail) -> String {
+fn sentence(answer: &Answer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
-    let makespan = Time(answer.makespan_ps);
-    let replicas = answer.replicas.len();
-    let typically = match replicas {
+    let (what, makespan) = (&answer.workload, Time(answer.makespan_ps));
+    let typically = match answer.replicas.len() {
         0 | 1 => String::new(),
-        count => format!(", in the median of {} replicas", grouped(count as u64)),
+        count => format!(" in the median of {} replicas", grouped(count as u64)),
     };
     match answer.quiet_makespan_ps {
         Some(quiet) => format!(
-            "{who} {finish} {} in {}; with this noise it takes {makespan}{}{typically}.",
-            detail.deed,
+            "{who} {finish} {what} in {}; with this noise it takes {makespan}{typically}{}.",
             Time(quiet),
             comparison(answer.slowdown)
         ),
-        None => {
-            let noise = if detail.noisy { " with this noise" } else { "" };
-            format!("{who} {finish} {}{noise} in {makespan}{typically}.", detail.deed)
-        }
+        None if noisy => format!("With this noise {who} {finish} {what} in {makespan}{typically}."),
+        None => format!("{who} {finish} {what} in {makespan}{typically}."),
     }
 }
 
@@ -39,13 +40,14 @@ fn sentence(answer: &Answer, detail: &Detail) -> String {
 fn comparison(slowdown: Option<f64>) -> String {
     match slowdown {
         Some(0.0) => ", just as long".into(),
+        Some(more) if more >= 1.0 => format!(", {} times as long", significant(more + 1.0)),
         Some(more) if more > 0.0 => format!(", {} longer", percent(more)),
         Some(less) => format!(", {} less", percent(-less)),
         None => String::new(),
     }
 }
 
-fn table(answer: &Answer, detail: &Detail) -> Table {
+fn table(answer: &Answer, inputs: &Inputs) -> Table {
     let mut table = Table::new().text(1);
     table.row(["makespan".to_string(), exact(answer.makespan_ps)]);
     if let Some(quiet) = answer.quiet_makespan_ps {
@@ -57,12 +59,12 @@ fn table(answer: &Answer, detail: &Detail) -> Table {
     let finish = answer.finish_ps;
     table.row(["finish times".to_string(), spread(finish.min, finish.median, finish.max)]);
     table.row(["messages".to_string(), grouped(answer.messages)]);
-    table.row(["network", &detail.network]);
+    table.row(["network".to_string(), network_in_words(&inputs.network)]);
     table.row(["noise", &answer.noise]);
     table.row(["engine".to_string(), engine(answer)]);
     table.row(["wall time".to_string(), wall_time(answer)]);
     if let Some(bytes) = answer.peak_rss_bytes {
-        table.row(["memory".to_string(), Bytes(bytes).to_string()]);
+        table.row(["memory".to_string(), memory(bytes)]);
     }
     if let Some(stuck) = &answer.stuck {
         table.row(["left behind".to_string(), counted(stuck.leftover_count, "message", "messages")]);
@@ -90,4 +92,48 @@ fn wall_time(answer: &Answer) -> String {
     let rate = rounded(answer.messages_per_second);
     let load = seconds(answer.load_seconds);
     format!("{}, {rate} messages/s; loading took {load}", seconds(answer.wall_seconds))
+}
+
+/// Stretches of the path that are spelled out; the last ones are the ones that hurt.
+const STRETCHES: usize = 12;
+
+fn explain(path: &CriticalPath) -> String {
+    let alone = if path.unique { "" } else { " (one of several equally long chains)" };
+    let mut parts = Table::with_header(["part", "time", "share"]);
+    let makespan = path.makespan.ps().max(1) as f64;
+    for (name, ps) in path.parts.named().into_iter().filter(|(_, ps)| *ps > 0) {
+        parts.row([name.to_string(), Time(ps).to_string(), percent(ps as f64 / makespan)]);
+    }
+    format!(
+        "\nThe chain of events that decides the makespan ends on rank {}{alone}. It is made of\n\n{parts}\n{}{}",
+        path.last_rank,
+        noise(path),
+        stretches(path)
+    )
+}
+
+fn noise(path: &CriticalPath) -> String {
+    if path.noise_injected == 0 {
+        return String::new();
+    }
+    let time = |ps: u128| Time(u64::try_from(ps).unwrap_or(u64::MAX));
+    format!(
+        "Of {} of noise on all processes together, {} is on that chain; the rest was absorbed by waiting.\n\n",
+        time(path.noise_injected),
+        time(path.noise_propagated)
+    )
+}
+
+fn stretches(path: &CriticalPath) -> String {
+    let mut table = Table::with_header(["rank", "from", "to", "noise in it"]);
+    let skipped = path.stretches.len().saturating_sub(STRETCHES);
+    for stretch in &path.stretches[skipped..] {
+        let times = [stretch.from, stretch.to, Time(stretch.parts.noise)].map(|time| time.to_string());
+        table.row([stretch.rank.to_string()].into_iter().chain(times));
+    }
+    let which = match skipped {
+        0 => "Its way over the ranks".to_string(),
+        _ => format!("The last {STRETCHES} of its {} stretches", grouped(path.stretches.len() as u64)),
+    };
+    format!("{which}\n\n{table}")
 }

@@ -63,7 +63,6 @@ impl Workload {
 
     /// Runs it under the eyes of an observer. Which collective it is, is asked at every step: an
     /// observer costs more than that, and the engine is compiled once for all of them.
-    #[allow(dead_code)]
     pub fn run_observed<O: Observer>(
         &self,
         simulation: &Simulation<'_>,
