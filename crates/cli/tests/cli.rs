@@ -1,0 +1,18 @@
+//! The program as others see it: what it prints, what it writes and how it ends.
+
+#[path = "cli/conformance.rs"]
+mod conformance;
+#[path = "cli/contract.rs"]
+mod contract;
+#[path = "cli/endings.rs"]
+mod endings;
+#[path = "cli/files.rs"]
+mod files;
+#[path = "cli/help.rs"]
+mod help;
+#[path = "cli/interruption.rs"]
+mod interruption;
+#[path = "cli/others.rs"]
+mod others;
+#[path = "cli/program.rs"]
+mod program;

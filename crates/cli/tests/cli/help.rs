@@ -1,0 +1,80 @@
+//! Help teaches, and its examples work as pasted.
+
+use crate::program::{Folder, binary};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+const COMMANDS: [&str; 15] = [
+    "",
+    "simulate",
+    "schedule",
+    "schedule convert",
+    "schedule info",
+    "schedule validate",
+    "schedule generate",
+    "network",
+    "network list",
+    "network show",
+    "noise",
+    "noise show",
+    "bench",
+    "completions",
+    "man",
+];
+
+/// The commands of an EXAMPLES section, with continued lines joined.
+fn examples(help: &str) -> Vec<String> {
+    let mut list: Vec<String> = Vec::new();
+    let mut continued = false;
+    for line in help.lines() {
+        if line.starts_with("  straggler ") {
+            list.push(String::new());
+        } else if !continued {
+            continue;
+        }
+        let Some(last) = list.last_mut() else { continue };
+        continued = line.ends_with('\\');
+        last.push_str(line.trim_end_matches('\\').trim());
+        last.push(' ');
+    }
+    list
+}
+
+#[test]
+fn every_command_has_examples_that_run() {
+    let folder = Folder::new();
+    let mut all = BTreeSet::new();
+    for command in COMMANDS {
+        let help = folder.run(&format!("{command} --help")).good().stdout();
+        let found = examples(&help);
+        assert!(!found.is_empty(), "`straggler {command} --help` has no examples");
+        assert!(help.lines().all(|line| line.chars().count() <= 110), "{help}");
+        all.extend(found);
+    }
+    let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
+    for example in all {
+        let run =
+            Command::new("sh").args(["-c", &example]).current_dir(folder.path()).env("PATH", &path).output();
+        let output = run.unwrap();
+        assert!(output.status.success(), "{example}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for name in ["finish.csv", "eager.bin", "ring.goal", "barrier.bin", "timeline.json", "bench.json", "man1"]
+    {
+        assert!(folder.names().iter().any(|found| found == name), "{name}");
+    }
+}
+
+#[test]
+fn the_first_line_says_what_it_does_and_the_codes_are_told() {
+    let help = Folder::new().run("--help").good().stdout();
+    assert!(help.starts_with("straggler measures the small delays of a machine"), "{help}");
+    for code in ["0 ", "2 ", "3 ", "4 ", "5 ", "130 "] {
+        assert!(help.lines().any(|line| line.trim_start().starts_with(code)), "{code}");
+    }
+}
+
+#[test]
+fn examples_are_found_and_joined() {
+    let help = "x\n  straggler a \\\n      --b\n\n  straggler c\n  not one\n";
+    assert_eq!(examples(help), ["straggler a --b ", "straggler c "]);
+}

@@ -1,0 +1,84 @@
+//! The commands beside `simulate`.
+
+use crate::program::Folder;
+
+#[test]
+fn networks_are_listed_and_read_back() {
+    let folder = Folder::new();
+    let list = folder.run("network list --json").good().json();
+    let names: Vec<&str> =
+        list["networks"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"chic"));
+    for name in names {
+        folder.run(&format!("network show {name} -o net.toml")).good();
+        let shown = folder.run("network show net.toml --json").good().json();
+        let preset = folder.run(&format!("network show {name} --json")).good().json();
+        assert_eq!(shown, preset);
+    }
+    assert!(folder.run("network show chic").good().stdout().contains("# L, o, g, G: "));
+    let fast = folder.run("network show chic --network-scale 10 --json").good().json();
+    assert_eq!(fast["L"], "533ns");
+}
+
+#[test]
+fn noise_is_described() {
+    let folder = Folder::new();
+    let text = folder.run("noise show periodic:period=1ms,duration=100us").good().stdout();
+    assert!(text.starts_with("100 µs every 1 ms (10 %) on every rank.\n"), "{text}");
+    let line = "noise show periodic:period=1ms,duration=100us delay:rank=4,at=1us,duration=5us --json";
+    let answer = folder.run(line).good().json();
+    assert_eq!(answer["sources"].as_array().unwrap().len(), 2);
+    assert_eq!(answer["sources"][0]["share"], 0.1);
+    assert_eq!(answer["sources"][1]["ranks"], "rank 4");
+    folder.write("overlap.txt", "0 100\n50 10\n200 5\n");
+    folder.run("noise show overlap.txt").good().says("1 detour starts before an earlier one has ended");
+    assert_eq!(folder.run("noise show none").good().stdout(), "No noise.\n");
+}
+
+#[test]
+fn schedules_are_counted() {
+    let folder = Folder::new();
+    let answer = folder.run("schedule info fixtures/conformance/eager-00.goal --json").good().json();
+    assert_eq!(answer["processes"], 4);
+    assert_eq!(answer["sends"], answer["receives"]);
+    let text = folder.run("schedule info fixtures/conformance/eager-00.goal").good().stdout();
+    assert!(
+        text.starts_with("fixtures/conformance/eager-00.goal: 4 processes exchange 75 messages"),
+        "{text}"
+    );
+    let answer = folder.run("schedule validate fixtures/conformance/eager-00.goal --json").good().json();
+    assert_eq!(answer["errors"], 0);
+}
+
+#[test]
+fn a_benchmark_measures_every_case() {
+    let folder = Folder::new();
+    let line = "bench --quick --processes 8192 --repeat 1 -o bench.json --json";
+    let report = folder.run(line).good().json();
+    let cases = report["cases"].as_array().unwrap();
+    for group in ["main", "graph", "threads", "scale", "computation"] {
+        assert!(cases.iter().any(|measured| measured["case"]["group"] == group), "{group}");
+    }
+    let main = &cases[0];
+    assert_eq!(main["messages"], 13 * 8192);
+    assert!(main["peak_bytes"].as_u64().unwrap() > 0);
+    // Computation only adds simulated time: the windows that are run stay nearly as few.
+    let long: Vec<&serde_json::Value> =
+        cases.iter().filter(|measured| measured["case"]["group"] == "computation").collect();
+    let windows = |index: usize| long[index]["windows"].as_u64().unwrap();
+    assert!(windows(2) < 3 * windows(0), "{} {}", windows(2), windows(0));
+    assert!(long[2]["windows_in_all"].as_u64().unwrap() > 100 * windows(2));
+    assert!(folder.names().contains(&"bench.json".to_string()));
+}
+
+#[test]
+fn pages_and_completions_are_generated() {
+    let folder = Folder::new();
+    folder.run("man pages").good();
+    for page in ["straggler.1", "straggler-simulate.1", "straggler-schedule-generate.1"] {
+        assert!(folder.path().join("pages").join(page).is_file(), "{page}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(folder.run(&format!("completions {shell}")).good().stdout().contains("straggler"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Runs the program in a folder of its own, which has the fixtures in it.
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+pub const NETWORK: &str = "L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535";
+
+pub fn binary() -> PathBuf {
+    cargo_bin("straggler")
+}
+
+pub fn fixtures() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures")).canonicalize().unwrap()
+}
+
+pub struct Folder(TempDir);
+
+impl Folder {
+    pub fn new() -> Folder {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(fixtures(), folder.path().join("fixtures")).unwrap();
+        Folder(folder)
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// The names of all files besides the fixtures.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| name != "fixtures");
+        names.sort();
+        names
+    }
+
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(binary());
+        command.args(line.split_whitespace()).current_dir(self.path());
+        command
+    }
+
+    pub fn run(&self, line: &str) -> Ended {
+        Ended { line: line.into(), output: self.command(line).output().unwrap() }
+    }
+}
+
+/// How a run ended.
+pub struct Ended {
+    line: String,
+    pub output: Output,
+}
+
+impl Ended {
+    pub fn code(&self) -> Option<i32> {
+        self.output.status.code()
+    }
+
+    pub fn stdout(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).unwrap()
+    }
+
+    #[track_caller]
+    pub fn good(self) -> Ended {
+        self.ends_with(0)
+    }
+
+    #[track_caller]
+    pub fn ends_with(self, code: i32) -> Ended {
+        assert_eq!(self.code(), Some(code), "{}\n{}\n{}", self.line, self.stdout(), self.stderr());
+        self
+    }
+
+    #[track_caller]
+    pub fn says(self, text: &str) -> Ended {
+        assert!(self.stderr().contains(text), "{}\nlacks: {text}\n{}", self.line, self.stderr());
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.output.stdout).unwrap()
+    }
+}

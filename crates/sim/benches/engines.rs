@@ -1,0 +1,125 @@
+//! How fast the engines are, in messages a second. `cargo bench -p straggler-sim`; `--test` runs each once.
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
+use straggler_model::philox::Stream;
+use straggler_model::{Network, Time};
+use straggler_schedule::collectives::Collective;
+use straggler_schedule::collectives::allreduce::Dissemination;
+use straggler_schedule::graph::{Graph, GraphBuilder, Operation, RankBuilder};
+use straggler_schedule::{Steps, steps};
+use straggler_sim::{Control, EngineChoice, Nothing, Simulation};
+
+fn main() {
+    divan::main();
+}
+
+fn network() -> Network {
+    Network::parse("chic").expect("a preset")
+}
+
+/// A synthetic trace of 100,000 detours, one a millisecond on average, up to 10 µs long.
+fn noise() -> Injection {
+    let mut random = Stream::new(1, 0, 0, 0);
+    let mut at = 0;
+    let mut detour = || {
+        at += random.below(2_000_000_000);
+        let detour = (Time(at), Time(random.below(10_000_000)));
+        at += 10_000_000;
+        detour
+    };
+    let detours: Vec<_> = (0..100_000).map(|_| detour()).collect();
+    let detours = Arc::new(Detours::new(&detours, None).expect("sorted"));
+    Injection {
+        sources: vec![Source { name: "synthetic".into(), waveform: Waveform::Trace(detours), who: Who::Everyone }],
+        phases: Phases::Drawn { seed: 1, replica: 0 },
+        wallclock: false,
+    }
+}
+
+fn run_steps<S: Steps>(steps: &S, noise: Option<&Injection>, threads: usize, cycles: u32, compute: Time) -> Time {
+    let network = network();
+    let simulation = Simulation { noise, ..Simulation::new(&network) };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let mut control = Control::new(threads, &stop, &mut progress);
+    let run = simulation.run_steps(steps, cycles, compute, &mut control, |_, _| Nothing);
+    run.expect("it finishes").outcome.makespan()
+}
+
+fn run_graph(graph: &Graph, engine: EngineChoice) -> Time {
+    let network = network();
+    let simulation = Simulation { engine, ..Simulation::new(&network) };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let mut control = Control::new(1, &stop, &mut progress);
+    simulation.run_graph(graph, &mut control, |_, _| Nothing).expect("it finishes").outcome.makespan()
+}
+
+fn dissemination(processes: u32) -> Dissemination {
+    Dissemination::new(processes, 1).expect("enough processes")
+}
+
+const SIZES: [u32; 4] = [1 << 10, 1 << 14, 1 << 17, 1 << 20];
+
+#[divan::bench(args = SIZES, sample_count = 5, sample_size = 1)]
+fn implicit_quiet(bencher: Bencher, processes: u32) {
+    let steps = dissemination(processes);
+    bencher
+        .counter(ItemsCount::new(steps.messages()))
+        .bench(|| run_steps(black_box(&steps), None, 1, 1, Time::ZERO));
+}
+
+#[divan::bench(args = SIZES, sample_count = 5, sample_size = 1)]
+fn implicit_noisy(bencher: Bencher, processes: u32) {
+    let (steps, noise) = (dissemination(processes), noise());
+    bencher
+        .counter(ItemsCount::new(steps.messages()))
+        .bench(|| run_steps(black_box(&steps), Some(&noise), 1, 1, Time::ZERO));
+}
+
+#[divan::bench(args = [1 << 18, 1 << 20], sample_count = 5, sample_size = 1)]
+fn implicit_two_threads(bencher: Bencher, processes: u32) {
+    let steps = dissemination(processes);
+    bencher
+        .counter(ItemsCount::new(steps.messages()))
+        .bench(|| run_steps(black_box(&steps), None, 2, 1, Time::ZERO));
+}
+
+/// Fifty barriers with 0, 1 or 100 ms of computation between them: thousands of windows lie empty and
+/// cost nothing.
+#[divan::bench(args = [0, 1, 100], sample_count = 5, sample_size = 1)]
+fn computation_between_collectives(bencher: Bencher, milliseconds: u64) {
+    let steps = dissemination(4096);
+    let compute = Time::from_ns(milliseconds * 1_000_000);
+    bencher
+        .counter(ItemsCount::new(steps.messages() * 50))
+        .bench(|| run_steps(black_box(&steps), None, 1, 50, compute));
+}
+
+#[divan::bench(args = ["windowed", "reference"], sample_count = 3, sample_size = 1)]
+fn materialised(bencher: Bencher, engine: &str) {
+    let engine = if engine == "windowed" { EngineChoice::Windowed } else { EngineChoice::Reference };
+    let steps = Collective::Dissemination(dissemination(1 << 14));
+    let graph = steps::materialise(&steps, 1, Time::ZERO);
+    bencher.counter(ItemsCount::new(graph.messages())).bench(|| run_graph(black_box(&graph), engine));
+}
+
+/// Everyone sends to rank 0 at once, which receives in the opposite order: the worst for queues.
+#[divan::bench(args = [1 << 10, 1 << 14, 1 << 17], sample_count = 3, sample_size = 1)]
+fn incast(bencher: Bencher, processes: u32) {
+    let mut graph = GraphBuilder::default();
+    let mut rank = RankBuilder::default();
+    for from in (1..processes).rev() {
+        rank.push(Operation::recv(1, from, 0));
+    }
+    graph.push_rank(&rank);
+    rank.clear();
+    rank.push(Operation::send(1, 0, 0));
+    (1..processes).for_each(|_| graph.push_rank(&rank));
+    let graph = graph.finish();
+    bencher.counter(ItemsCount::new(graph.messages())).bench(|| run_graph(&graph, EngineChoice::Windowed));
+}
