@@ -1,7 +1,7 @@
 //! Runs a schedule on the engine that fits: the place where run-time choices become types.
 
 use crate::host::{ManyLanes, OneLane};
-use crate::observer::Observer;
+use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
 use crate::programs::{GraphProgram, StepProgram, Tracked, Untracked};
@@ -9,8 +9,9 @@ use crate::rules::{Acknowledgement, Rules};
 use crate::windowed::Control;
 use crate::{reference, windowed};
 use std::ops::Range;
-use straggler_model::noise::{Injection, Noise, Silence};
+use straggler_model::noise::{Injection, Phases, Silence};
 use straggler_model::{Network, Rank, Time};
+use straggler_schedule::collectives::Collective;
 use straggler_schedule::{Graph, Steps};
 
 /// Which engine to use.
@@ -103,6 +104,39 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Runs a collective with a windowed engine that is compiled for this very algorithm. Where that is
+    /// not the engine to use, which algorithm it is, is asked at every step.
+    pub fn run_collective(
+        &self,
+        collective: &Collective,
+        cycles: u32,
+        compute: Time,
+        control: &mut Control<'_>,
+    ) -> Result<Run<Nothing>, RunError> {
+        let windowed = self.choose(collective.largest_message())?.0 == Engine::Windowed;
+        if self.receive_overlap || !windowed {
+            return self.run_steps(collective, cycles, compute, control, |_, _| Nothing);
+        }
+        match collective {
+            Collective::Dissemination(steps) => self.run_fast(steps, cycles, compute, control),
+            Collective::RecursiveDoubling(steps) => self.run_fast(steps, cycles, compute, control),
+            Collective::Ring(steps) => self.run_fast(steps, cycles, compute, control),
+            Collective::BinomialBroadcast(steps) => self.run_fast(steps, cycles, compute, control),
+            Collective::BinomialReduce(steps) => self.run_fast(steps, cycles, compute, control),
+        }
+    }
+
+    fn run_fast<S: Steps>(
+        &self,
+        steps: &S,
+        cycles: u32,
+        compute: Time,
+        control: &mut Control<'_>,
+    ) -> Result<Run<Nothing>, RunError> {
+        let program = StepProgram::<S, Untracked>::new(steps, cycles, compute);
+        self.run_windowed(&program, control, |_, _| Nothing)
+    }
+
     /// Runs any program.
     pub fn run<P: Program, O: Observer>(
         &self,
@@ -110,46 +144,64 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
-        match self.noise {
-            Some(noise) => self.run_with(program, noise, control, observer),
-            None => self.run_with(program, &Silence, control, observer),
+        match self.choose(program.largest_message())? {
+            (Engine::Windowed, _) => self.run_windowed(program, control, observer),
+            (Engine::Reference, no_lookahead) => self.run_reference(program, control, observer, no_lookahead),
         }
     }
 
-    fn run_with<P: Program, N: Noise, O: Observer>(
-        &self,
-        program: &P,
-        noise: &N,
-        control: &mut Control<'_>,
-        mut observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<Run<O>, RunError> {
-        let bytes = program.largest_message();
-        if bytes > RunError::LARGEST_MESSAGE {
-            return Err(RunError::MessageTooLarge { bytes });
+    /// The engine to use, and whether it is the reference for want of a lookahead.
+    fn choose(&self, largest_message: u64) -> Result<(Engine, bool), RunError> {
+        if largest_message > RunError::LARGEST_MESSAGE {
+            return Err(RunError::MessageTooLarge { bytes: largest_message });
         }
-        let rules = Rules {
+        let no_lookahead = self.rules(&Silence).lookahead(largest_message) == Time::ZERO;
+        match self.engine {
+            EngineChoice::Auto if no_lookahead => Ok((Engine::Reference, true)),
+            EngineChoice::Windowed if no_lookahead => Err(RunError::NoLookahead),
+            EngineChoice::Auto | EngineChoice::Windowed => Ok((Engine::Windowed, false)),
+            EngineChoice::Reference => Ok((Engine::Reference, false)),
+        }
+    }
+
+    fn rules<'b, N>(&'b self, noise: &'b N) -> Rules<'b, N> {
+        Rules {
             network: self.network,
             noise,
             acknowledgement: self.acknowledgement,
             receive_overlap: self.receive_overlap,
+        }
+    }
+
+    fn run_windowed<P: Program, O: Observer>(
+        &self,
+        program: &P,
+        control: &mut Control<'_>,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Result<Run<O>, RunError> {
+        // Engines for silence are compiled only where speed matters: without an observer.
+        let (outcome, observers) = match self.noise {
+            None if !O::ACTIVE => windowed::run(program, &self.rules(&Silence), control, observer)?,
+            noise => windowed::run(program, &self.rules(noise.unwrap_or(&QUIET)), control, observer)?,
         };
-        let no_lookahead = rules.lookahead(bytes) == Time::ZERO;
-        let wanted = match self.engine {
-            EngineChoice::Auto if no_lookahead => Engine::Reference,
-            EngineChoice::Auto | EngineChoice::Windowed => Engine::Windowed,
-            EngineChoice::Reference => Engine::Reference,
-        };
-        let no_lookahead = no_lookahead && self.engine == EngineChoice::Auto;
-        let (outcome, observers, threads) = match wanted {
-            Engine::Windowed => {
-                let (outcome, observers) = windowed::run(program, &rules, control, observer)?;
-                (outcome, observers, control.threads)
-            }
-            Engine::Reference => {
-                let (outcome, observer) = reference::run(program, &rules, control, observer(0, 0..program.processes()))?;
-                (outcome, vec![observer], 1)
-            }
-        };
-        Ok(Run { outcome, engine: wanted, threads, no_lookahead, observers })
+        let threads = control.threads;
+        Ok(Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false, observers })
+    }
+
+    fn run_reference<P: Program, O: Observer>(
+        &self,
+        program: &P,
+        control: &mut Control<'_>,
+        mut observer: impl FnMut(u32, Range<Rank>) -> O,
+        no_lookahead: bool,
+    ) -> Result<Run<O>, RunError> {
+        let rules = self.rules(self.noise.unwrap_or(&QUIET));
+        let observer = observer(0, 0..program.processes());
+        let (outcome, observer) = reference::run(program, &rules, control, observer)?;
+        Ok(Run { outcome, engine: Engine::Reference, threads: 1, no_lookahead, observers: vec![observer] })
     }
 }
+
+/// No source at all.
+static QUIET: Injection =
+    Injection { sources: Vec::new(), phases: Phases::Drawn { seed: 0, replica: 0 }, wallclock: false };

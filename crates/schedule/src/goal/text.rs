@@ -26,7 +26,7 @@ use straggler_model::Rank;
 use self::scan::{Block, Scanner};
 use self::statements::{BlockReader, Limits};
 use super::error::{Fault, GoalError, Parsed};
-use crate::graph::Edge;
+use crate::graph::{Edge, MAX_DEPENDENCIES};
 use crate::{Graph, GraphBuilder};
 
 /// What one thread reads at a time, in bytes of text.
@@ -34,7 +34,7 @@ const PIECE: usize = 256 << 10;
 /// Pieces a thread in one batch. More balance the load better and keep more beside the graph.
 const PIECES_A_THREAD: usize = 8;
 
-const LIMITS: Limits = Limits { operations: Edge::MAX_OPERATIONS, dependencies: u32::MAX };
+const LIMITS: Limits = Limits { operations: Edge::MAX_OPERATIONS, dependencies: MAX_DEPENDENCIES as u32 };
 
 /// Reads a schedule.
 pub fn parse(bytes: &[u8]) -> Result<Graph, GoalError> {

@@ -3,7 +3,7 @@
 
 use straggler_model::Rank;
 
-use super::{Edge, Graph, Operation, RankView};
+use super::{Edge, Graph, Operation, RankView, Row};
 
 /// The operations of one rank while it is being read or generated.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl RankBuilder {
         self.operations.is_empty()
     }
 
-    /// How many dependencies were added; a rank may have fewer than 2^32.
+    /// How many dependencies were added; a rank may have [`super::MAX_DEPENDENCIES`].
     pub fn dependencies(&self) -> usize {
         self.edges.len()
     }
@@ -62,12 +62,8 @@ impl Default for GraphBuilder {
             graph: Graph {
                 rank_start: vec![0],
                 edge_base: vec![0],
-                kind: Vec::new(),
-                amount: Vec::new(),
-                peer: Vec::new(),
-                tag: Vec::new(),
+                rows: Vec::new(),
                 lane: Vec::new(),
-                edge_start: Vec::new(),
                 edges: Vec::new(),
             },
             counts: Vec::new(),
@@ -79,12 +75,8 @@ impl GraphBuilder {
     /// Appends the next rank. Edges are sorted by a counting sort, stable in the order given.
     pub fn push_rank(&mut self, rank: &RankBuilder) {
         let graph = &mut self.graph;
-        let first = graph.kind.len();
+        let first = graph.rows.len();
         let operations = &rank.operations;
-        graph.kind.extend(operations.iter().map(|operation| operation.kind));
-        graph.amount.extend(operations.iter().map(|operation| operation.amount));
-        graph.peer.extend(operations.iter().map(|operation| operation.peer));
-        graph.tag.extend(operations.iter().map(|operation| operation.tag));
         let has_lanes = operations.iter().any(|operation| operation.cpu | operation.nic != 0);
         if has_lanes || !graph.lane.is_empty() {
             graph.lane.resize(first, [0, 0]);
@@ -96,8 +88,8 @@ impl GraphBuilder {
             self.counts[before as usize] += 1;
         }
         let mut start = 0;
-        for count in &mut self.counts {
-            graph.edge_start.push(start);
+        for (operation, count) in operations.iter().zip(&mut self.counts) {
+            graph.rows.push(Row::new(operation).with_edges(start));
             start += std::mem::replace(count, start);
         }
         let base = graph.edges.len();
@@ -107,8 +99,7 @@ impl GraphBuilder {
             graph.edges[base + *place as usize] = edge;
             *place += 1;
         }
-        debug_assert_eq!(graph.edge_start.len(), first + rank.operations.len());
-        graph.rank_start.push(graph.kind.len() as u64);
+        graph.rank_start.push(graph.rows.len() as u64);
         graph.edge_base.push(graph.edges.len() as u64);
     }
 
@@ -120,15 +111,11 @@ impl GraphBuilder {
     /// Appends the ranks of several graphs, in their order. The columns are copied side by side.
     pub fn append_all(&mut self, others: &[Graph]) {
         let graph = &mut self.graph;
-        let (operations, edges) = (graph.kind.len(), graph.edges.len());
+        let (operations, edges) = (graph.rows.len(), graph.edges.len());
         let has_lanes = !graph.lane.is_empty() || others.iter().any(|other| !other.lane.is_empty());
         rayon::scope(|scope| {
-            scope.spawn(|_| extend_all(&mut graph.amount, others, |other| &other.amount));
-            scope.spawn(|_| extend_all(&mut graph.edges, others, |other| &other.edges));
-            scope.spawn(|_| extend_all(&mut graph.peer, others, |other| &other.peer));
-            scope.spawn(|_| extend_all(&mut graph.tag, others, |other| &other.tag));
-            scope.spawn(|_| extend_all(&mut graph.edge_start, others, |other| &other.edge_start));
-            extend_all(&mut graph.kind, others, |other| &other.kind);
+            scope.spawn(|_| extend_all(&mut graph.rows, others, |other| &other.rows));
+            extend_all(&mut graph.edges, others, |other| &other.edges);
             extend_offsets(&mut graph.rank_start, operations as u64, others, |other| &other.rank_start);
             extend_offsets(&mut graph.edge_base, edges as u64, others, |other| &other.edge_base);
             if has_lanes {
@@ -144,17 +131,13 @@ impl GraphBuilder {
         if let Some(rank) = rank.map(|rank| rank as usize) {
             let operations = other.rank_start[rank] as usize..other.rank_start[rank + 1] as usize;
             let edges = other.edge_base[rank] as usize..other.edge_base[rank + 1] as usize;
-            graph.kind.extend_from_slice(&other.kind[operations.clone()]);
-            graph.amount.extend_from_slice(&other.amount[operations.clone()]);
-            graph.peer.extend_from_slice(&other.peer[operations.clone()]);
-            graph.tag.extend_from_slice(&other.tag[operations.clone()]);
-            graph.edge_start.extend_from_slice(&other.edge_start[operations.clone()]);
+            graph.rows.extend_from_slice(&other.rows[operations.clone()]);
             graph.edges.extend_from_slice(&other.edges[edges]);
             if !other.lane.is_empty() {
                 graph.lane.extend_from_slice(&other.lane[operations]);
             }
         }
-        graph.rank_start.push(graph.kind.len() as u64);
+        graph.rank_start.push(graph.rows.len() as u64);
         graph.edge_base.push(graph.edges.len() as u64);
     }
 
@@ -163,11 +146,7 @@ impl GraphBuilder {
         let graph = &mut self.graph;
         graph.rank_start.reserve_exact(ranks);
         graph.edge_base.reserve_exact(ranks);
-        graph.kind.reserve_exact(operations);
-        graph.amount.reserve_exact(operations);
-        graph.peer.reserve_exact(operations);
-        graph.tag.reserve_exact(operations);
-        graph.edge_start.reserve_exact(operations);
+        graph.rows.reserve_exact(operations);
         graph.edges.reserve_exact(edges);
     }
 
@@ -190,7 +169,7 @@ impl GraphBuilder {
     /// Like [`finish`](Self::finish), without giving back spare room: for graphs that will be appended.
     pub(crate) fn finish_loose(mut self) -> Graph {
         if !self.graph.lane.is_empty() {
-            self.graph.lane.resize(self.graph.kind.len(), [0, 0]);
+            self.graph.lane.resize(self.graph.rows.len(), [0, 0]);
         }
         self.graph
     }
@@ -226,7 +205,7 @@ fn extend_offsets(column: &mut Vec<u64>, base: u64, others: &[Graph], of: impl F
 
 fn extend_lanes(column: &mut Vec<[u8; 2]>, others: &[Graph]) {
     for other in others {
-        let end = column.len() + other.kind.len();
+        let end = column.len() + other.rows.len();
         column.extend_from_slice(&other.lane);
         column.resize(end, [0, 0]);
     }
@@ -236,12 +215,8 @@ impl Graph {
     fn shrink(&mut self) {
         self.rank_start.shrink_to_fit();
         self.edge_base.shrink_to_fit();
-        self.kind.shrink_to_fit();
-        self.amount.shrink_to_fit();
-        self.peer.shrink_to_fit();
-        self.tag.shrink_to_fit();
+        self.rows.shrink_to_fit();
         self.lane.shrink_to_fit();
-        self.edge_start.shrink_to_fit();
         self.edges.shrink_to_fit();
     }
 
@@ -267,7 +242,7 @@ impl Graph {
             place[rank as usize] = Some(at);
         }
         let mut sorted = GraphBuilder::default();
-        sorted.reserve(processes as usize, self.kind.len(), self.edges.len());
+        sorted.reserve(processes as usize, self.rows.len(), self.edges.len());
         for at in place {
             sorted.push_copy(self, at);
         }
@@ -323,7 +298,7 @@ mod tests {
     fn a_finished_graph_has_no_slack() {
         let mut builder = graph(&[(30, 1), (7, 0)]);
         builder.reserve(100, 1_000, 1_000);
-        // 37 operations of 23 bytes, 35 edges of 4, and 3 pairs of offsets of 8.
-        assert_eq!(builder.finish().memory_bytes(), 37 * 23 + 35 * 4 + 3 * 16);
+        // 37 operations of 22 bytes, 35 edges of 4, and 3 pairs of offsets of 8.
+        assert_eq!(builder.finish().memory_bytes(), 37 * 22 + 35 * 4 + 3 * 16);
     }
 }

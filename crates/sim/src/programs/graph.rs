@@ -17,6 +17,8 @@ pub struct GraphProgram<'a, H> {
     /// Whether an operation can complete after its own CPU is free, or wait for another CPU's: then the
     /// ready time of every operation is kept.
     track_ready: bool,
+    /// Whether any operation waits for the mere start of another.
+    irequires: bool,
     host: PhantomData<fn() -> H>,
 }
 
@@ -42,6 +44,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
             lanes,
             largest_message: graph.largest_message(),
             track_ready: receive_overlap || lanes.0 > 1,
+            irequires: graph.has_irequires(),
             host: PhantomData,
         }
     }
@@ -147,7 +150,9 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         at: Time,
         release: &mut impl FnMut(Release),
     ) {
-        self.satisfy(rank, block, id, true, at, release);
+        if self.irequires {
+            self.satisfy(rank, block, id, true, at, release);
+        }
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! First posted and first arrived win: queues searched by source and tag, with wildcards.
 
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use straggler_model::{Rank, Tag};
 use straggler_schedule::graph::ANY;
@@ -14,10 +15,11 @@ fn meet((source, tag): (Rank, Tag), (other_source, other_tag): (Rank, Tag)) -> b
         && (tag == other_tag || tag == ANY || other_tag == ANY)
 }
 
-/// Receives or messages in the order they came, each with its source and tag.
+/// Receives or messages in the order they came, each with its source and tag. The first `IN_PLACE` lie
+/// with their process.
 #[derive(Debug)]
-pub(super) enum MatchQueue<T> {
-    Short(Vec<((Rank, Tag), T)>),
+pub(super) enum MatchQueue<T, const IN_PLACE: usize> {
+    Short(SmallVec<[((Rank, Tag), T); IN_PLACE]>),
     Long(Box<Indexed<T>>),
 }
 
@@ -31,13 +33,13 @@ pub(super) struct Indexed<T> {
     wild: BTreeSet<u64>,
 }
 
-impl<T> Default for MatchQueue<T> {
+impl<T, const IN_PLACE: usize> Default for MatchQueue<T, IN_PLACE> {
     fn default() -> Self {
-        MatchQueue::Short(Vec::new())
+        MatchQueue::Short(SmallVec::new())
     }
 }
 
-impl<T: Copy> MatchQueue<T> {
+impl<T: Copy, const IN_PLACE: usize> MatchQueue<T, IN_PLACE> {
     pub fn push(&mut self, pattern: (Rank, Tag), item: T) {
         match self {
             MatchQueue::Short(list) if list.len() < LONG => list.push((pattern, item)),
@@ -137,7 +139,7 @@ mod tests {
         /// Long queues give what a plain list gives.
         #[test]
         fn equals_a_list(steps in prop::collection::vec((any::<bool>(), value(), value()), 1..400)) {
-            let mut queue = MatchQueue::default();
+            let mut queue: MatchQueue<usize, 2> = MatchQueue::default();
             let mut list: Vec<((u32, u32), usize)> = Vec::new();
             for (number, (push, source, tag)) in steps.into_iter().enumerate() {
                 // Twice as many pushes as takes, so that the queue grows long.

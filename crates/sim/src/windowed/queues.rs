@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::order::Key;
 use crate::program::Release;
 use crate::rules;
+use smallvec::SmallVec;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
@@ -42,13 +43,13 @@ const LONG: usize = 24;
 /// Ready operations, posted receives and early messages of one process.
 #[derive(Debug, Default)]
 pub struct Queues {
-    pending: Vec<Pending>,
+    pending: SmallVec<[Pending; 2]>,
     /// Where `next` found the first of them.
     first: u32,
     sent: u32,
     heaps: Option<Box<ReadyHeaps>>,
-    posted: MatchQueue<u32>,
-    early: MatchQueue<Early>,
+    posted: MatchQueue<u32, 2>,
+    early: MatchQueue<Early, 0>,
 }
 
 impl Agenda for Queues {

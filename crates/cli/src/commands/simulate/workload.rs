@@ -3,7 +3,6 @@
 use crate::plan::collective::CollectivePlan;
 use std::ops::Range;
 use straggler_model::Rank;
-use straggler_schedule::collectives::Collective;
 use straggler_schedule::{Graph, Steps};
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Control, Nothing, Observer, Run, Simulation};
@@ -52,13 +51,7 @@ impl Workload {
             Workload::Graph { graph, .. } => return simulation.run_graph(graph, control, |_, _| Nothing),
             Workload::Collective(plan) => plan,
         };
-        match &plan.collective {
-            Collective::Dissemination(steps) => run_steps(simulation, steps, plan, control),
-            Collective::RecursiveDoubling(steps) => run_steps(simulation, steps, plan, control),
-            Collective::Ring(steps) => run_steps(simulation, steps, plan, control),
-            Collective::BinomialBroadcast(steps) => run_steps(simulation, steps, plan, control),
-            Collective::BinomialReduce(steps) => run_steps(simulation, steps, plan, control),
-        }
+        simulation.run_collective(&plan.collective, plan.cycles, plan.compute, control)
     }
 
     /// Runs it under the eyes of an observer. Which collective it is, is asked at every step: an
@@ -76,13 +69,4 @@ impl Workload {
             }
         }
     }
-}
-
-fn run_steps<S: Steps>(
-    simulation: &Simulation<'_>,
-    steps: &S,
-    plan: &CollectivePlan,
-    control: &mut Control<'_>,
-) -> Result<Run<Nothing>, RunError> {
-    simulation.run_steps(steps, plan.cycles, plan.compute, control, |_, _| Nothing)
 }

@@ -9,7 +9,7 @@ use straggler_model::Rank;
 use super::{COUNTS, DESTROYED, EXTENT, HEADER, INDEX, MAGIC, NODE};
 use crate::goal::error::{BinaryProblem, GoalError};
 use crate::goal::rounding::LONGEST_NS;
-use crate::graph::{ANY, Edge};
+use crate::graph::{ANY, Edge, MAX_DEPENDENCIES};
 use crate::validate::cycle::find_cycle;
 use crate::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder};
 
@@ -271,7 +271,7 @@ impl<'a> Schedule<'a> {
     fn read_edges(&self, builder: &mut RankBuilder, counted: &mut Vec<u32>) -> Result<(), GoalError> {
         counted.clear();
         counted.resize(builder.len(), 0);
-        let entries = (self.appendix.len() / INDEX) as u64;
+        let entries = (self.appendix.len() / INDEX).min(MAX_DEPENDENCIES) as u64;
         let mut total = 0;
         for (node, bytes) in (0..).zip(self.nodes.chunks_exact(NODE)) {
             let places = [(23, "requires"), (31, "irequires")];
