@@ -13,7 +13,12 @@ use straggler_model::{Link, Network, Time};
 use straggler_schedule::Graph;
 use straggler_sim::{Acknowledgement, Control, EngineChoice, Nothing, Simulation};
 
-fn explain(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads: usize) -> (Time, CriticalPath) {
+fn explain(
+    simulation: &Simulation<'_>,
+    graph: &Graph,
+    engine: EngineChoice,
+    threads: usize,
+) -> (Time, CriticalPath) {
     let simulation = Simulation { engine, ..simulation.clone() };
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};

@@ -98,7 +98,7 @@ pub struct Graph {
 /// would cost it a cache line each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C, packed(4))]
-struct Row {
+pub struct Row {
     amount: u64,
     peer: Rank,
     tag: Tag,
@@ -220,6 +220,20 @@ impl<'a> RankView<'a> {
         let [cpu, nic] = self.graph.lane.get(at).copied().unwrap_or_default();
         let row = self.graph.rows[at];
         Operation { kind: row.kind(), amount: row.amount, peer: row.peer, tag: row.tag, cpu, nic }
+    }
+
+    /// Where operation `index` lies in memory, for those who want to ask for it ahead.
+    #[inline]
+    pub fn row(&self, index: u32) -> Option<&'a Row> {
+        self.graph.rows.get(self.first + index as usize)
+    }
+
+    /// An edge near those of operation `index`, without looking where they are: edges lie in the order of
+    /// operations.
+    #[inline]
+    pub fn edge_near(&self, index: u32) -> Option<&'a Edge> {
+        let share = u64::from(index) * self.edges.len() as u64 / self.count.max(1) as u64;
+        self.edges.get(share as usize)
     }
 
     pub fn operations(&self) -> impl Iterator<Item = Operation> + use<'a> {

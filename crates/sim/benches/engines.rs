@@ -34,13 +34,23 @@ fn noise() -> Injection {
     let detours: Vec<_> = (0..100_000).map(|_| detour()).collect();
     let detours = Arc::new(Detours::new(&detours, None).expect("sorted"));
     Injection {
-        sources: vec![Source { name: "synthetic".into(), waveform: Waveform::Trace(detours), who: Who::Everyone }],
+        sources: vec![Source {
+            name: "synthetic".into(),
+            waveform: Waveform::Trace(detours),
+            who: Who::Everyone,
+        }],
         phases: Phases::Drawn { seed: 1, replica: 0 },
         wallclock: false,
     }
 }
 
-fn run_steps<S: Steps>(steps: &S, noise: Option<&Injection>, threads: usize, cycles: u32, compute: Time) -> Time {
+fn run_steps<S: Steps>(
+    steps: &S,
+    noise: Option<&Injection>,
+    threads: usize,
+    cycles: u32,
+    compute: Time,
+) -> Time {
     let network = network();
     let simulation = Simulation { noise, ..Simulation::new(&network) };
     let stop = AtomicBool::new(false);

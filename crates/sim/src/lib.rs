@@ -11,6 +11,7 @@ pub mod observer;
 pub mod observers;
 pub mod order;
 pub mod outcome;
+mod prefetch;
 pub mod program;
 pub mod programs;
 pub mod reference;

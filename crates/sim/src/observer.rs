@@ -6,12 +6,18 @@ use straggler_model::{Rank, Tag, Time};
 /// What an event was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    Send { rendezvous: bool },
+    Send {
+        rendezvous: bool,
+    },
     /// A receive was posted; `matched` when its message had already arrived.
-    Recv { matched: bool },
+    Recv {
+        matched: bool,
+    },
     Calc,
     /// A message ran on its receiver; it completes this receive if that was posted.
-    Message { completes: Option<u32> },
+    Message {
+        completes: Option<u32>,
+    },
     Acknowledgement,
 }
 

@@ -29,7 +29,9 @@ pub enum RunError {
     TimeOverflow,
     #[error("interrupted")]
     Interrupted,
-    #[error("the windowed engine needs a lookahead above 0 (o_s + L, and A where messages exceed S): use the reference engine")]
+    #[error(
+        "the windowed engine needs a lookahead above 0 (o_s + L, and A where messages exceed S): use the reference engine"
+    )]
     NoLookahead,
     #[error("rank {rank} sends to rank {peer}, but there are only {processes} processes")]
     PeerOutOfRange { rank: Rank, peer: Rank, processes: u32 },

@@ -28,6 +28,10 @@ pub trait Program: Sync {
     type Local: Copy + Default + Send;
     type Block: Send;
 
+    /// Whether a process keeps memory beyond its slot, so that asking for it ahead pays even where
+    /// neighbouring processes run one after the other.
+    const SCATTERED: bool = false;
+
     fn processes(&self) -> u32;
     /// CPUs and NICs of a process.
     fn lanes(&self) -> (usize, usize) {
@@ -38,7 +42,13 @@ pub trait Program: Sync {
     fn block(&self, ranks: Range<Rank>) -> Self::Block;
 
     /// Releases what is ready at the start.
-    fn start(&self, rank: Rank, local: &mut Self::Local, block: &mut Self::Block, release: &mut impl FnMut(Release));
+    fn start(
+        &self,
+        rank: Rank,
+        local: &mut Self::Local,
+        block: &mut Self::Block,
+        release: &mut impl FnMut(Release),
+    );
     /// The operation, of the given kind, behind a number that was released and has not completed.
     fn operation(&self, rank: Rank, local: &Self::Local, kind: OperationKind, id: u32) -> Operation;
     /// Operation `id` has started at `at`; releases what waited for that.
@@ -61,6 +71,9 @@ pub trait Program: Sync {
         done: Time,
         release: &mut impl FnMut(Release),
     );
+    /// Asks for the memory that the completion of operation `id` will need.
+    #[inline(always)]
+    fn prefetch(&self, _rank: Rank, _block: &Self::Block, _id: u32) {}
     /// Whether everything the process had to do has completed.
     fn finished(&self, rank: Rank, local: &Self::Local, block: &Self::Block) -> bool;
     /// The latest completion seen, where that can lie beyond the free time of the CPUs.

@@ -38,7 +38,10 @@ enum Event<S> {
     Local(Release),
     Message(InFlight<S>),
     /// Of the message this process sent, matched on `by`.
-    Acknowledgement { message: InFlight<S>, by: Rank },
+    Acknowledgement {
+        message: InFlight<S>,
+        by: Rank,
+    },
 }
 
 /// One process.
@@ -100,7 +103,8 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         for rank in 0..self.program.processes() {
             let released = &mut self.released;
             let process = &mut self.processes[rank as usize];
-            self.program.start(rank, &mut process.local, &mut self.state, &mut |release| released.push(release));
+            self.program
+                .start(rank, &mut process.local, &mut self.state, &mut |release| released.push(release));
             self.issue(rank, Time::ZERO);
         }
         let mut popped = 0u64;
@@ -299,7 +303,13 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         if O::ACTIVE {
             let charge = rules::Charge { done: t, noise: Time::ZERO };
             let ran = self.ran(What::Acknowledgement, rank, message.send, operation, t, charge);
-            self.observer.ran(&Ran { amount: 0, peer: by, arrival: message.arrival, cause: message.stamp, ..ran });
+            self.observer.ran(&Ran {
+                amount: 0,
+                peer: by,
+                arrival: message.arrival,
+                cause: message.stamp,
+                ..ran
+            });
         }
         self.completed(rank, message.send, t, t);
     }

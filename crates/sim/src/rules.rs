@@ -57,7 +57,15 @@ impl<N: Noise> Rules<'_, N> {
 
     /// A send at `t`. Noise during o does not delay the message.
     #[inline(always)]
-    pub fn send(&self, rank: Rank, to: Rank, cpu: &mut Cpu, send_free: &mut Time, t: Time, bytes: u64) -> Sent {
+    pub fn send(
+        &self,
+        rank: Rank,
+        to: Rank,
+        cpu: &mut Cpu,
+        send_free: &mut Time,
+        t: Time,
+        bytes: u64,
+    ) -> Sent {
         let link = self.network.link(rank, to);
         let noise = self.noise.charge(rank, &mut cpu.quiet, t, t + link.send_overhead);
         cpu.free = t + link.send_overhead + link.overhead_per_byte.of_message(bytes) + noise;
@@ -71,7 +79,15 @@ impl<N: Noise> Rules<'_, N> {
 
     /// A message that runs on the receiver at `t`; `done` is when the receive it matches completes.
     #[inline(always)]
-    pub fn message(&self, rank: Rank, from: Rank, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
+    pub fn message(
+        &self,
+        rank: Rank,
+        from: Rank,
+        cpu: &mut Cpu,
+        recv_free: &mut Time,
+        t: Time,
+        bytes: u64,
+    ) -> Charge {
         let link = self.network.link(from, rank);
         let noise = self.noise.charge(rank, &mut cpu.quiet, t, t + link.recv_overhead);
         let (gap, overhead) = (link.gap_per_byte.of_message(bytes), link.overhead_per_byte.of_message(bytes));

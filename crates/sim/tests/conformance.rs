@@ -79,7 +79,12 @@ fn cases() -> Vec<Case> {
     list.as_array().unwrap().iter().map(case).collect()
 }
 
-fn finish_times(case: &Case, engine: EngineChoice, acknowledgement: Acknowledgement, threads: usize) -> Vec<Time> {
+fn finish_times(
+    case: &Case,
+    engine: EngineChoice,
+    acknowledgement: Acknowledgement,
+    threads: usize,
+) -> Vec<Time> {
     let mut simulation = Simulation::new(&case.network);
     simulation.noise = case.noise.as_ref();
     simulation.engine = engine;

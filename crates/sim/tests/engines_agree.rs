@@ -73,7 +73,8 @@ impl Steps for Mixed {
             return Step::calc(Time(u64::from((rank * 7 + stage) % 5) * 800_000));
         }
         let message = |peer| Message { peer, tag: stage, bytes: self.bytes };
-        let (to, from) = ((rank + distance) % self.processes, (rank + self.processes - distance) % self.processes);
+        let (to, from) =
+            ((rank + distance) % self.processes, (rank + self.processes - distance) % self.processes);
         Step::exchange(message(to), message(from))
     }
     fn largest_message(&self) -> u64 {

@@ -124,7 +124,10 @@ fn a_circular_wait_is_named() {
         let stuck = try_run(&simulation, &graph).unwrap().outcome.stuck.unwrap();
         assert_eq!(stuck.unfinished, 2);
         assert_eq!(stuck.cycle, [0, 1]);
-        assert_eq!(stuck.blocked.iter().map(|blocked| (blocked.rank, blocked.operation.peer)).collect::<Vec<_>>(), [(0, 1), (1, 0)]);
+        assert_eq!(
+            stuck.blocked.iter().map(|blocked| (blocked.rank, blocked.operation.peer)).collect::<Vec<_>>(),
+            [(0, 1), (1, 0)]
+        );
     }
 }
 
@@ -155,7 +158,9 @@ fn without_lookahead_the_reference_engine_runs_and_says_so() {
 #[test]
 fn time_that_runs_out_is_an_error_on_both_engines() {
     let calc = u64::MAX / 1000;
-    let text = format!("num_ranks 1\nrank 0 {{\na: calc {calc}\nb: calc {calc}\nc: calc 1\nb requires a\nc requires b\n}}");
+    let text = format!(
+        "num_ranks 1\nrank 0 {{\na: calc {calc}\nb: calc {calc}\nc: calc 1\nb requires a\nc requires b\n}}"
+    );
     let graph = goal::parse(text.as_bytes()).unwrap();
     let network = network();
     for engine in [EngineChoice::Reference, EngineChoice::Windowed] {

@@ -38,14 +38,20 @@ impl Setting<'_> {
         let stop = AtomicBool::new(false);
         let mut progress = |_| {};
         let simulation = Simulation { engine, ..self.simulation.clone() };
-        simulation.run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
+        simulation
+            .run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing)
+            .unwrap()
+            .outcome
     }
 
     fn implicit(&self, collective: &Collective, threads: usize) -> Outcome {
         let stop = AtomicBool::new(false);
         let mut progress = |_| {};
         let mut control = Control::new(threads, &stop, &mut progress);
-        self.simulation.run_steps(collective, self.cycles, self.compute, &mut control, |_, _| Nothing).unwrap().outcome
+        self.simulation
+            .run_steps(collective, self.cycles, self.compute, &mut control, |_, _| Nothing)
+            .unwrap()
+            .outcome
     }
 
     fn check(&self, choice: Choice, processes: u32, bytes: u64, root: u32, threads: usize) {
@@ -72,7 +78,13 @@ fn equals_materialised_for_every_small_number_of_processes() {
                 for processes in 1..=70 {
                     // Eager and, beyond 300 bytes, rendezvous.
                     for bytes in [1, 1000] {
-                        setting.check(choice, processes, bytes, processes / 2 * u32::from(choice.has_root()), 1);
+                        setting.check(
+                            choice,
+                            processes,
+                            bytes,
+                            processes / 2 * u32::from(choice.has_root()),
+                            1,
+                        );
                     }
                 }
             }

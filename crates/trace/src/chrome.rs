@@ -90,9 +90,7 @@ fn lane_names(timeline: &Timeline) -> Vec<Value> {
             json!({"ph": "M", "name": "process_sort_index", "pid": rank, "args": {"sort_index": rank}}),
         ]
     };
-    let lane = |(rank, lane): (u32, Lane)| {
-        json!({"ph": "M", "name": "thread_name", "pid": rank, "tid": thread(lane), "args": {"name": lane_name(lane)}})
-    };
+    let lane = |(rank, lane): (u32, Lane)| json!({"ph": "M", "name": "thread_name", "pid": rank, "tid": thread(lane), "args": {"name": lane_name(lane)}});
     ranks.into_iter().flat_map(process).chain(lanes.into_iter().map(lane)).collect()
 }
 

@@ -147,7 +147,9 @@ impl Recorder {
     /// then dependencies.
     fn candidates(&mut self, event: &Ran<EventId>) -> [(Bound, Time, EventId); 4] {
         let released = match event.what {
-            What::Send { .. } | What::Recv { .. } | What::Calc => self.released.remove(&(event.rank, event.id)),
+            What::Send { .. } | What::Recv { .. } | What::Calc => {
+                self.released.remove(&(event.rank, event.id))
+            }
             _ => None,
         };
         let none = (Bound::Start, Time::ZERO, EventId::default());

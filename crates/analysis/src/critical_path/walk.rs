@@ -134,9 +134,10 @@ impl Walk<'_> {
             (Bound::Cpu | Bound::Completion, EventKind::Message) => {
                 self.receiving(self.network.link(event.peer, event.rank), event, to)
             }
-            (Bound::Cpu | Bound::Completion, EventKind::Calc) => {
-                (Parts { compute: event.amount, noise: event.noise.ps(), ..Parts::default() }, Counts::default())
-            }
+            (Bound::Cpu | Bound::Completion, EventKind::Calc) => (
+                Parts { compute: event.amount, noise: event.noise.ps(), ..Parts::default() },
+                Counts::default(),
+            ),
             // A receive and an acknowledgement take no time themselves.
             (_, EventKind::Recv | EventKind::Acknowledgement | EventKind::Calc) => Default::default(),
         }

@@ -9,7 +9,7 @@ EXAMPLES
   straggler noise show fixtures/conformance/eager-noise-00.noise
   straggler noise show periodic:rate=10Hz,duration=25us \\
       delay:rank=4,at=10us,duration=50us
-  straggler noise show 'poisson:rate=1kHz,duration=pareto(min=1us,alpha=1.5)' --json";
+  straggler noise show 'poisson:rate=1kHz,duration=uniform(1us,5us)' --json";
 
 /// What a description of noise means
 #[derive(Debug, Args)]

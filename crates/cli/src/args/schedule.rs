@@ -19,12 +19,12 @@ EXAMPLES
   straggler schedule info fixtures/conformance/eager-00.goal
   straggler schedule convert fixtures/conformance/eager-00.goal -o eager.bin
   straggler schedule validate fixtures/conformance/wildcard-02.bin
-  straggler schedule generate --collective allreduce:ring --processes 16 -o ring.goal";
+  straggler schedule generate --collective barrier --processes 16 -o bar.goal";
 
 const CONVERT_EXAMPLES: &str = "\
 EXAMPLES
   straggler schedule convert fixtures/conformance/eager-00.goal -o eager.bin
-  straggler schedule convert fixtures/conformance/wildcard-02.bin -o wildcard.goal";
+  straggler schedule convert fixtures/conformance/wildcard-02.bin -o wild.goal";
 
 const INFO_EXAMPLES: &str = "\
 EXAMPLES

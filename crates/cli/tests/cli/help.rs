@@ -48,7 +48,9 @@ fn every_command_has_examples_that_run() {
         let help = folder.run(&format!("{command} --help")).good().stdout();
         let found = examples(&help);
         assert!(!found.is_empty(), "`straggler {command} --help` has no examples");
-        assert!(help.lines().all(|line| line.chars().count() <= 110), "{help}");
+        // A terminal of 80 columns must not break an example.
+        let mut typed = help.lines().filter(|line| line.starts_with("  straggler "));
+        assert!(typed.all(|line| line.chars().count() < 80), "{help}");
         all.extend(found);
     }
     let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());

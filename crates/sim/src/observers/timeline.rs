@@ -46,7 +46,8 @@ impl<'a> TimelineObserver<'a> {
     }
 
     fn add(&mut self, event: &Ran<SendStamp>, lane: Lane, kind: Kind, start: Time, end: Time) -> bool {
-        let inside = self.selection.holds(event.rank) && start < self.selection.to && end >= self.selection.from;
+        let inside =
+            self.selection.holds(event.rank) && start < self.selection.to && end >= self.selection.from;
         if inside && end > start {
             let message = kind != Kind::Compute;
             self.timeline.activities.push(Activity {

@@ -1,6 +1,7 @@
 //! A materialised schedule as a program: a counter of open dependencies an operation.
 
 use crate::host::Host;
+use crate::prefetch::prefetch;
 use crate::program::{Program, Release};
 use crate::windowed::Queues;
 use std::marker::PhantomData;
@@ -88,6 +89,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     type Agenda = Queues;
     type Local = ();
     type Block = Dependencies;
+    const SCATTERED: bool = true;
 
     fn processes(&self) -> u32 {
         self.graph.processes()
@@ -171,6 +173,18 @@ impl<H: Host> Program for GraphProgram<'_, H> {
             block.latest[local] = block.latest[local].max(done);
         }
         self.satisfy(rank, block, id, false, done, release);
+    }
+
+    #[inline]
+    fn prefetch(&self, rank: Rank, block: &Dependencies, id: u32) {
+        // The operation and, a little further, those it is likely to release.
+        let view = self.graph.rank(rank);
+        view.row(id).into_iter().chain(view.row(id + 3)).for_each(prefetch);
+        view.edge_near(id).into_iter().for_each(prefetch);
+        let open = (self.graph.first_operation(rank) - block.first_operation) as usize + id as usize;
+        if let Some(open) = block.open.get(open) {
+            prefetch(open);
+        }
     }
 
     fn finished(&self, rank: Rank, _: &(), block: &Dependencies) -> bool {

@@ -28,7 +28,11 @@ impl RadixHeap {
 
     pub fn push(&mut self, entry: Entry) {
         let time = entry.0.eligible.ps();
-        assert!(time >= self.last, "an event at {time} ps is pushed after one at {} ps was popped", self.last);
+        assert!(
+            time >= self.last,
+            "an event at {time} ps is pushed after one at {} ps was popped",
+            self.last
+        );
         self.len += 1;
         self.place(entry, time);
     }

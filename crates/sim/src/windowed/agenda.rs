@@ -27,7 +27,16 @@ pub trait Agenda: Default + Send {
     /// Posts receive `id`; gives the message it matches if that has already arrived.
     fn post(&mut self, pool: &mut Self::Pool, id: u32, source: Rank, tag: Tag) -> Option<Early>;
     /// A message has run; gives the posted receive it matches, or keeps the message.
-    fn arrive(&mut self, pool: &mut Self::Pool, early: Early, pattern: impl Fn(u32) -> (Rank, Tag)) -> Option<u32>;
+    fn arrive(
+        &mut self,
+        pool: &mut Self::Pool,
+        early: Early,
+        pattern: impl Fn(u32) -> (Rank, Tag),
+    ) -> Option<u32>;
+
+    /// Asks for memory that will be needed when the process runs, and gives the operation that is likely
+    /// to complete then.
+    fn prefetch(&self, pool: &Self::Pool) -> Option<u32>;
 
     /// Receives that were posted and not matched.
     fn posted(&self) -> Vec<u32>;

@@ -4,6 +4,7 @@ use super::agenda::Agenda;
 use super::message::{Compact, Early};
 use crate::host::Host;
 use crate::order::{Class, Key};
+use crate::prefetch::prefetch;
 use crate::program::Release;
 use crate::rules;
 use straggler_model::{Rank, Tag, Time};
@@ -160,7 +161,12 @@ impl Agenda for Batch {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, pool: &mut EarlyPool, early: Early, pattern: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
+    fn arrive(
+        &mut self,
+        pool: &mut EarlyPool,
+        early: Early,
+        pattern: impl Fn(u32) -> (Rank, Tag),
+    ) -> Option<u32> {
         if self.posted {
             let (source, tag) = pattern(OperationKind::Recv as u32);
             if early.matches(source, tag) {
@@ -169,6 +175,16 @@ impl Agenda for Batch {
             }
         }
         self.early = pool.append(self.early, &early);
+        None
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, pool: &EarlyPool) -> Option<u32> {
+        if self.early != 0
+            && let Some(node) = pool.nodes.get(self.early as usize - 1)
+        {
+            prefetch(node);
+        }
         None
     }
 

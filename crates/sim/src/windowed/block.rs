@@ -9,6 +9,7 @@ use super::message::{Body, Early, Message, MessageOf};
 use crate::host::Host;
 use crate::observer::{Observer, Ran, What};
 use crate::outcome::{Blocked, Leftover, Remains, RunError};
+use crate::prefetch::prefetch;
 use crate::program::{Program, Release};
 use crate::rules::Rules;
 use std::collections::HashMap;
@@ -32,7 +33,13 @@ pub(super) struct Frame {
 impl Frame {
     pub fn new(window: u64, lookahead: Time, shift: u32) -> Frame {
         let end = |window: u64| Time(lookahead.ps().saturating_mul(window.saturating_add(1)));
-        Frame { window, until: end(window), next_until: end(window.saturating_add(1)), lookahead: lookahead.ps(), shift }
+        Frame {
+            window,
+            until: end(window),
+            next_until: end(window.saturating_add(1)),
+            lookahead: lookahead.ps(),
+            shift,
+        }
     }
 
     fn window_of(&self, time: Time) -> u64 {
@@ -89,7 +96,12 @@ impl<P: Program, O: Observer> Scratch<P, O> {
     }
 
     pub fn new(ranks: usize) -> Self {
-        Scratch { head: vec![0; ranks], next: Vec::new(), active: vec![0; ranks.div_ceil(64)], inbox: Inbox::new() }
+        Scratch {
+            head: vec![0; ranks],
+            next: Vec::new(),
+            active: vec![0; ranks.div_ceil(64)],
+            inbox: Inbox::new(),
+        }
     }
 }
 
@@ -110,7 +122,11 @@ pub(super) struct Turn<'a, P: Program, N, O: Observer> {
 impl<P: Program, O: Observer> Block<P, O> {
     pub fn new(program: &P, ranks: Range<Rank>) -> Self {
         let (cpus, nics) = program.lanes();
-        let slot = |_| Slot { host: P::Host::new(cpus, nics), agenda: Default::default(), local: Default::default() };
+        let slot = |_| Slot {
+            host: P::Host::new(cpus, nics),
+            agenda: Default::default(),
+            local: Default::default(),
+        };
         Block {
             first: ranks.start,
             state: program.block(ranks.clone()),
@@ -130,7 +146,8 @@ impl<P: Program, O: Observer> Block<P, O> {
         note: &mut impl FnMut(u64),
     ) {
         let bucket = self.calendar.take(turn.frame.window);
-        self.sort_in(&bucket, scratch);
+        let sparse = P::SCATTERED || bucket.len() < self.slots.len() / 2;
+        self.sort_in(&bucket, scratch, sparse);
         let starting = !std::mem::replace(&mut self.started, true);
         if starting {
             (0..self.slots.len()).for_each(|place| scratch.active[place / 64] |= 1 << (place % 64));
@@ -140,12 +157,16 @@ impl<P: Program, O: Observer> Block<P, O> {
             while bits != 0 {
                 let place = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
+                if sparse && bits != 0 {
+                    self.prefetch(turn.program, word * 64 + bits.trailing_zeros() as usize);
+                }
                 let head = std::mem::take(&mut scratch.head[place]);
                 if !self.hoards.is_empty() && self.hoards.contains_key(&(place as u32)) {
                     scratch.gather(&bucket, head);
                     self.run_hoarder(turn, place, &mut scratch.inbox, note);
                 } else if head == 0 || scratch.next[head as usize - 1] == 0 {
-                    let message = (head as usize).checked_sub(1).map(|at| &bucket.chunks[at / CHUNK][at % CHUNK]);
+                    let message =
+                        (head as usize).checked_sub(1).map(|at| &bucket.chunks[at / CHUNK][at % CHUNK]);
                     let mut mail = One(message);
                     self.run_process(turn, place, starting, &mut mail, note);
                     if let Some(message) = mail.0 {
@@ -160,20 +181,33 @@ impl<P: Program, O: Observer> Block<P, O> {
         bucket.chunks.into_iter().for_each(|chunk| turn.chunks.put(chunk));
     }
 
-    /// Chains each process's messages, in the order they lie in the bucket.
-    fn sort_in(&self, bucket: &Bucket<MessageOf<P, O::Stamp>>, scratch: &mut Scratch<P, O>) {
+    /// Asks for what a process that runs soon will need; its slot is in the cache by now.
+    #[inline(never)]
+    fn prefetch(&self, program: &P, place: usize) {
+        if let Some(id) = self.slots[place].agenda.prefetch(&self.pool) {
+            program.prefetch(self.first + place as u32, &self.state, id);
+        }
+    }
+
+    /// Chains each process's messages, in the order they lie in the bucket. Scattered processes are asked
+    /// for; those that lie close the processor finds itself.
+    fn sort_in(&self, bucket: &Bucket<MessageOf<P, O::Stamp>>, scratch: &mut Scratch<P, O>, sparse: bool) {
         if scratch.next.len() < bucket.chunks.len() * CHUNK {
             scratch.next.resize(bucket.chunks.len() * CHUNK, 0);
         }
         for (chunk, messages) in bucket.chunks.iter().enumerate().rev() {
             for (index, message) in messages.iter().enumerate().rev() {
                 let place = (message.to - self.first) as usize;
+                if sparse {
+                    prefetch(&self.slots[place]);
+                }
                 let index = chunk * CHUNK + index;
                 scratch.next[index] = std::mem::replace(&mut scratch.head[place], index as u32 + 1);
                 scratch.active[place / 64] |= 1 << (place % 64);
             }
         }
         for &place in &bucket.wakes {
+            prefetch(&self.slots[place as usize]);
             scratch.active[place as usize / 64] |= 1 << (place % 64);
         }
     }
@@ -188,7 +222,8 @@ impl<P: Program, O: Observer> Block<P, O> {
         note: &mut impl FnMut(u64),
     ) {
         let rank = self.first + place as u32;
-        let mut process = Process { rank, slot: &mut self.slots[place], state: &mut self.state, pool: &mut self.pool };
+        let mut process =
+            Process { rank, slot: &mut self.slots[place], state: &mut self.state, pool: &mut self.pool };
         let was_due = process.next_window(turn.frame);
         if starting {
             process.start(turn);
@@ -321,7 +356,11 @@ impl<P: Program, O: Observer> Block<P, O> {
                 remains.unfinished();
             }
             for id in slot.agenda.posted() {
-                remains.blocked(Blocked { rank, id, operation: program.operation(rank, &slot.local, OperationKind::Recv, id) });
+                remains.blocked(Blocked {
+                    rank,
+                    id,
+                    operation: program.operation(rank, &slot.local, OperationKind::Recv, id),
+                });
             }
             for early in slot.agenda.unreceived(&self.pool) {
                 let rendezvous = network.link(early.from, rank).is_rendezvous(early.bytes);
@@ -370,7 +409,8 @@ impl<P: Program> Process<'_, P> {
                 let (arrived, place) = mail.first(&self.slot.host, turn.rules);
                 let message_first = arrived < local
                     || arrived == local
-                        && mail.key(place, &self.slot.host, turn.rules) < self.slot.agenda.key(&self.slot.host);
+                        && mail.key(place, &self.slot.host, turn.rules)
+                            < self.slot.agenda.key(&self.slot.host);
                 if message_first {
                     if arrived >= turn.frame.until {
                         return local;
@@ -408,7 +448,13 @@ impl<P: Program> Process<'_, P> {
     }
 
     #[inline(always)]
-    fn run_send<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time, id: u32, operation: &Operation) {
+    fn run_send<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        t: Time,
+        id: u32,
+        operation: &Operation,
+    ) {
         let (cpu, send_free) = self.slot.host.sending(operation.cpu, operation.nic);
         let sent = turn.rules.send(self.rank, operation.peer, cpu, send_free, t, operation.amount);
         let what = What::Send { rendezvous: sent.rendezvous };
@@ -422,7 +468,13 @@ impl<P: Program> Process<'_, P> {
     }
 
     #[inline(always)]
-    fn run_recv<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time, id: u32, operation: &Operation) {
+    fn run_recv<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        t: Time,
+        id: u32,
+        operation: &Operation,
+    ) {
         let early = self.slot.agenda.post(self.pool, id, operation.peer, operation.tag);
         let what = What::Recv { matched: early.is_some() };
         let stamp = self.observe(turn, what, id, operation, t, t, Time::ZERO);
@@ -434,7 +486,13 @@ impl<P: Program> Process<'_, P> {
     }
 
     #[inline(always)]
-    fn run_calc<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time, id: u32, operation: &Operation) {
+    fn run_calc<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        t: Time,
+        id: u32,
+        operation: &Operation,
+    ) {
         let (cpu, _) = self.slot.host.sending(operation.cpu, operation.nic);
         let charge = turn.rules.calc(self.rank, cpu, t, Time(operation.amount));
         self.observe(turn, What::Calc, id, operation, t, charge.done, charge.noise);
@@ -554,7 +612,13 @@ impl<P: Program> Process<'_, P> {
 
     /// Operation `id` completes at `done`, by an event that runs at `t`.
     #[inline(always)]
-    fn completed<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, id: u32, t: Time, done: Time) {
+    fn completed<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        id: u32,
+        t: Time,
+        done: Time,
+    ) {
         let Slot { host, agenda, local } = &mut *self.slot;
         turn.program.completed(self.rank, local, self.state, id, done, &mut |release: Release| {
             agenda.release(&release, t, host);

@@ -26,6 +26,11 @@ impl<M> Bucket<M> {
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty() && self.wakes.is_empty()
     }
+
+    /// Messages and wakes.
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(Vec::len).sum::<usize>() + self.wakes.len()
+    }
 }
 
 /// Spare chunks of a domain.
@@ -85,7 +90,11 @@ impl<M> Calendar<M> {
     #[inline(always)]
     pub fn bucket(&mut self, window: u64, now: u64) -> &mut Bucket<M> {
         debug_assert!(window > now);
-        if window - now < NEAR { &mut self.ring[(window % NEAR) as usize] } else { self.far.entry(window).or_default() }
+        if window - now < NEAR {
+            &mut self.ring[(window % NEAR) as usize]
+        } else {
+            self.far.entry(window).or_default()
+        }
     }
 
     /// Takes the bucket of the window that begins. What was noted while it was far is joined in front:

@@ -175,7 +175,13 @@ impl<P: Program, O: Observer> Domain<P, O> {
         self.scratch = Scratch::new(0);
     }
 
-    pub fn conclude(self, program: &P, network: &Network, finish: &mut Vec<Time>, remains: &mut Remains) -> O {
+    pub fn conclude(
+        self,
+        program: &P,
+        network: &Network,
+        finish: &mut Vec<Time>,
+        remains: &mut Remains,
+    ) -> O {
         for block in self.blocks {
             block.conclude(program, network, finish, remains);
         }

@@ -44,7 +44,8 @@ impl<T: Copy, const IN_PLACE: usize> MatchQueue<T, IN_PLACE> {
         match self {
             MatchQueue::Short(list) if list.len() < LONG => list.push((pattern, item)),
             MatchQueue::Short(list) => {
-                let mut index = Indexed { next: 0, all: BTreeMap::new(), exact: HashMap::new(), wild: BTreeSet::new() };
+                let mut index =
+                    Indexed { next: 0, all: BTreeMap::new(), exact: HashMap::new(), wild: BTreeSet::new() };
                 for (pattern, item) in list.drain(..).chain([(pattern, item)]) {
                     index.push(pattern, item);
                 }
@@ -69,6 +70,15 @@ impl<T: Copy, const IN_PLACE: usize> MatchQueue<T, IN_PLACE> {
                 }
                 item
             }
+        }
+    }
+
+    /// The first, where that is known at once.
+    #[inline(always)]
+    pub fn first(&self) -> Option<T> {
+        match self {
+            MatchQueue::Short(list) => list.first().map(|&(_, item)| item),
+            MatchQueue::Long(_) => None,
         }
     }
 

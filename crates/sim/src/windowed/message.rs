@@ -86,10 +86,24 @@ pub struct Full {
 impl Body for Full {
     #[inline(always)]
     fn new(send: u32, sequence: u32, operation: &Operation) -> Full {
-        Full { bytes: operation.amount, tag: operation.tag, send, sequence, cpu: operation.cpu, nic: operation.nic }
+        Full {
+            bytes: operation.amount,
+            tag: operation.tag,
+            send,
+            sequence,
+            cpu: operation.cpu,
+            nic: operation.nic,
+        }
     }
     fn acknowledgement(early: &Early) -> Full {
-        Full { bytes: ACKNOWLEDGEMENT, tag: early.tag, send: early.send, sequence: 0, cpu: early.cpu, nic: early.nic }
+        Full {
+            bytes: ACKNOWLEDGEMENT,
+            tag: early.tag,
+            send: early.send,
+            sequence: 0,
+            cpu: early.cpu,
+            nic: early.nic,
+        }
     }
     #[inline(always)]
     fn is_acknowledgement(&self) -> bool {

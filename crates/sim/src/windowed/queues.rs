@@ -121,6 +121,11 @@ impl Agenda for Queues {
         posted
     }
 
+    #[inline(always)]
+    fn prefetch(&self, _: &()) -> Option<u32> {
+        self.posted.first().or_else(|| self.pending.first().map(|pending| pending.id))
+    }
+
     fn posted(&self) -> Vec<u32> {
         self.posted.items()
     }

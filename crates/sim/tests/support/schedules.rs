@@ -3,10 +3,10 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
+use straggler_model::network::{Grouping, Level};
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
-use straggler_model::network::{Grouping, Level};
 use straggler_schedule::graph::{ANY, Graph, GraphBuilder, Operation, RankBuilder};
 
 /// The knobs of a random schedule. Everything else follows from `seed`.
@@ -68,10 +68,16 @@ pub fn graph(shape: &Shape) -> Graph {
             to = 0;
         }
         let tag = random.below(3) as u32;
-        let bytes = if shape.coarse { [0, 1, shape.largest][random.below(3) as usize] } else { random.below(shape.largest + 1) };
+        let bytes = if shape.coarse {
+            [0, 1, shape.largest][random.below(3) as usize]
+        } else {
+            random.below(shape.largest + 1)
+        };
         let send = lane(Operation::send(bytes, to, tag), &mut random);
         add(&mut ranks[from as usize], send, &mut random);
-        let wild = |value: u32, random: &mut Stream| if shape.wildcards && random.below(3) == 0 { ANY } else { value };
+        let wild = |value: u32, random: &mut Stream| {
+            if shape.wildcards && random.below(3) == 0 { ANY } else { value }
+        };
         let (source, tag) = (wild(from, &mut random), wild(tag, &mut random));
         let recv = lane(Operation::recv(bytes, source, tag), &mut random);
         add(&mut ranks[to as usize], recv, &mut random);
@@ -95,7 +101,15 @@ fn add(rank: &mut RankBuilder, operation: Operation, random: &mut Stream) {
 
 pub fn link() -> impl Strategy<Value = Link> {
     let time = || prop::sample::select(vec![0u64, 1, 7, 1000, 1_500_000, 5_330_000]);
-    (1u64..6_000_000, time(), time(), time(), 0u64..3_000, 0u64..3_000, prop::sample::select(vec![0u64, 100, 65_535]))
+    (
+        1u64..6_000_000,
+        time(),
+        time(),
+        time(),
+        0u64..3_000,
+        0u64..3_000,
+        prop::sample::select(vec![0u64, 100, 65_535]),
+    )
         .prop_map(|(latency, send, recv, gap, rate, overhead, eager_limit)| Link {
             latency: Time(latency),
             send_overhead: Time(send),
@@ -120,26 +134,35 @@ pub fn networks() -> impl Strategy<Value = Network> {
 
 pub fn noises() -> impl Strategy<Value = Option<Injection>> {
     let trace = (any::<u64>(), 1u64..40, prop::sample::select(vec![10_000u64, 3_000_000, 80_000_000]));
-    prop::option::of((prop::collection::vec(trace, 1..3), any::<u64>(), any::<bool>(), any::<bool>())).prop_map(|noise| {
-        noise.map(|(traces, seed, together, wallclock)| {
-            let source = |(seed, count, spacing): (u64, u64, u64)| {
-                let mut random = Stream::new(seed, 0, 0, 2);
-                let mut at = 0;
-                let detours: Vec<(Time, Time)> = (0..count)
-                    .map(|_| {
-                        at += 1 + random.below(spacing);
-                        let duration = random.below(spacing / 4);
-                        (Time(at), Time(duration))
-                    })
-                    .collect();
-                let detours = Detours::new(&detours, Some(Time(at + spacing))).unwrap();
-                Source { name: String::new(), waveform: Waveform::Trace(Arc::new(detours)), who: Who::Everyone }
-            };
-            let mut sources: Vec<Source> = traces.into_iter().map(source).collect();
-            let once = Waveform::Once { at: Time(2_000_000), duration: Time(9_000_000) };
-            sources.push(Source { name: String::new(), waveform: once, who: Who::Ranks(0, 0) });
-            let phases = if together { Phases::Together { seed, replica: 0 } } else { Phases::Drawn { seed, replica: 0 } };
-            Injection { sources, phases, wallclock }
+    prop::option::of((prop::collection::vec(trace, 1..3), any::<u64>(), any::<bool>(), any::<bool>()))
+        .prop_map(|noise| {
+            noise.map(|(traces, seed, together, wallclock)| {
+                let source = |(seed, count, spacing): (u64, u64, u64)| {
+                    let mut random = Stream::new(seed, 0, 0, 2);
+                    let mut at = 0;
+                    let detours: Vec<(Time, Time)> = (0..count)
+                        .map(|_| {
+                            at += 1 + random.below(spacing);
+                            let duration = random.below(spacing / 4);
+                            (Time(at), Time(duration))
+                        })
+                        .collect();
+                    let detours = Detours::new(&detours, Some(Time(at + spacing))).unwrap();
+                    Source {
+                        name: String::new(),
+                        waveform: Waveform::Trace(Arc::new(detours)),
+                        who: Who::Everyone,
+                    }
+                };
+                let mut sources: Vec<Source> = traces.into_iter().map(source).collect();
+                let once = Waveform::Once { at: Time(2_000_000), duration: Time(9_000_000) };
+                sources.push(Source { name: String::new(), waveform: once, who: Who::Ranks(0, 0) });
+                let phases = if together {
+                    Phases::Together { seed, replica: 0 }
+                } else {
+                    Phases::Drawn { seed, replica: 0 }
+                };
+                Injection { sources, phases, wallclock }
+            })
         })
-    })
 }

@@ -117,6 +117,9 @@ fn noise(path: &CriticalPath) -> String {
         return String::new();
     }
     let time = |ps: u128| Time(u64::try_from(ps).unwrap_or(u64::MAX));
+    if path.noise_absorbed == 0 {
+        return format!("All {} of noise is on that chain.\n\n", time(path.noise_injected));
+    }
     format!(
         "Of {} of noise on all processes together, {} is on that chain; the rest was absorbed by waiting.\n\n",
         time(path.noise_injected),
