@@ -8,6 +8,8 @@ mod contract;
 mod endings;
 #[path = "cli/files.rs"]
 mod files;
+#[path = "cli/guide.rs"]
+mod guide;
 #[path = "cli/help.rs"]
 mod help;
 #[path = "cli/interruption.rs"]

@@ -1,0 +1,65 @@
+//! The examples of the guide and the README's first command work as pasted.
+
+use crate::program::{Folder, binary};
+use std::path::PathBuf;
+use std::process::Command;
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The shell blocks of a page, one command for each line that does not continue the one before.
+fn commands(page: &str) -> Vec<String> {
+    let mut list: Vec<String> = Vec::new();
+    let (mut inside, mut continued) = (false, false);
+    for line in page.lines() {
+        if line.starts_with("```") {
+            inside = line == "```sh";
+            continue;
+        }
+        if !inside {
+            continue;
+        }
+        if !continued {
+            list.push(String::new());
+        }
+        continued = line.ends_with('\\');
+        if let Some(last) = list.last_mut() {
+            last.push_str(line.trim_end_matches('\\').trim());
+            last.push(' ');
+        }
+    }
+    list
+}
+
+fn run(folder: &Folder, command: &str) {
+    let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output =
+        Command::new("sh").args(["-c", command]).current_dir(folder.path()).env("PATH", path).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn every_example_of_the_guide_runs() {
+    let mut pages: Vec<PathBuf> =
+        std::fs::read_dir(root().join("docs/guide")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    pages.sort();
+    assert!(pages.len() >= 5);
+    for page in pages {
+        let folder = Folder::new();
+        let commands = commands(&std::fs::read_to_string(&page).unwrap());
+        assert!(!commands.is_empty(), "{} has no examples", page.display());
+        commands.iter().for_each(|command| run(&folder, command));
+    }
+}
+
+#[test]
+fn the_first_command_of_the_readme_runs() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let first = commands(&readme).remove(0);
+    // Built already; and fewer processes, since tests are not compiled for speed.
+    let command = first.replace("cargo run --release --", "straggler").replace("1048576", "16384");
+    assert_ne!(first, command);
+    run(&Folder::new(), &command);
+}
