@@ -9,6 +9,6 @@ mod parts;
 mod recorder;
 mod walk;
 
-pub use parts::{Counts, Parts};
+pub use parts::{Counts, Parts, Unit};
 pub use recorder::Recorder;
 pub use walk::{CriticalPath, Stretch};

@@ -12,7 +12,7 @@ pub struct Cpu {
 
 /// The CPUs and NICs of one process.
 pub trait Host: Send {
-    fn new(cpus: usize, nics: usize) -> Self;
+    fn new() -> Self;
     fn cpu(&self, cpu: u8) -> &Cpu;
     fn send_free(&self, nic: u8) -> Time;
     fn recv_free(&self, nic: u8) -> Time;
@@ -35,7 +35,7 @@ pub struct OneLane {
 const _: () = assert!(size_of::<OneLane>() == 32);
 
 impl Host for OneLane {
-    fn new(_: usize, _: usize) -> OneLane {
+    fn new() -> OneLane {
         OneLane::default()
     }
     #[inline(always)]
@@ -64,32 +64,43 @@ impl Host for OneLane {
     }
 }
 
-/// Any number of CPUs and NICs.
-#[derive(Clone, Debug)]
+/// Any number of CPUs and NICs. Memory is taken only for those that were used.
+#[derive(Clone, Debug, Default)]
 pub struct ManyLanes {
-    cpus: Box<[Cpu]>,
+    cpus: Vec<Cpu>,
     /// When each NIC may send, and receive, again.
-    nics: Box<[(Time, Time)]>,
+    nics: Vec<(Time, Time)>,
+}
+
+/// A CPU that was never used.
+static IDLE: Cpu = Cpu { free: Time::ZERO, quiet: QuietUntil::UNKNOWN };
+
+fn grown<T: Default>(lanes: &mut Vec<T>, lane: u8) -> &mut T {
+    let lane = usize::from(lane);
+    if lanes.len() <= lane {
+        lanes.resize_with(lane + 1, T::default);
+    }
+    &mut lanes[lane]
 }
 
 impl Host for ManyLanes {
-    fn new(cpus: usize, nics: usize) -> ManyLanes {
-        ManyLanes { cpus: vec![Cpu::default(); cpus].into(), nics: vec![Default::default(); nics].into() }
+    fn new() -> ManyLanes {
+        ManyLanes::default()
     }
     fn cpu(&self, cpu: u8) -> &Cpu {
-        &self.cpus[usize::from(cpu)]
+        self.cpus.get(usize::from(cpu)).unwrap_or(&IDLE)
     }
     fn send_free(&self, nic: u8) -> Time {
-        self.nics[usize::from(nic)].0
+        self.nics.get(usize::from(nic)).map_or(Time::ZERO, |nic| nic.0)
     }
     fn recv_free(&self, nic: u8) -> Time {
-        self.nics[usize::from(nic)].1
+        self.nics.get(usize::from(nic)).map_or(Time::ZERO, |nic| nic.1)
     }
     fn sending(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time) {
-        (&mut self.cpus[usize::from(cpu)], &mut self.nics[usize::from(nic)].0)
+        (grown(&mut self.cpus, cpu), &mut grown(&mut self.nics, nic).0)
     }
     fn receiving(&mut self, cpu: u8, nic: u8) -> (&mut Cpu, &mut Time) {
-        (&mut self.cpus[usize::from(cpu)], &mut self.nics[usize::from(nic)].1)
+        (grown(&mut self.cpus, cpu), &mut grown(&mut self.nics, nic).1)
     }
     fn finish(&self) -> Time {
         self.cpus.iter().map(|cpu| cpu.free).max().unwrap_or(Time::ZERO)

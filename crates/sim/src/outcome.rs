@@ -1,7 +1,9 @@
 //! What a run ends with.
 
+use std::collections::{HashMap, HashSet};
 use straggler_model::{Rank, Tag, Time};
-use straggler_schedule::Operation;
+use straggler_schedule::graph::ANY;
+use straggler_schedule::{Operation, OperationKind};
 
 /// A run that came to its end.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +14,8 @@ pub struct Outcome {
     pub messages: u64,
     /// Windows in which anything happened; 0 for the reference engine.
     pub windows: u64,
+    /// Threads that took part.
+    pub threads: usize,
     /// Why the program could not finish, if it could not, and what it left behind.
     pub stuck: Option<Stuck>,
 }
@@ -81,7 +85,11 @@ const EXAMPLES: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
     unfinished: u64,
+    out_of_time: bool,
     waiting: Vec<Blocked>,
+    /// What unfinished ranks have still to send to, or receive from, a rank.
+    still_sends: HashSet<(Rank, Rank, Tag)>,
+    still_receives: HashSet<(Rank, Rank, Tag)>,
     leftover_count: u64,
     leftovers: Vec<Leftover>,
 }
@@ -91,8 +99,23 @@ impl Remains {
         self.unfinished += 1;
     }
 
+    /// Something was ready and could never run.
+    pub fn out_of_time(&mut self) {
+        self.out_of_time = true;
+    }
+
     pub fn blocked(&mut self, blocked: Blocked) {
         self.waiting.push(blocked);
+    }
+
+    /// An operation that `rank` has not started.
+    pub fn unstarted(&mut self, rank: Rank, operation: &Operation) {
+        let there = (rank, operation.peer, operation.tag);
+        match operation.kind {
+            OperationKind::Send => self.still_sends.insert(there),
+            OperationKind::Recv => self.still_receives.insert(there),
+            OperationKind::Calc => false,
+        };
     }
 
     /// A message that was not received, sent by operation `send`, which waits for that if the message is
@@ -108,50 +131,93 @@ impl Remains {
         }
     }
 
-    pub fn conclude(mut self) -> Option<Stuck> {
+    /// Adds the remains of later ranks.
+    pub fn append(&mut self, mut later: Remains) {
+        self.unfinished += later.unfinished;
+        self.out_of_time |= later.out_of_time;
+        self.waiting.append(&mut later.waiting);
+        self.still_sends.extend(later.still_sends);
+        self.still_receives.extend(later.still_receives);
+        self.leftover_count += later.leftover_count;
+        self.leftovers.append(&mut later.leftovers);
+        self.leftovers.truncate(EXAMPLES);
+    }
+
+    /// What became of a run that ended with these finish times.
+    pub fn conclude(mut self, finish: &[Time]) -> Result<Option<Stuck>, RunError> {
+        if self.out_of_time || finish.contains(&Time::NEVER) {
+            return Err(RunError::TimeOverflow);
+        }
         if self.unfinished == 0 && self.leftover_count == 0 {
-            return None;
+            return Ok(None);
         }
         self.waiting.sort_by_key(|blocked| (blocked.rank, blocked.id));
         self.leftovers.sort_by_key(|left| (left.to, left.from, left.tag));
-        let cycle = find_cycle(&self.waiting);
-        let on_cycle = |blocked: &Blocked| cycle.contains(&blocked.rank);
+        let cycle = self.find_cycle();
+        let members: HashSet<Rank> = cycle.iter().copied().collect();
         // Show those on the cycle first.
-        self.waiting.sort_by_key(|blocked| !on_cycle(blocked));
+        self.waiting.sort_by_key(|blocked| !members.contains(&blocked.rank));
         self.waiting.truncate(EXAMPLES);
-        Some(Stuck {
+        Ok(Some(Stuck {
             unfinished: self.unfinished,
             blocked: self.waiting,
             leftover_count: self.leftover_count,
             leftovers: self.leftovers,
             cycle,
-        })
+        }))
     }
-}
 
-/// Follows, from each blocked rank, the one it waits for, until a rank comes up twice.
-fn find_cycle(waiting: &[Blocked]) -> Vec<Rank> {
-    use std::collections::HashMap;
-    let mut waits_for: HashMap<Rank, Rank> = HashMap::new();
-    for blocked in waiting {
-        if blocked.operation.peer != straggler_schedule::graph::ANY {
-            waits_for.entry(blocked.rank).or_insert(blocked.operation.peer);
+    /// Whether the peer of a blocked operation would serve it, if only it got so far.
+    fn peer_would_serve(&self, blocked: &Blocked) -> bool {
+        let Operation { kind, peer, tag, .. } = blocked.operation;
+        let rank = blocked.rank;
+        match kind {
+            OperationKind::Recv if tag == ANY => {
+                self.still_sends.iter().any(|&(from, to, _)| (from, to) == (peer, rank))
+            }
+            OperationKind::Recv => self.still_sends.contains(&(peer, rank, tag)),
+            _ => [(rank, tag), (ANY, tag), (rank, ANY), (ANY, ANY)]
+                .iter()
+                .any(|&(source, tag)| self.still_receives.contains(&(peer, source, tag))),
         }
     }
-    let mut seen: HashMap<Rank, usize> = HashMap::new();
-    for (walk, blocked) in waiting.iter().enumerate() {
-        let mut rank = blocked.rank;
-        let mut path = Vec::new();
-        while !seen.contains_key(&rank) && waits_for.contains_key(&rank) {
-            seen.insert(rank, walk);
-            path.push(rank);
-            rank = waits_for[&rank];
+
+    /// Ranks that wait for each other: a depth-first search over who waits for whom.
+    fn find_cycle(&self) -> Vec<Rank> {
+        let mut waits_for: HashMap<Rank, Vec<Rank>> = HashMap::new();
+        for blocked in &self.waiting {
+            if self.peer_would_serve(blocked) {
+                waits_for.entry(blocked.rank).or_default().push(blocked.operation.peer);
+            }
         }
-        if seen.get(&rank) == Some(&walk)
-            && let Some(start) = path.iter().position(|&on_path| on_path == rank)
-        {
-            return path.split_off(start);
+        let mut done: HashSet<Rank> = HashSet::new();
+        for start in self.waiting.iter().map(|blocked| blocked.rank) {
+            // The ranks on the way, each with how many of its peers were followed.
+            let mut path: Vec<(Rank, usize)> = vec![(start, 0)];
+            let mut on_path: HashMap<Rank, usize> = HashMap::from([(start, 0)]);
+            while let Some(&(rank, followed)) = path.last() {
+                let peer = waits_for.get(&rank).and_then(|peers| peers.get(followed)).copied();
+                match peer.filter(|_| !done.contains(&rank)) {
+                    None => {
+                        done.insert(rank);
+                        on_path.remove(&rank);
+                        path.pop();
+                    }
+                    Some(peer) => {
+                        if let Some(last) = path.last_mut() {
+                            last.1 += 1;
+                        }
+                        if let Some(&at) = on_path.get(&peer) {
+                            return path[at..].iter().map(|&(rank, _)| rank).collect();
+                        }
+                        if !done.contains(&peer) {
+                            on_path.insert(peer, path.len());
+                            path.push((peer, 0));
+                        }
+                    }
+                }
+            }
         }
+        Vec::new()
     }
-    Vec::new()
 }

@@ -33,10 +33,6 @@ pub trait Program: Sync {
     const SCATTERED: bool = false;
 
     fn processes(&self) -> u32;
-    /// CPUs and NICs of a process.
-    fn lanes(&self) -> (usize, usize) {
-        (1, 1)
-    }
     /// The largest message, to know whether rendezvous can happen.
     fn largest_message(&self) -> u64;
     fn block(&self, ranks: Range<Rank>) -> Self::Block;
@@ -76,6 +72,8 @@ pub trait Program: Sync {
     fn prefetch(&self, _rank: Rank, _block: &Self::Block, _id: u32) {}
     /// Whether everything the process had to do has completed.
     fn finished(&self, rank: Rank, local: &Self::Local, block: &Self::Block) -> bool;
+    /// The operations of an unfinished process that have not started.
+    fn unstarted(&self, _rank: Rank, _block: &Self::Block, _tell: &mut dyn FnMut(&Operation)) {}
     /// The latest completion seen, where that can lie beyond the free time of the CPUs.
     fn last_completion(&self, _rank: Rank, _local: &Self::Local, _block: &Self::Block) -> Time {
         Time::ZERO

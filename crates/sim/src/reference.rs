@@ -29,6 +29,8 @@ struct InFlight<S> {
     send: u32,
     operation: Operation,
     arrival: Time,
+    /// When its bytes are there, once it has run.
+    done: Time,
     stamp: S,
 }
 
@@ -74,9 +76,8 @@ pub fn run<P: Program, N: Noise, O: Observer>(
     control: &mut Control<'_>,
     observer: O,
 ) -> Result<(Outcome, O), RunError> {
-    let (cpus, nics) = program.lanes();
     let process = |_| Process {
-        host: P::Host::new(cpus, nics),
+        host: P::Host::new(),
         local: Default::default(),
         sent: 0,
         posted: Vec::new(),
@@ -95,7 +96,7 @@ pub fn run<P: Program, N: Noise, O: Observer>(
         messages: 0,
     };
     engine.run(control)?;
-    Ok(engine.conclude())
+    engine.conclude()
 }
 
 impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
@@ -222,7 +223,8 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         let what = What::Send { rendezvous: sent.rendezvous };
         let stamp = self.observe(what, rank, id, &operation, t, sent.charge);
         let key = Key { eligible: sent.arrival, created: t, class: Class::Message, order };
-        let message = InFlight { from: rank, send: id, operation, arrival: sent.arrival, stamp };
+        let (arrival, done) = (sent.arrival, Time::ZERO);
+        let message = InFlight { from: rank, send: id, operation, arrival, done, stamp };
         self.push(peer, key, Event::Message(message));
         self.started(rank, id, t);
         if !sent.rendezvous {
@@ -240,11 +242,12 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
             process.posted.push((id, source, tag));
         }
         let what = What::Recv { matched: early.is_some() };
-        let stamp = self.observe(what, rank, id, &operation, t, rules::Charge { done: t, noise: Time::ZERO });
+        let done = early.map_or(t, |message| t.max(message.done));
+        let stamp = self.observe(what, rank, id, &operation, t, rules::Charge { done, noise: Time::ZERO });
         self.started(rank, id, t);
         if let Some(message) = early {
             self.acknowledge(rank, t, &message, stamp);
-            self.completed(rank, id, t, t);
+            self.completed(rank, id, t, done);
         }
     }
 
@@ -265,7 +268,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         let place = process.posted.iter().position(|&(_, source, tag)| matches(source, tag, message));
         let completes = place.map(|place| process.posted.remove(place).0);
         if completes.is_none() {
-            process.unexpected.push(*message);
+            process.unexpected.push(InFlight { done: self.rules.early_done(&charge), ..*message });
         }
         let mut stamp = O::Stamp::default();
         if O::ACTIVE {
@@ -360,7 +363,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         }
     }
 
-    fn conclude(self) -> (Outcome, O) {
+    fn conclude(self) -> Result<(Outcome, O), RunError> {
         let mut remains = Remains::default();
         let mut finish = Vec::with_capacity(self.processes.len());
         for (rank, process) in self.processes.iter().enumerate() {
@@ -369,6 +372,8 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
             finish.push(process.host.finish().max(last));
             if !self.program.finished(rank, &process.local, &self.state) {
                 remains.unfinished();
+                self.program
+                    .unstarted(rank, &self.state, &mut |operation| remains.unstarted(rank, operation));
             }
             for &(id, ..) in &process.posted {
                 let operation = self.program.operation(rank, &process.local, OperationKind::Recv, id);
@@ -381,8 +386,9 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                 remains.leftover(leftover, message.send, rendezvous);
             }
         }
-        let outcome = Outcome { finish, messages: self.messages, windows: 0, stuck: remains.conclude() };
-        (outcome, self.observer)
+        let stuck = remains.conclude(&finish)?;
+        let outcome = Outcome { finish, messages: self.messages, windows: 0, threads: 1, stuck };
+        Ok((outcome, self.observer))
     }
 }
 

@@ -102,6 +102,13 @@ impl<N: Noise> Rules<'_, N> {
         }
     }
 
+    /// When the bytes of a message that found no receive are there: a receive that is posted before
+    /// completes then. Without overlap they were paid for when the message ran.
+    #[inline(always)]
+    pub fn early_done(&self, charge: &Charge) -> Time {
+        if self.receive_overlap { charge.done } else { Time::ZERO }
+    }
+
     /// The acknowledgement of a rendezvous send, at `t`.
     #[inline(always)]
     pub fn acknowledge(&self, cpu: &mut Cpu, send_free: &mut Time, t: Time) {

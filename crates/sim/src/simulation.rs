@@ -184,7 +184,7 @@ impl<'a> Simulation<'a> {
             None if !O::ACTIVE => windowed::run(program, &self.rules(&Silence), control, observer)?,
             noise => windowed::run(program, &self.rules(noise.unwrap_or(&QUIET)), control, observer)?,
         };
-        let threads = control.threads;
+        let threads = outcome.threads;
         Ok(Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false, observers })
     }
 

@@ -34,7 +34,7 @@ use crate::observer::Observer;
 use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
 use crate::rules::Rules;
-use domain::Domain;
+use domain::{Concluded, Domain};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,20 +94,24 @@ pub fn run<P: Program, N: Noise, O: Observer>(
     let count = if threads == 1 { 1 } else { (threads as u32 * 4).min(blocks) };
     let edge = |domain: u32| (u64::from(blocks) * u64::from(domain) / u64::from(count.max(1))) as u32;
     let first_rank = |block: u32| (u64::from(block) << shift).min(u64::from(program.processes())) as Rank;
-    let mut domains: Vec<Domain<P, O>> = (0..count)
+    let parts: Vec<(Range<u32>, O)> = (0..count)
         .map(|part| {
             let blocks = edge(part)..edge(part + 1);
             let observer = observer(part, first_rank(blocks.start)..first_rank(blocks.end));
-            Domain::new(program, blocks, shift, observer)
+            (blocks, observer)
         })
         .collect();
-    let windows = if threads == 1 {
-        run_windows(program, rules, control, lookahead, shift, &mut domains, None)?
-    } else {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        run_windows(program, rules, control, lookahead, shift, &mut domains, pool.ok().as_ref())?
+    let domain = |(blocks, observer)| Domain::new(program, blocks, shift, observer);
+    // Memory is touched first where it will be used, and by all threads at once.
+    let pool =
+        (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten();
+    let mut domains: Vec<Domain<P, O>> = match &pool {
+        Some(pool) => pool.install(|| parts.into_par_iter().with_max_len(1).map(domain).collect()),
+        None => parts.into_iter().map(domain).collect(),
     };
-    Ok(conclude(program, rules.network, domains, windows))
+    let windows = run_windows(program, rules, control, lookahead, shift, &mut domains, pool.as_ref())?;
+    let (outcome, observers) = conclude(program, rules.network, domains, pool.as_ref())?;
+    Ok((Outcome { windows, threads, ..outcome }, observers))
 }
 
 fn run_windows<P: Program, N: Noise, O: Observer>(
@@ -123,6 +127,7 @@ fn run_windows<P: Program, N: Noise, O: Observer>(
     for (index, domain) in domains.iter().enumerate() {
         owner.resize(domain.blocks().end as usize, index as u32);
     }
+    let stop = control.stop;
     let mut windows = 0;
     while let Some(window) = domains.iter().filter_map(Domain::next_window).min() {
         windows += 1;
@@ -130,9 +135,12 @@ fn run_windows<P: Program, N: Noise, O: Observer>(
         let due = domains.iter().filter(|domain| domain.next_window() == Some(window)).count();
         match pool {
             Some(pool) if due > 1 => pool.install(|| {
-                domains.par_iter_mut().with_max_len(1).for_each(|domain| domain.run(program, rules, &frame));
+                domains
+                    .par_iter_mut()
+                    .with_max_len(1)
+                    .for_each(|domain| domain.run(program, rules, &frame, stop));
             }),
-            _ => domains.iter_mut().for_each(|domain| domain.run(program, rules, &frame)),
+            _ => domains.iter_mut().for_each(|domain| domain.run(program, rules, &frame, stop)),
         }
         exchange(domains, &owner, &frame);
         if let Some(error) = domains.iter().find_map(|domain| domain.error.clone()) {
@@ -164,19 +172,25 @@ fn exchange<P: Program, O: Observer>(domains: &mut [Domain<P, O>], owner: &[u32]
 fn conclude<P: Program, O: Observer>(
     program: &P,
     network: &Network,
-    domains: Vec<Domain<P, O>>,
-    windows: u64,
-) -> (Outcome, Vec<O>) {
-    let mut outcome = Outcome { windows, ..Outcome::default() };
+    mut domains: Vec<Domain<P, O>>,
+    pool: Option<&rayon::ThreadPool>,
+) -> Result<(Outcome, Vec<O>), RunError> {
+    domains.iter_mut().for_each(Domain::free_messages);
+    let messages = domains.iter().map(|domain| domain.messages).sum();
+    let conclude = |domain: Domain<P, O>| domain.conclude(program, network);
+    let parts: Vec<Concluded<O>> = match pool {
+        Some(pool) => pool.install(|| domains.into_par_iter().with_max_len(1).map(conclude).collect()),
+        None => domains.into_iter().map(conclude).collect(),
+    };
+    let mut outcome = Outcome { messages, ..Outcome::default() };
     outcome.finish.reserve_exact(program.processes() as usize);
     let mut remains = Remains::default();
-    let mut observers = Vec::with_capacity(domains.len());
-    let mut domains = domains;
-    domains.iter_mut().for_each(Domain::free_messages);
-    for domain in domains {
-        outcome.messages += domain.messages;
-        observers.push(domain.conclude(program, network, &mut outcome.finish, &mut remains));
+    let mut observers = Vec::with_capacity(parts.len());
+    for mut part in parts {
+        outcome.finish.append(&mut part.finish);
+        remains.append(part.remains);
+        observers.push(part.observer);
     }
-    outcome.stuck = remains.conclude();
-    (outcome, observers)
+    outcome.stuck = remains.conclude(&outcome.finish)?;
+    Ok((outcome, observers))
 }

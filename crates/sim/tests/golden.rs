@@ -100,6 +100,20 @@ fn overlapped_receives_complete_when_the_bytes_are_there() {
 }
 
 #[test]
+fn an_overlapped_receive_waits_for_bytes_that_came_early() {
+    // The message runs while rank 1 computes for the second time; its bytes need 900 * 3 ps more.
+    let text = "num_ranks 2\nrank 0 {\nsend 901b to 1\n}\n\
+                rank 1 {\na: calc 5\nb: calc 1\nr: recv 901b from 0\nc: calc 1\n\
+                b requires a\nr requires b\nc requires r\n}";
+    let network = network();
+    let simulation = Simulation { receive_overlap: true, ..Simulation::new(&network) };
+    // It arrives at o_s + L = 5.7 ns, when the CPU is busy until 6 ns: it and the receive may run then, the
+    // message first, for it was created earlier.
+    let bytes_there = 6_000 + OR + 900 * G_BYTE;
+    assert_eq!(finish(&simulation, text)[1], bytes_there + 1_000);
+}
+
+#[test]
 fn noise_in_a_sends_overhead_does_not_delay_its_message() {
     let network = network();
     let delay = Waveform::Once { at: Time(OS / 2), duration: Time(40_000) };
@@ -129,6 +143,37 @@ fn a_circular_wait_is_named() {
             [(0, 1), (1, 0)]
         );
     }
+}
+
+#[test]
+fn a_cycle_is_found_beside_an_unmatched_receive() {
+    // Rank 0 also waits for rank 2, which has finished and will never send.
+    let text = "num_ranks 3\nrank 0 {\nrecv 1b from 2 tag 9\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n\
+                rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\nrank 2 {\ncalc 5\n}";
+    let graph = goal::parse(text.as_bytes()).unwrap();
+    let network = network();
+    let stuck = try_run(&Simulation::new(&network), &graph).unwrap().outcome.stuck.unwrap();
+    assert_eq!(stuck.cycle, [0, 1]);
+    // Without the sends nobody would ever serve them: receives without counterpart, no cycle.
+    let text = "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}";
+    let graph = goal::parse(text.as_bytes()).unwrap();
+    let stuck = try_run(&Simulation::new(&network), &graph).unwrap().outcome.stuck.unwrap();
+    assert_eq!((stuck.unfinished, stuck.cycle), (2, vec![]));
+}
+
+#[test]
+fn an_incast_without_overhead_runs_in_one_window() {
+    let mut network = network();
+    (network.base.recv_overhead, network.base.gap) = (Time::ZERO, Time::ZERO);
+    let processes = 20_000;
+    let mut text = format!("num_ranks {processes}\n");
+    for from in 1..processes {
+        text += &format!("rank {from} {{\nsend 1b to 0\n}}\n");
+    }
+    text += "rank 0 {\n";
+    (1..processes).for_each(|from| text += &format!("recv 1b from {from}\n"));
+    text += "}\n";
+    assert_eq!(finish(&Simulation::new(&network), &text)[0], OS + L);
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Setting<'_> {
     fn check(&self, choice: Choice, processes: u32, bytes: u64, root: u32, threads: usize) {
         let collective = choice.build(processes, bytes, root).unwrap();
         let graph = steps::materialise(&collective, self.cycles, self.compute);
-        let engine = if processes > 100 { EngineChoice::Windowed } else { EngineChoice::Reference };
+        let engine = if processes > 1000 { EngineChoice::Windowed } else { EngineChoice::Reference };
         let explicit = self.explicit(&graph, engine);
         let implicit = self.implicit(&collective, threads);
         assert_eq!(explicit.stuck, None, "{choice} on {processes}");

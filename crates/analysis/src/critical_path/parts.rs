@@ -92,6 +92,30 @@ pub struct Counts {
     pub acknowledgements: u64,
 }
 
+impl Counts {
+    /// In the order of [`Parts::named`]: how often a part's parameter is on the path, and of what.
+    pub fn beside_parts(&self) -> [Option<(u64, Unit)>; 9] {
+        [
+            None,
+            Some((self.send_overhead, Unit::Times)),
+            Some((self.recv_overhead, Unit::Times)),
+            Some((self.latency, Unit::Times)),
+            Some((self.gap, Unit::Times)),
+            Some((self.gap_bytes, Unit::Bytes)),
+            Some((self.overhead_bytes, Unit::Bytes)),
+            None,
+            Some((self.acknowledgements, Unit::Times)),
+        ]
+    }
+}
+
+/// What a parameter is counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    Times,
+    Bytes,
+}
+
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Counts) {
         self.latency += other.latency;

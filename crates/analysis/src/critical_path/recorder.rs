@@ -64,8 +64,17 @@ pub(super) struct Event {
     pub peer: Rank,
     pub kind: EventKind,
     pub bound: Bound,
-    /// Something else would have held it up just as long.
+    /// Something else would have held it up just as long: it is among the ties of the recorder.
     pub tie: bool,
+}
+
+/// Another thing that held an event up just as long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tie {
+    /// The place of the event.
+    pub place: usize,
+    pub bound: Bound,
+    pub cause: EventId,
 }
 
 /// When a resource is free, and the event that keeps it until then.
@@ -114,6 +123,8 @@ pub struct Recorder {
     /// one event and have to wait for the completion of another.
     ahead: Vec<Vec<Held>>,
     released: HashMap<(Rank, u32), Cause>,
+    /// In the order of their events.
+    ties: Vec<Tie>,
     /// The event with which each rank finishes.
     pub(super) finish: Vec<Held>,
     /// All noise that was injected.
@@ -130,9 +141,17 @@ impl Recorder {
             last: vec![Default::default(); ranks.len()],
             ahead: vec![Vec::new(); ranks.len()],
             released: HashMap::new(),
+            ties: Vec::new(),
             finish: vec![Held::default(); ranks.len()],
             injected: 0,
         }
+    }
+
+    /// What else held up the event at `place`.
+    pub(super) fn ties_of(&self, place: usize) -> &[Tie] {
+        let start = self.ties.partition_point(|tie| tie.place < place);
+        let end = self.ties.partition_point(|tie| tie.place <= place);
+        &self.ties[start..end]
     }
 
     pub(super) fn first_rank(&self) -> Rank {
@@ -200,7 +219,19 @@ impl Recorder {
             What::Recv { .. } => {}
         }
         let until = match event.what {
-            What::Recv { .. } => return,
+            What::Recv { .. } => {
+                // Overlapped bytes may arrive after the receive was posted: the message's doing.
+                let bytes = self.ahead[(event.rank - self.first) as usize]
+                    .iter()
+                    .rfind(|completion| completion.until == event.done);
+                if let Some(completion) = bytes.copied() {
+                    let finish = &mut self.finish[(event.rank - self.first) as usize];
+                    if completion.until > finish.until {
+                        *finish = completion;
+                    }
+                }
+                return;
+            }
             What::Message { completes: Some(_) } => event.done.max(event.cpu_free),
             _ => event.cpu_free,
         };
@@ -219,7 +250,14 @@ impl Observer for Recorder {
         });
         let (bound, _, cause) =
             holding.next().copied().unwrap_or((Bound::Start, Time::ZERO, EventId::default()));
-        let tie = holding.any(|&(.., by)| by != cause);
+        let place = self.events.len();
+        let before = self.ties.len();
+        self.ties.extend(holding.filter(|(.., by)| *by != cause).map(|&(bound, _, cause)| Tie {
+            place,
+            bound,
+            cause,
+        }));
+        let tie = self.ties.len() > before;
         let kind = match event.what {
             What::Send { .. } => EventKind::Send,
             What::Recv { .. } => EventKind::Recv,
@@ -229,13 +267,13 @@ impl Observer for Recorder {
         };
         let Ran { t, noise, amount, rank, peer, .. } = *event;
         self.injected += u128::from(noise.ps());
-        let id = EventId::new(self.part, self.events.len());
+        let id = EventId::new(self.part, place);
         self.events.push(Event { t, noise, amount, cause, rank, peer, kind, bound, tie });
         self.hold(event, id);
         let place = (rank - self.first) as usize;
         self.last[place] = (id, t);
         self.ahead[place].retain(|completion| completion.until > t);
-        if event.done > t {
+        if event.done > t && kind != EventKind::Recv {
             self.ahead[place].push(Held { until: event.done, by: id });
         }
         id

@@ -41,10 +41,11 @@ pub struct CriticalPath {
     /// Noise that fell on any process, on the path or off it.
     #[serde(rename = "noise_injected_ps")]
     pub noise_injected: u128,
-    /// Noise that the path carries to the end.
+    /// Noise that reached the end: that of all events which, had they taken any longer, would have made
+    /// the makespan longer. With several chains of equal length it is more than the noise on one of them.
     #[serde(rename = "noise_propagated_ps")]
     pub noise_propagated: u128,
-    /// Noise that made nothing later: slack took it up on the way.
+    /// Noise of events that could have taken longer still: waiting took it up on the way.
     #[serde(rename = "noise_absorbed_ps")]
     pub noise_absorbed: u128,
 }
@@ -115,9 +116,42 @@ impl Walk<'_> {
             (to, bound, id) = (event.t, event.bound, event.cause);
         }
         path.stretches.reverse();
-        path.noise_propagated = u128::from(path.parts.noise);
+        path.noise_propagated = self.propagated(makespan);
         path.noise_absorbed = injected - path.noise_propagated;
         path
+    }
+
+    /// The noise of every event without slack: it lies on a chain, tight from event to event, to a rank
+    /// that finishes last, and the hop from it contains its noise.
+    fn propagated(&self, makespan: Time) -> u128 {
+        let mut reached: Vec<Vec<u8>> =
+            self.recorders.iter().map(|recorder| vec![0; recorder.events.len()]).collect();
+        const SEEN: u8 = 1;
+        const COUNTED: u8 = 2;
+        let finishes = self.recorders.iter().flat_map(|recorder| &recorder.finish);
+        let mut hops: Vec<(EventId, Bound, Time)> = finishes
+            .filter(|finish| finish.until == makespan)
+            .map(|finish| (finish.by, Bound::Completion, makespan))
+            .collect();
+        let mut noise = 0;
+        while let Some((id, bound, to)) = hops.pop() {
+            let (Some(event), Some((part, place))) = (self.event(id), id.part_and_place()) else { continue };
+            let mark = &mut reached[part][place];
+            if *mark & COUNTED == 0 {
+                let carried = self.hop(event, bound, to).0.noise;
+                if carried > 0 {
+                    *mark |= COUNTED;
+                    noise += u128::from(carried);
+                }
+            }
+            if *mark & SEEN == 0 {
+                *mark |= SEEN;
+                hops.push((event.cause, event.bound, event.t));
+                let ties = if event.tie { self.recorders[part].ties_of(place) } else { &[] };
+                hops.extend(ties.iter().map(|tie| (tie.cause, tie.bound, event.t)));
+            }
+        }
+        noise
     }
 
     /// What lies between the run of `event` and `to`, where it let something else go on.

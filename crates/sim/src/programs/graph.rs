@@ -13,7 +13,6 @@ use straggler_schedule::{Graph, Operation, OperationKind};
 #[derive(Debug)]
 pub struct GraphProgram<'a, H> {
     graph: &'a Graph,
-    lanes: (usize, usize),
     largest_message: u64,
     /// Whether an operation can complete after its own CPU is free, or wait for another CPU's: then the
     /// ready time of every operation is kept.
@@ -42,7 +41,6 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         let lanes = graph.lanes();
         GraphProgram {
             graph,
-            lanes,
             largest_message: graph.largest_message(),
             track_ready: receive_overlap || lanes.0 > 1,
             irequires: graph.has_irequires(),
@@ -93,10 +91,6 @@ impl<H: Host> Program for GraphProgram<'_, H> {
 
     fn processes(&self) -> u32 {
         self.graph.processes()
-    }
-
-    fn lanes(&self) -> (usize, usize) {
-        self.lanes
     }
 
     fn largest_message(&self) -> u64 {
@@ -189,6 +183,15 @@ impl<H: Host> Program for GraphProgram<'_, H> {
 
     fn finished(&self, rank: Rank, _: &(), block: &Dependencies) -> bool {
         block.unfinished[(rank - block.first_rank) as usize] == 0
+    }
+
+    fn unstarted(&self, rank: Rank, block: &Dependencies, tell: &mut dyn FnMut(&Operation)) {
+        let base = (self.graph.first_operation(rank) - block.first_operation) as usize;
+        for (id, operation) in self.graph.rank(rank).operations().enumerate() {
+            if block.open[base + id] > 0 {
+                tell(&operation);
+            }
+        }
     }
 
     fn last_completion(&self, rank: Rank, _: &(), block: &Dependencies) -> Time {

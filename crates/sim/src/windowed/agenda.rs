@@ -38,6 +38,8 @@ pub trait Agenda: Default + Send {
     /// to complete then.
     fn prefetch(&self, pool: &Self::Pool) -> Option<u32>;
 
+    /// Whether no operation is ready.
+    fn is_idle(&self) -> bool;
     /// Receives that were posted and not matched.
     fn posted(&self) -> Vec<u32>;
     /// Messages that were not received.

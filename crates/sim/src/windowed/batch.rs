@@ -40,6 +40,7 @@ pub struct EarlyPool {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     bytes: u64,
+    done: Time,
     from: Rank,
     tag: Tag,
     /// Place plus one.
@@ -58,11 +59,12 @@ impl EarlyPool {
             self.free = self.node(place).next;
             place
         } else {
-            self.nodes.push(Node { bytes: 0, from: 0, tag: 0, next: 0 });
+            self.nodes.push(Node { bytes: 0, done: Time::ZERO, from: 0, tag: 0, next: 0 });
             self.nodes.len() as u32
         };
         let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
-        *self.node(place) = Node { bytes: early.bytes, from: early.from, tag: early.tag, next: first };
+        *self.node(place) =
+            Node { bytes: early.bytes, done: early.done, from: early.from, tag: early.tag, next: first };
         place
     }
 
@@ -98,6 +100,7 @@ fn early_of(node: &Node) -> Early {
         send: OperationKind::Send as u32,
         cpu: 0,
         nic: 0,
+        done: node.done,
     }
 }
 
@@ -186,6 +189,10 @@ impl Agenda for Batch {
             prefetch(node);
         }
         None
+    }
+
+    fn is_idle(&self) -> bool {
+        self.pending == 0
     }
 
     fn posted(&self) -> Vec<u32> {

@@ -14,6 +14,7 @@ use crate::program::{Program, Release};
 use crate::rules::Rules;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::Noise;
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
@@ -115,18 +116,19 @@ pub(super) struct Turn<'a, P: Program, N, O: Observer> {
     pub observer: &'a mut O,
     /// Whether any message can be a rendezvous.
     pub rendezvous: bool,
+    pub stop: &'a AtomicBool,
     pub messages: u64,
+    /// Local operations that ran.
+    pub operations: u64,
     pub error: Option<RunError>,
 }
 
+/// After so many operations a process looks whether the run is to stop: a window may be long.
+const CHECK: u64 = 1 << 20;
+
 impl<P: Program, O: Observer> Block<P, O> {
     pub fn new(program: &P, ranks: Range<Rank>) -> Self {
-        let (cpus, nics) = program.lanes();
-        let slot = |_| Slot {
-            host: P::Host::new(cpus, nics),
-            agenda: Default::default(),
-            local: Default::default(),
-        };
+        let slot = |_| Slot { host: P::Host::new(), agenda: Default::default(), local: Default::default() };
         Block {
             first: ranks.start,
             state: program.block(ranks.clone()),
@@ -163,7 +165,7 @@ impl<P: Program, O: Observer> Block<P, O> {
                 let head = std::mem::take(&mut scratch.head[place]);
                 if !self.hoards.is_empty() && self.hoards.contains_key(&(place as u32)) {
                     scratch.gather(&bucket, head);
-                    self.run_hoarder(turn, place, &mut scratch.inbox, note);
+                    self.run_hoarder(turn, place, starting, &mut scratch.inbox, note);
                 } else if head == 0 || scratch.next[head as usize - 1] == 0 {
                     let message =
                         (head as usize).checked_sub(1).map(|at| &bucket.chunks[at / CHUNK][at % CHUNK]);
@@ -230,7 +232,6 @@ impl<P: Program, O: Observer> Block<P, O> {
         }
         let eligible = process.run(turn, mail);
         if eligible == Time::NEVER {
-            turn.check_time(self.slots[place].host.finish());
             return;
         }
         let window = turn.frame.window_of(eligible);
@@ -259,13 +260,12 @@ impl<P: Program, O: Observer> Block<P, O> {
         inbox: &mut Inbox<BodyOf<P>, O::Stamp>,
         note: &mut impl FnMut(u64),
     ) {
-        self.run_process(turn, place, starting, inbox, note);
         if inbox.len() <= MANY {
+            self.run_process(turn, place, starting, inbox, note);
             inbox.drain().for_each(|message| self.keep_one(turn, place, &message, note));
         } else {
-            let mut hoard = Box::new(Hoard::new());
-            inbox.drain().for_each(|message| hoard.push(message, turn.rules));
-            self.keep_hoard(turn, place, hoard, note);
+            self.hoards.insert(place as u32, Box::new(Hoard::new()));
+            self.run_hoarder(turn, place, starting, inbox, note);
         }
     }
 
@@ -275,12 +275,13 @@ impl<P: Program, O: Observer> Block<P, O> {
         &mut self,
         turn: &mut Turn<'_, P, N, O>,
         place: usize,
+        starting: bool,
         inbox: &mut Inbox<BodyOf<P>, O::Stamp>,
         note: &mut impl FnMut(u64),
     ) {
         let Some(mut hoard) = self.hoards.remove(&(place as u32)) else { return };
         inbox.drain().for_each(|message| hoard.push(message, turn.rules));
-        self.run_process(turn, place, false, &mut *hoard, note);
+        self.run_process(turn, place, starting, &mut *hoard, note);
         self.keep_hoard(turn, place, hoard, note);
     }
 
@@ -352,8 +353,13 @@ impl<P: Program, O: Observer> Block<P, O> {
         for (place, slot) in self.slots.iter().enumerate() {
             let rank = self.first + place as u32;
             finish.push(slot.host.finish().max(program.last_completion(rank, &slot.local, &self.state)));
+            if !slot.agenda.is_idle() {
+                // What is ready and never ran waits for the end of time.
+                remains.out_of_time();
+            }
             if !program.finished(rank, &slot.local, &self.state) {
                 remains.unfinished();
+                program.unstarted(rank, &self.state, &mut |operation| remains.unstarted(rank, operation));
             }
             for id in slot.agenda.posted() {
                 remains.blocked(Blocked {
@@ -425,11 +431,18 @@ impl<P: Program> Process<'_, P> {
                 return local;
             }
             self.run_local(turn, local);
+            if turn.error.is_some() {
+                return local;
+            }
         }
     }
 
     #[inline(always)]
     fn run_local<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time) {
+        turn.operations += 1;
+        if turn.operations % CHECK == 0 && turn.stop.load(Ordering::Relaxed) {
+            turn.error = Some(RunError::Interrupted);
+        }
         // The kind is a constant in each branch, so that a program computes no more than it must.
         match self.slot.agenda.take(&self.slot.host, t) {
             (OperationKind::Send, id) => {
@@ -477,11 +490,12 @@ impl<P: Program> Process<'_, P> {
     ) {
         let early = self.slot.agenda.post(self.pool, id, operation.peer, operation.tag);
         let what = What::Recv { matched: early.is_some() };
-        let stamp = self.observe(turn, what, id, operation, t, t, Time::ZERO);
+        let done = early.map_or(t, |early| t.max(early.done));
+        let stamp = self.observe(turn, what, id, operation, t, done, Time::ZERO);
         self.started(turn, id, t);
         if let Some(early) = early {
             self.acknowledge(turn, t, &early, stamp);
-            self.completed(turn, id, t, t);
+            self.completed(turn, id, t, done);
         }
     }
 
@@ -518,9 +532,11 @@ impl<P: Program> Process<'_, P> {
             send: body.send(),
             cpu: body.cpu(),
             nic: body.nic(),
+            done: Time::ZERO,
         };
         let (cpu, recv_free) = self.slot.host.receiving(early.cpu, early.nic);
         let charge = turn.rules.message(self.rank, early.from, cpu, recv_free, t, early.bytes);
+        let early = Early { done: turn.rules.early_done(&charge), ..early };
         turn.messages += 1;
         let Slot { agenda, local, .. } = &mut *self.slot;
         let completes = agenda.arrive(self.pool, early, |id| {

@@ -9,6 +9,7 @@ use crate::program::Program;
 use crate::rules::Rules;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::Noise;
 use straggler_model::{Network, Time};
 
@@ -137,7 +138,7 @@ impl<P: Program, O: Observer> Domain<P, O> {
     }
 
     /// Runs every block that has something to do in this window.
-    pub fn run<N: Noise>(&mut self, program: &P, rules: &Rules<'_, N>, frame: &Frame) {
+    pub fn run<N: Noise>(&mut self, program: &P, rules: &Rules<'_, N>, frame: &Frame, stop: &AtomicBool) {
         let Some(blocks) = self.due.remove(&frame.window) else { return };
         let rendezvous = rules.network.may_rendezvous(program.largest_message());
         for index in blocks {
@@ -149,6 +150,8 @@ impl<P: Program, O: Observer> Domain<P, O> {
                 chunks: &mut self.chunks,
                 observer: &mut self.observer,
                 rendezvous,
+                stop,
+                operations: 0,
                 messages: 0,
                 error: None,
             };
@@ -157,6 +160,9 @@ impl<P: Program, O: Observer> Domain<P, O> {
             self.blocks[index as usize].run(&mut turn, &mut self.scratch, &mut note);
             self.messages += turn.messages;
             self.error = self.error.take().or(turn.error);
+            if self.error.is_some() || stop.load(Ordering::Relaxed) {
+                return;
+            }
         }
     }
 
@@ -175,16 +181,22 @@ impl<P: Program, O: Observer> Domain<P, O> {
         self.scratch = Scratch::new(0);
     }
 
-    pub fn conclude(
-        self,
-        program: &P,
-        network: &Network,
-        finish: &mut Vec<Time>,
-        remains: &mut Remains,
-    ) -> O {
+    /// Gives up the processes one block after the other.
+    pub fn conclude(self, program: &P, network: &Network) -> Concluded<O> {
+        let mut concluded =
+            Concluded { finish: Vec::new(), remains: Remains::default(), observer: self.observer };
         for block in self.blocks {
-            block.conclude(program, network, finish, remains);
+            block.conclude(program, network, &mut concluded.finish, &mut concluded.remains);
         }
-        self.observer
+        concluded
     }
+}
+
+/// What is left of a domain when nothing happens any more.
+#[derive(Debug)]
+pub(super) struct Concluded<O> {
+    /// By rank.
+    pub finish: Vec<Time>,
+    pub remains: Remains,
+    pub observer: O,
 }

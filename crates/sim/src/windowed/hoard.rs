@@ -122,7 +122,7 @@ mod tests {
         fn equals_a_list(arrivals in prop::collection::vec((100u64..200, 0u32..3, 0u8..2, 0u8..2), 1..60)) {
             let network = network();
             let rules = Rules { network: &network, noise: &Silence, acknowledgement: Default::default(), receive_overlap: false };
-            let mut host = ManyLanes::new(2, 2);
+            let mut host = ManyLanes::new();
             let (mut list, mut hoard) = (Inbox::new(), Hoard::new());
             for (sequence, (arrival, from, cpu, nic)) in arrivals.into_iter().enumerate() {
                 let operation = Operation { cpu, nic, ..Operation::send(1, 9, 0) };

@@ -1,7 +1,7 @@
 //! Messages between processes, as small as they can be: most of a run's memory traffic.
 
 use crate::program::Program;
-use straggler_model::{Rank, Tag};
+use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::Operation;
 
 /// What a message carries besides its ends and its arrival.
@@ -163,6 +163,8 @@ pub struct Early {
     pub send: u32,
     pub cpu: u8,
     pub nic: u8,
+    /// When its bytes are there, which with overlapped receives can be after it ran.
+    pub done: Time,
 }
 
 impl Early {

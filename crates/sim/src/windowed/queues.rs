@@ -126,6 +126,10 @@ impl Agenda for Queues {
         self.posted.first().or_else(|| self.pending.first().map(|pending| pending.id))
     }
 
+    fn is_idle(&self) -> bool {
+        self.pending.is_empty() && self.heaps.is_none()
+    }
+
     fn posted(&self) -> Vec<u32> {
         self.posted.items()
     }
