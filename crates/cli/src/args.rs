@@ -64,7 +64,7 @@ pub struct Common {
     #[arg(long, global = true, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Threads to use; as many as the machine offers unless given. The results do not depend on it
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
     /// No progress, no warnings on stderr
     #[arg(short, long, global = true, conflicts_with = "verbose")]
@@ -93,6 +93,16 @@ pub enum Command {
     Completions(generated::Completions),
     /// Write the manual pages
     Man(generated::Man),
+}
+
+/// No machine gains from more threads than this.
+const MOST_THREADS: usize = 1024;
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    match text.parse::<NonZeroUsize>() {
+        Ok(count) if count.get() <= MOST_THREADS => Ok(count),
+        _ => Err(format!("give a number from 1 to {MOST_THREADS}")),
+    }
 }
 
 #[cfg(test)]

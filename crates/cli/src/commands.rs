@@ -34,8 +34,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
 }
 
 /// Threads to use: those asked for, else those the machine offers.
+/// More threads than a few a core only get into each other's way.
 fn threads(asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    asked.map_or(available, |asked| asked.min(4 * available.max(2)))
 }
 
 /// Readers of schedules and parallel replicas take their threads from this pool.

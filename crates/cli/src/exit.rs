@@ -5,7 +5,7 @@ use straggler_model::noise::offsets::OffsetsError;
 use straggler_model::noise::{InjectionError, LoadError};
 use straggler_report::ReplaceError;
 use straggler_schedule::collectives::CollectiveError;
-use straggler_schedule::goal::{ReadError, WriteError};
+use straggler_schedule::goal::ReadError;
 use straggler_sim::outcome::RunError;
 
 /// An exit code other than 0.
@@ -81,7 +81,6 @@ leads_to! {
     OffsetsError => BadInput,
     InjectionError => BadInput,
     ReadError => BadInput,
-    WriteError => BadInput,
     ReplaceError => BadInput,
     CollectiveError => Usage,
 }

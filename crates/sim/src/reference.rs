@@ -122,7 +122,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                 self.run_event(rank, key.eligible, &event)?;
             }
             popped += 1;
-            if popped % 65_536 == 0 {
+            if popped.is_multiple_of(65_536) {
                 if control.stop.load(Ordering::Relaxed) {
                     return Err(RunError::Interrupted);
                 }

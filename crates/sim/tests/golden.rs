@@ -203,13 +203,22 @@ fn without_lookahead_the_reference_engine_runs_and_says_so() {
 #[test]
 fn time_that_runs_out_is_an_error_on_both_engines() {
     let calc = u64::MAX / 1000;
-    let text = format!(
-        "num_ranks 1\nrank 0 {{\na: calc {calc}\nb: calc {calc}\nc: calc 1\nb requires a\nc requires b\n}}"
-    );
-    let graph = goal::parse(text.as_bytes()).unwrap();
-    let network = network();
-    for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
-        let simulation = Simulation { engine, ..Simulation::new(&network) };
-        assert_eq!(try_run(&simulation, &graph).unwrap_err(), RunError::TimeOverflow);
+    let two = format!("num_ranks 1\nrank 0 {{\na: calc {calc}\nb: calc {calc}\nb requires a\n}}");
+    let three = two.replace("b requires a", "c: calc 1\nb requires a\nc requires b");
+    // The NIC of rank 0 is never free again for the second send.
+    let gap = "num_ranks 2\nrank 0 {\na: send 900000000000000000b to 1\nb: send 1b to 1\nb requires a\n}\n\
+               rank 1 {\nrecv 900000000000000000b from 0\nrecv 1b from 0\n}";
+    let mut network = network();
+    (network.base.gap_per_byte, network.base.overhead_per_byte) =
+        (PerByte::from_ps(1_000_000), PerByte::ZERO);
+    network.base.eager_limit = u64::MAX;
+    for text in [two.as_str(), three.as_str(), gap] {
+        let graph = goal::parse(text.as_bytes()).unwrap();
+        for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
+            for receive_overlap in [false, true] {
+                let simulation = Simulation { engine, receive_overlap, ..Simulation::new(&network) };
+                assert_eq!(try_run(&simulation, &graph).unwrap_err(), RunError::TimeOverflow, "{text}");
+            }
+        }
     }
 }

@@ -29,6 +29,6 @@ pub enum NoiseCommand {
 #[derive(Debug, Args)]
 pub struct Show {
     /// A trace file, or a description as --noise takes it; several are superposed
-    #[arg(value_name = "FILE|SPEC", required = true)]
+    #[arg(value_name = "FILE|SPEC", required = true, value_parser = NoiseSpec::of_typed)]
     pub noise: Vec<NoiseSpec>,
 }

@@ -111,7 +111,7 @@ pub struct ModelOptions {
 #[command(next_help_heading = "Noise")]
 pub struct NoiseOptions {
     /// Noise on the processes; given several times, or joined by +, sources are superposed
-    #[arg(long, value_name = "FILE|SPEC")]
+    #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed)]
     pub noise: Vec<NoiseSpec>,
     /// Where in the noise each process begins: one number of nanoseconds a line, in rank order
     #[arg(long, value_name = "FILE", conflicts_with = "cosched")]

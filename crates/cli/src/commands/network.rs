@@ -32,6 +32,9 @@ struct SourceAnswer {
     source: &'static str,
 }
 
+const ABSENT: &str = "Presets need a published source for every number; none was found for HDR and NDR \
+                      InfiniBand and 100 GbE RoCE: give those as KEY=VALUE lists";
+
 fn list(console: &Console) -> Outcome<()> {
     if console.json {
         #[derive(Serialize)]
@@ -53,7 +56,7 @@ fn list(console: &Console) -> Outcome<()> {
         ];
         table.row([preset.name.to_string()].into_iter().chain(cells).chain([preset.summary.to_string()]));
     }
-    console.print(&format!("{table}\nWhere the numbers come from: straggler network show NAME\n"))
+    console.print(&format!("{table}\nWhere the numbers come from: straggler network show NAME\n{ABSENT}\n"))
 }
 
 fn preset_answer(preset: &Preset) -> PresetAnswer {

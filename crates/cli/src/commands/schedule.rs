@@ -5,15 +5,16 @@ mod generate;
 use crate::args::schedule::{Convert, ScheduleCommand, Validate};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::interrupt::Orderly;
+use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::plan::collective::CollectivePlan;
 use serde::Serialize;
 use std::path::Path;
 use straggler_model::Time;
 use straggler_model::units::Bytes;
-use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, memory};
-use straggler_schedule::goal::{Format, Loaded, Written, read_path, write_path};
+use straggler_report::{Table, replace_file};
+use straggler_schedule::Graph;
+use straggler_schedule::goal::{Format, Loaded, Written, binary, read_path, text_write};
 use straggler_schedule::summary::Summary;
 use straggler_schedule::validate::{Finding, Severity, validate};
 
@@ -31,11 +32,18 @@ pub fn run(command: ScheduleCommand, console: &Console) -> Outcome<()> {
 
 fn convert(typed: &Convert, console: &Console) -> Outcome<()> {
     let loaded = read_path(&typed.file)?;
-    let format = Format::for_path(&typed.output);
-    let _orderly = Orderly::begin();
-    let written = write_path(&typed.output, &loaded.graph, format)?;
+    let written = write(&typed.output, &loaded.graph)?;
     let (processes, operations) = (loaded.graph.processes(), loaded.graph.operations());
     report_written(&typed.output, processes, operations, written, console)
+}
+
+/// Writes a schedule in the format that the name asks for. An interruption leaves no file.
+fn write(output: &Path, graph: &Graph) -> Outcome<Written> {
+    let _orderly = Orderly::begin();
+    or_interrupted(replace_file(output, |out| match Format::for_path(output) {
+        Format::Text => text_write::write(graph, Interruptible(out)),
+        Format::Binary => binary::write(graph, Interruptible(out)),
+    }))
 }
 
 #[derive(Serialize)]

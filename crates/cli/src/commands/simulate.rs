@@ -61,7 +61,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
 
 fn simulate(plan: &Plan, inputs: &Inputs, console: &Console, load_seconds: f64) -> Outcome<Findings> {
     let _orderly = Orderly::begin();
-    let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet);
+    let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet) + Details::runs(plan);
     let meter = Meter::new(console, inputs.workload.expected_messages().saturating_mul(runs));
     let runner = Runner { plan, inputs, meter: &meter, stop: interrupt::flag() };
     let began = Instant::now();

@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn noise_adds_up() {
         let plan = plan(
-            "a.goal --network chic --noise periodic:period=1ms,duration=1us --noise b.txt+none+c.txt --replicas 3",
+            "a.goal --network chic --noise periodic:period=1ms,duration=1us --noise b.txt+none+trace:file=c.txt --replicas 3",
         )
         .unwrap();
         assert_eq!(plan.noise.spec.sources.len(), 3);

@@ -4,17 +4,24 @@ use crate::program::Folder;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a command, interrupts it and tells how it ended.
-fn interrupt(folder: &Folder, line: &str) -> (Option<i32>, String) {
+/// Starts a command, interrupts it after so many milliseconds and tells how it ended.
+fn interrupt_after(folder: &Folder, line: &str, milliseconds: u64) -> (Option<i32>, String, String) {
     let child = folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    std::thread::sleep(Duration::from_millis(milliseconds));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let since = Instant::now();
     let output = child.wait_with_output().unwrap();
     assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// The same for a command that lasts longer than that.
+fn interrupt(folder: &Folder, line: &str) -> (Option<i32>, String) {
+    let (code, stdout, stderr) = interrupt_after(folder, line, 700);
+    assert_eq!(stdout, "");
+    (code, stderr)
 }
 
 #[test]
@@ -37,6 +44,29 @@ fn replicas_side_by_side() {
     let folder = Folder::new();
     let line = "simulate --collective barrier --processes 1024 --cycles 1000 --network chic --replicas 100000 \
                 --noise periodic:period=1ms,duration=10us --threads 2 --finish-times out.parquet";
+    let (code, text) = interrupt(&folder, line);
+    assert_eq!(code, Some(130), "{text}");
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+fn a_conversion() {
+    let folder = Folder::new();
+    folder.run("schedule generate --collective allreduce --processes 16384 --cycles 2 -o in.goal").good();
+    // Whether it is reading or writing when the signal comes depends on the machine.
+    for wait in [300, 700] {
+        let line = format!("schedule convert in.goal {wait}.bin");
+        let (code, _, text) = interrupt_after(&folder, &line, wait);
+        let complete = folder.names().contains(&format!("{wait}.bin"));
+        assert!(complete || code == Some(130), "{code:?}: {text}");
+        assert!(folder.names().iter().all(|name| !name.ends_with(".tmp")), "{:?}", folder.names());
+    }
+}
+
+#[test]
+fn a_binary_file() {
+    let folder = Folder::new();
+    let line = "schedule generate --collective allreduce --processes 262144 --cycles 8 -o big.bin";
     let (code, text) = interrupt(&folder, line);
     assert_eq!(code, Some(130), "{text}");
     assert_eq!(folder.names(), [""; 0]);

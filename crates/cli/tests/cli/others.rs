@@ -36,6 +36,21 @@ fn noise_is_described() {
 }
 
 #[test]
+fn a_noise_file_may_have_any_name() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("c++")).unwrap();
+    for name in ["c++/n.txt", "c++/(n.txt", "a+none"] {
+        folder.write(name, "0 100\n200 5\n");
+        let answer = folder.run(&format!("noise show {name} --json")).good().json();
+        assert_eq!(answer["sources"][0]["detours"], 2, "{name}");
+    }
+    let line = "simulate --collective barrier --processes 4 --network chic --noise";
+    folder.run(&format!("{line} c++/n.txt")).good();
+    folder.run(&format!("{line} trace:file=c++/n.txt")).good();
+    folder.run(&format!("{line} c++/n.txt+trace:file=c++/n.txt")).good();
+}
+
+#[test]
 fn schedules_are_counted() {
     let folder = Folder::new();
     let answer = folder.run("schedule info fixtures/conformance/eager-00.goal --json").good().json();
@@ -62,6 +77,13 @@ fn a_benchmark_measures_every_case() {
     let main = &cases[0];
     assert_eq!(main["messages"], 13 * 8192);
     assert!(main["peak_bytes"].as_u64().unwrap() > 0);
+    // Everything is counted: what is said of one process or operation is a share of the whole.
+    let whole = main["peak_bytes"].as_f64().unwrap();
+    assert_eq!(main["bytes_per_process"].as_f64().unwrap(), whole / 8192.0);
+    let graph = cases.iter().find(|measured| measured["case"]["workload"] == "graph").unwrap();
+    let each = |key: &str| graph["graph"][key].as_f64().unwrap();
+    assert_eq!(each("bytes_per_operation"), graph["peak_bytes"].as_f64().unwrap() / each("operations"));
+    assert!(each("bytes_per_operation") > each("schedule_bytes_per_operation"));
     // Computation only adds simulated time: the windows that are run stay nearly as few.
     let long: Vec<&serde_json::Value> =
         cases.iter().filter(|measured| measured["case"]["group"] == "computation").collect();

@@ -59,6 +59,11 @@ pub enum GenerateError {
         "length {length} at one detour in {mean_gap} on average is more than 100,000,000 detours: make it shorter"
     )]
     TooMany { length: Time, mean_gap: Time },
+    #[error(
+        "{events} detours, one in {mean_gap} on average, reach beyond what simulated time can hold (213 days): \
+         take fewer events, or length=TIME"
+    )]
+    BeyondTime { events: u32, mean_gap: Time },
     #[error(transparent)]
     Detours(#[from] DetoursError),
 }
@@ -128,6 +133,9 @@ impl Poisson {
                 Err(GenerateError::TooMany { length, mean_gap: self.mean_gap })
             }
             Extent::Length(length) => Ok(Detours::new(&detours, Some(length))?),
+            Extent::Events(events) if at == Time::NEVER => {
+                Err(GenerateError::BeyondTime { events, mean_gap: self.mean_gap })
+            }
             // One picosecond more for the case of a gap that rounds to nothing.
             Extent::Events(_) => Ok(Detours::new(&detours, Some(at + Time(1)))?),
         }
@@ -166,6 +174,19 @@ mod tests {
             let mean = trace.share() * gap;
             assert!((mean / durations.mean_ps() - 1.0).abs() < 0.02, "{durations:?}: mean {mean}");
         }
+    }
+
+    #[test]
+    fn events_that_simulated_time_cannot_hold_are_refused() {
+        let hour = Time::from_ns(3_600_000_000_000);
+        let poisson = |events| Poisson {
+            mean_gap: hour,
+            durations: Durations::Constant(Time(1)),
+            extent: Extent::Events(events),
+        };
+        assert_eq!(poisson(1000).generate(Stream::new(7, 0, 0, 0)).unwrap().len(), 1000);
+        let fault = poisson(100_000).generate(Stream::new(7, 0, 0, 0)).unwrap_err();
+        assert_eq!(fault, GenerateError::BeyondTime { events: 100_000, mean_gap: hour });
     }
 
     #[test]

@@ -10,6 +10,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QuietUntil(u64);
 
+impl QuietUntil {
+    /// Nothing is known yet.
+    pub const UNKNOWN: QuietUntil = QuietUntil(0);
+}
+
 /// What engines ask of noise. Monomorphised, so that a run without noise pays nothing for it.
 pub trait Noise: Sync {
     /// The noise that process `rank` suffers in `[from, to]`, on a CPU whose earlier look-ups all

@@ -2,7 +2,7 @@
 
 use super::file::{Noticed, TraceFile, TraceFileError};
 use super::generate::GenerateError;
-use super::spec::{NoiseSpec, RANK, Shape, SourceSpec};
+use super::spec::{NONE, NoiseSpec, RANK, Shape, SourceSpec, SpecError};
 use super::{Detours, DetoursError, Source, Waveform, Who};
 use crate::philox::Stream;
 use crate::{Rank, Time};
@@ -31,6 +31,11 @@ pub enum LoadError {
 type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
 
 impl NoiseSpec {
+    /// What was typed: the name of a file that is there, else a description.
+    pub fn of_typed(text: &str) -> Result<NoiseSpec, SpecError> {
+        if text != NONE && Path::new(text).is_file() { Ok(NoiseSpec::of_file(text)) } else { text.parse() }
+    }
+
     /// Reads the files and draws the traces. The seed alone decides what is drawn.
     pub fn load(&self, seed: u64) -> Result<Loaded, LoadError> {
         self.load_with(seed, &mut |path| std::fs::read(path))
@@ -60,7 +65,8 @@ impl Loaded {
                 let detours = poisson
                     .generate(stream)
                     .map_err(|fault| LoadError::Generate { name: spec.name.clone(), fault })?;
-                self.push(spec, repeating(detours));
+                let name = format!("{} (drawn, not measured)", spec.name);
+                self.push(&SourceSpec { name, ..spec.clone() }, repeating(detours));
             }
             Shape::Delay { at, duration } => {
                 self.push(spec, Waveform::Once { at: *at, duration: *duration });

@@ -12,7 +12,8 @@
 //!
 //! DIST is a time, `exponential(mean=5us)`, `lognormal(median=5us,sigma=1.2)` (or `mean=`),
 //! `uniform(1us,5us)` or `pareto(min=1us,alpha=1.5)`. Every source may have `ranks=0-1023` or
-//! `ranks=5`, and `name=TEXT`. Sources are added with `+`.
+//! `ranks=5`, and `name=TEXT`. Sources are added with `+`. Behind a file a `+` belongs to its path unless
+//! another `KIND:…` or `none` follows: a path may be `c++/trace.txt`.
 
 mod arguments;
 mod durations;
@@ -22,13 +23,16 @@ use super::generate::{DEFAULT_EVENTS, Extent, MAX_EVENTS, Poisson};
 use crate::spelling::{hint, nearest};
 use crate::units::UnitError;
 use crate::{Rank, Time};
-use arguments::{Arguments, split_outside_parentheses};
+use arguments::{Arguments, outside_parentheses};
 use std::str::FromStr;
 
 /// What a `{rank}` in the name of a trace file stands for.
 pub(super) const RANK: &str = "{rank}";
 
-const KINDS: [&str; 5] = ["none", "periodic", "poisson", "delay", "trace"];
+/// No source at all.
+pub(super) const NONE: &str = "none";
+
+const KINDS: [&str; 5] = [NONE, "periodic", "poisson", "delay", "trace"];
 
 /// The noise of a run as written, before any file is read or number drawn.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -103,6 +107,11 @@ pub enum SpecError {
 }
 
 impl NoiseSpec {
+    /// The trace in one file, whatever its name looks like.
+    pub fn of_file(path: &str) -> NoiseSpec {
+        NoiseSpec { sources: vec![bare_path(path)] }
+    }
+
     /// Whether there is no noise at all.
     pub fn is_none(&self) -> bool {
         self.sources.is_empty()
@@ -117,11 +126,40 @@ impl FromStr for NoiseSpec {
             return Err(SpecError::Empty);
         }
         let mut sources = Vec::new();
-        for part in split_outside_parentheses(text, '+')? {
+        for part in split_sources(text)? {
             sources.extend(parse_source(part.trim())?);
         }
         Ok(NoiseSpec { sources })
     }
+}
+
+/// The sources between plus signs that are not part of a path.
+fn split_sources(text: &str) -> Result<Vec<&str>, SpecError> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for plus in outside_parentheses(text, '+')? {
+        if starts_source(&text[plus + 1..]) || !may_end_with_path(&text[start..plus]) {
+            parts.push(&text[start..plus]);
+            start = plus + 1;
+        }
+    }
+    parts.push(&text[start..]);
+    Ok(parts)
+}
+
+/// Whether `text` goes on with `none`, a known kind of source or a misspelt one.
+fn starts_source(text: &str) -> bool {
+    let first = text.split('+').next().unwrap_or_default().trim();
+    first == NONE || first.split_once(':').is_some_and(|(kind, list)| reads_like_kind(kind.trim(), list))
+}
+
+fn may_end_with_path(source: &str) -> bool {
+    let kind = source.split(':').next().unwrap_or_default().trim();
+    kind == "trace" || !KINDS.contains(&kind)
+}
+
+/// A path may hold a colon; only what reads like a source is one.
+fn reads_like_kind(kind: &str, list: &str) -> bool {
+    !kind.is_empty() && kind.chars().all(char::is_alphanumeric) && list.contains('=')
 }
 
 /// One source; nothing for `none`.
@@ -131,14 +169,13 @@ fn parse_source(text: &str) -> Result<Option<SourceSpec>, SpecError> {
     }
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let kind = kind.trim();
-    if kind == "none" && rest.is_empty() {
+    if kind == NONE && rest.is_empty() {
         return Ok(None);
     }
     if KINDS.contains(&kind) {
         return parse_kind(kind, rest, text).map(Some);
     }
-    // A path may hold a colon; only what reads like a source is a misspelt one.
-    if rest.contains('=') && kind.chars().all(char::is_alphanumeric) {
+    if reads_like_kind(kind, rest) {
         return Err(SpecError::UnknownKind { kind: kind.into(), nearest: nearest(kind, KINDS) });
     }
     Ok(Some(bare_path(text)))
@@ -243,5 +280,35 @@ fn ranks(arguments: &mut Arguments) -> Result<Option<Who>, SpecError> {
     match (first.trim().parse::<Rank>(), last.trim().parse::<Rank>()) {
         (Ok(first), Ok(last)) if first <= last => Ok(Some(Who::Ranks(first, last))),
         _ => Err(arguments.bad("ranks", &text, "a rank or FIRST-LAST")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let spec: NoiseSpec = text.parse().unwrap();
+        spec.sources.into_iter().map(|source| source.name).collect()
+    }
+
+    #[test]
+    fn a_plus_may_belong_to_a_path() {
+        assert_eq!(names("c++/n.txt"), ["c++/n.txt"]);
+        let file = "trace:file=c++/n.txt";
+        assert_eq!(names(file), [file]);
+        let spec: NoiseSpec = file.parse().unwrap();
+        assert_eq!(spec.sources[0].shape, Shape::Trace { path: "c++/n.txt".into(), length: None });
+        let both = "c++/n.txt + trace:file=c++/m.txt+none+delay:rank=1,at=1us,duration=1us";
+        assert_eq!(names(both), ["c++/n.txt", "trace:file=c++/m.txt", "delay:rank=1,at=1us,duration=1us"]);
+        assert_eq!(names("a+nonesuch.txt"), ["a+nonesuch.txt"]);
+    }
+
+    #[test]
+    fn behind_a_source_without_a_path_every_plus_parts() {
+        let periodic = "periodic:period=1ms,duration=1us";
+        assert_eq!(names(&format!("none+{periodic}+c++/n.txt")), [periodic, "c++/n.txt"]);
+        let fault = "n.txt+perodic:period=1ms,duration=1us".parse::<NoiseSpec>().unwrap_err();
+        assert!(matches!(fault, SpecError::UnknownKind { nearest: Some("periodic"), .. }), "{fault}");
     }
 }

@@ -56,6 +56,9 @@ struct Slot<P: Program> {
     local: P::Local,
 }
 
+/// Kept in a box: few processes have one.
+type HoardOf<P, O> = Box<Hoard<BodyOf<P>, <O as Observer>::Stamp>>;
+
 type BodyOf<P> = <<P as Program>::Agenda as Agenda>::Body;
 
 /// Neighbouring processes.
@@ -66,7 +69,7 @@ pub(super) struct Block<P: Program, O: Observer> {
     pool: <P::Agenda as Agenda>::Pool,
     calendar: Calendar<MessageOf<P, O::Stamp>>,
     /// Messages of processes that have many, by the place of the process.
-    hoards: HashMap<u32, Box<Hoard<BodyOf<P>, O::Stamp>>>,
+    hoards: HashMap<u32, HoardOf<P, O>>,
     started: bool,
 }
 
@@ -440,7 +443,7 @@ impl<P: Program> Process<'_, P> {
     #[inline(always)]
     fn run_local<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time) {
         turn.operations += 1;
-        if turn.operations % CHECK == 0 && turn.stop.load(Ordering::Relaxed) {
+        if turn.operations.is_multiple_of(CHECK) && turn.stop.load(Ordering::Relaxed) {
             turn.error = Some(RunError::Interrupted);
         }
         // The kind is a constant in each branch, so that a program computes no more than it must.

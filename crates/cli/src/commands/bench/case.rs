@@ -38,7 +38,7 @@ pub struct Measured {
     pub seconds: f64,
     pub messages_per_second: f64,
     pub ns_per_message: f64,
-    /// Of all runs together, beyond what the program took before the first.
+    /// The largest resident set of the process: program, inputs and engine, nothing left out.
     pub peak_bytes: Option<u64>,
     pub bytes_per_process: Option<f64>,
     pub graph: Option<GraphSize>,
@@ -47,14 +47,16 @@ pub struct Measured {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct GraphSize {
     pub operations: u64,
-    pub bytes_per_operation: f64,
+    /// Of the whole process at its peak.
+    pub bytes_per_operation: Option<f64>,
+    /// Of the schedule alone.
+    pub schedule_bytes_per_operation: f64,
     /// Of the same schedule as GOAL text.
     pub text_bytes: Option<u64>,
     pub text_bytes_per_second: Option<f64>,
 }
 
 pub fn measure(case: Case) -> Outcome<Measured> {
-    let before = peak_rss_bytes();
     let mut measured = match case.workload {
         BenchWorkload::Implicit { cycles, compute_ps, noise } => {
             implicit(case, cycles, Time(compute_ps), noise)?
@@ -62,9 +64,12 @@ pub fn measure(case: Case) -> Outcome<Measured> {
         BenchWorkload::Graph => graph(case)?,
         BenchWorkload::Text => parsing(case)?,
     };
-    measured.peak_bytes = peak_rss_bytes().zip(before).map(|(after, before)| after - before);
-    measured.bytes_per_process =
-        measured.peak_bytes.map(|bytes| bytes as f64 / f64::from(measured.case.processes));
+    measured.peak_bytes = peak_rss_bytes();
+    let each = |count: f64| measured.peak_bytes.map(|bytes| bytes as f64 / count);
+    measured.bytes_per_process = each(f64::from(measured.case.processes));
+    if let Some(size) = &mut measured.graph {
+        size.bytes_per_operation = each(size.operations as f64);
+    }
     Ok(measured)
 }
 
@@ -90,7 +95,8 @@ fn graph(case: Case) -> Outcome<Measured> {
     let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.collective, 1, Time::ZERO);
     let size = GraphSize {
         operations: graph.operations(),
-        bytes_per_operation: graph.memory_bytes() as f64 / graph.operations() as f64,
+        bytes_per_operation: None,
+        schedule_bytes_per_operation: graph.memory_bytes() as f64 / graph.operations() as f64,
         text_bytes: None,
         text_bytes_per_second: None,
     };
@@ -112,7 +118,8 @@ fn parsing(case: Case) -> Outcome<Measured> {
         .map_err(|error| Failure::new(Exit::CheckFailed, error))?;
     let size = GraphSize {
         operations: read.operations(),
-        bytes_per_operation: memory as f64 / operations as f64,
+        bytes_per_operation: None,
+        schedule_bytes_per_operation: memory as f64 / operations as f64,
         text_bytes: Some(bytes.len() as u64),
         text_bytes_per_second: Some(bytes.len() as f64 / seconds),
     };

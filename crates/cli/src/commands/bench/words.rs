@@ -15,6 +15,7 @@ pub fn say(report: &Report) -> String {
     let mut text = headline(report);
     let _ = write!(text, "\n\nDissemination of 1 byte\n{}", rates(&of_group(Group::Main)));
     let _ = write!(text, "\nAs a schedule in memory, and as text\n{}", graphs(&of_group(Group::Graph)));
+    text += "Bytes are of the whole process at its peak; of text, with the text itself.\n";
     let _ = write!(text, "\nThreads\n{}", speed_ups(&of_group(Group::Threads)));
     let _ = write!(text, "\nCost by number of processes, on one thread\n{}", rates(&of_group(Group::Scale)));
     let _ = write!(
@@ -48,8 +49,8 @@ fn name(measured: &Measured) -> &'static str {
     }
 }
 
-fn per_process(measured: &Measured) -> String {
-    measured.bytes_per_process.map_or_else(|| "?".into(), significant)
+fn known(bytes: Option<f64>) -> String {
+    bytes.map_or_else(|| "?".into(), significant)
 }
 
 fn rates(cases: &[&Measured]) -> Table {
@@ -72,7 +73,7 @@ fn rates(cases: &[&Measured]) -> Table {
             seconds(measured.seconds),
             rounded(measured.messages_per_second),
             significant(measured.ns_per_message),
-            per_process(measured),
+            known(measured.bytes_per_process),
         ]);
     }
     table
@@ -86,6 +87,7 @@ fn graphs(cases: &[&Measured]) -> Table {
         "wall time",
         "rate",
         "bytes/operation",
+        "of these the schedule",
         "bytes/process",
     ]);
     for measured in cases {
@@ -100,8 +102,9 @@ fn graphs(cases: &[&Measured]) -> Table {
             grouped(size.operations),
             seconds(measured.seconds),
             rate,
-            significant(size.bytes_per_operation),
-            per_process(measured),
+            known(size.bytes_per_operation),
+            significant(size.schedule_bytes_per_operation),
+            known(measured.bytes_per_process),
         ]);
     }
     table

@@ -3,6 +3,7 @@
 
 use super::inputs::Inputs;
 use super::replicas::{Replicas, Runner};
+use super::workload::Workload;
 use crate::exit::{Failure, Outcome};
 use crate::memory::available_bytes;
 use crate::plan::simulate::{Plan, TimelinePlan};
@@ -15,8 +16,12 @@ use straggler_trace::Timeline;
 
 /// A viewer shows about this many processes at most.
 const MOST_SHOWN: u32 = 4096;
-/// A message is a send, a receive and its arrival; each is recorded in 48 bytes, in lists that double.
-const RECORDED_BYTES_A_MESSAGE: u64 = 3 * 48 * 2;
+/// What the engine keeps of a process whose steps are computed, its messages on the way included.
+const BYTES_A_PROCESS: u64 = 110;
+/// Every operation and every arrival is an event; each is recorded in 48 bytes, in lists that double.
+const RECORDED_BYTES_AN_EVENT: u64 = 48 * 2;
+/// What the recorder keeps of a process.
+const RECORDED_BYTES_A_PROCESS: u64 = 250;
 
 #[derive(Debug, Default)]
 pub struct Details {
@@ -25,15 +30,12 @@ pub struct Details {
     pub timeline: Option<Timeline>,
 }
 
-/// Refuses what could only fail after the run.
+/// Refuses what could only fail after the run or in the middle of it.
 pub fn check(plan: &Plan, inputs: &Inputs) -> Outcome<()> {
     if let Some(timeline) = &plan.timeline {
         check_timeline(timeline, inputs.workload.processes())?;
     }
-    if plan.explain {
-        check_memory(inputs.workload.expected_messages(), available_bytes())?;
-    }
-    Ok(())
+    check_memory(&inputs.workload, plan.explain, available_bytes())
 }
 
 fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
@@ -53,19 +55,42 @@ fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
     }
 }
 
-fn check_memory(messages: u64, available: Option<u64>) -> Outcome<()> {
-    let needed = messages.saturating_mul(RECORDED_BYTES_A_MESSAGE);
-    match available {
-        Some(available) if needed > available => Err(Failure::usage(format!(
+fn check_memory(workload: &Workload, explain: bool, available: Option<u64>) -> Outcome<()> {
+    let Some(available) = available else { return Ok(()) };
+    let processes = u64::from(workload.processes());
+    let engine = match workload {
+        // A schedule that could be read lies in memory already.
+        Workload::Graph { .. } => 0,
+        Workload::Collective(_) => processes * BYTES_A_PROCESS,
+    };
+    if engine > available {
+        return Err(Failure::usage(format!(
+            "{} take about {}, but {} are available: take fewer",
+            counted(processes, "process", "processes"),
+            memory(engine),
+            memory(available)
+        )));
+    }
+    let events = workload.expected_operations().saturating_add(workload.expected_messages());
+    let recorded = events.saturating_mul(RECORDED_BYTES_AN_EVENT);
+    let needed = recorded.saturating_add(processes * RECORDED_BYTES_A_PROCESS).saturating_add(engine);
+    if explain && needed > available {
+        return Err(Failure::usage(format!(
             "--explain records every event, here in up to {}, but {} are available: take fewer processes or cycles",
             memory(needed),
             memory(available)
-        ))),
-        _ => Ok(()),
+        )));
     }
+    Ok(())
 }
 
 impl Details {
+    /// How many runs it takes to find out what the plan asks for.
+    pub fn runs(plan: &Plan) -> u64 {
+        let finish = plan.finish_times.is_some() && plan.replicas.len() > 1;
+        u64::from(finish) + u64::from(plan.explain) + u64::from(plan.timeline.is_some())
+    }
+
     pub fn find(runner: &Runner<'_>, replicas: &Replicas) -> Outcome<Details> {
         let shown = replicas.shown();
         let plan = runner.plan;
@@ -86,7 +111,7 @@ fn explain(runner: &Runner<'_>, replica: u32) -> Outcome<CriticalPath> {
     let inputs = runner.inputs;
     let noise = inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
     let simulation = inputs.simulation(runner.plan, noise.as_ref());
-    let mut progress = |_| {};
+    let mut progress = runner.meter.run();
     let mut control = Control::new(inputs.threads, runner.stop, &mut progress);
     let run = inputs.workload.run_observed(&simulation, &mut control, Recorder::new)?;
     Ok(CriticalPath::of(&run.observers, &simulation))
@@ -96,7 +121,7 @@ fn record(runner: &Runner<'_>, replica: u32, timeline: &TimelinePlan) -> Outcome
     let inputs = runner.inputs;
     let noise = inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
     let simulation = inputs.simulation(runner.plan, noise.as_ref());
-    let mut progress = |_| {};
+    let mut progress = runner.meter.run();
     let mut control = Control::new(inputs.threads, runner.stop, &mut progress);
     let observer = |_, _| TimelineObserver::new(&timeline.selection);
     let run = inputs.workload.run_observed(&simulation, &mut control, observer)?;
@@ -106,11 +131,37 @@ fn record(runner: &Runner<'_>, replica: u32, timeline: &TimelinePlan) -> Outcome
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::{Cli, Command};
+    use crate::plan::collective::CollectivePlan;
+    use clap::Parser;
+
+    fn check(line: &str, explain: bool, available: Option<u64>) -> Outcome<()> {
+        let words = ["straggler", "simulate", "--network", "chic", "--collective", "barrier"];
+        let cli = Cli::try_parse_from(words.into_iter().chain(line.split(' '))).unwrap();
+        let Command::Simulate(typed) = cli.command else { panic!("not simulate") };
+        let plan = CollectivePlan::of_simulate(&typed.collective).unwrap().unwrap();
+        check_memory(&Workload::Collective(plan), explain, available)
+    }
+
+    const GIBIBYTE: u64 = 1 << 30;
+
+    #[test]
+    fn too_many_processes_are_refused_before_the_run() {
+        assert!(check("--processes 1000000", false, Some(GIBIBYTE)).is_ok());
+        assert!(check("--processes 2000000000", false, Some(64 * GIBIBYTE)).is_err());
+        assert!(check("--processes 2000000000", false, None).is_ok());
+    }
 
     #[test]
     fn explaining_too_much_is_refused_before_it_hurts() {
-        assert!(check_memory(1_000_000, Some(1 << 30)).is_ok());
-        assert!(check_memory(1_000_000_000, Some(1 << 30)).is_err());
-        assert!(check_memory(1_000_000_000, None).is_ok());
+        assert!(check("--processes 1024 --cycles 100", true, Some(GIBIBYTE)).is_ok());
+        let cycles = "--processes 1024 --cycles 100000";
+        assert!(check(cycles, false, Some(GIBIBYTE)).is_ok());
+        assert!(check(cycles, true, Some(GIBIBYTE)).is_err());
+        assert!(check(cycles, true, None).is_ok());
+        // One process sends nothing; its computations are recorded all the same.
+        let alone = "--processes 1 --cycles 400000000 --compute 1ns";
+        assert!(check(alone, false, Some(32 * GIBIBYTE)).is_ok());
+        assert!(check(alone, true, Some(32 * GIBIBYTE)).is_err());
     }
 }

@@ -71,10 +71,11 @@ impl Replicas {
         &self.runs[self.shown]
     }
 
-    /// How the first replica that could not finish got stuck.
+    /// How the first replica that could not finish got stuck; if all did, the first that left messages.
     pub fn stuck(&self) -> Option<&Stuck> {
-        let worst = self.runs.iter().filter_map(|run| run.stuck.as_ref());
-        worst.max_by_key(|stuck| stuck.unfinished > 0)
+        let all = self.runs.iter().filter_map(|run| run.stuck.as_ref());
+        // Of equals, the smallest is the first.
+        all.min_by_key(|stuck| stuck.unfinished == 0)
     }
 
     pub fn messages(&self) -> u64 {
@@ -195,6 +196,20 @@ mod tests {
         assert_eq!(beside.runs, inside.runs);
         assert_eq!(beside.shown, inside.shown);
         assert!(beside.runs.iter().any(|run| run.makespan != beside.runs[0].makespan));
+    }
+
+    #[test]
+    fn the_first_that_could_not_finish_is_told() {
+        let line = "--collective barrier --processes 2 --network chic --replicas 4";
+        let mut all = replicas(line, Spread::InsideEachRun);
+        assert_eq!(all.stuck(), None);
+        let stuck = |unfinished, leftover_count| Stuck { unfinished, leftover_count, ..Stuck::default() };
+        all.runs[0].stuck = Some(stuck(0, 1));
+        all.runs[1].stuck = Some(stuck(0, 2));
+        assert_eq!(all.stuck(), Some(&stuck(0, 1)));
+        all.runs[2].stuck = Some(stuck(5, 0));
+        all.runs[3].stuck = Some(stuck(6, 0));
+        assert_eq!(all.stuck(), Some(&stuck(5, 0)));
     }
 
     #[test]

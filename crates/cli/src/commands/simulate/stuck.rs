@@ -144,9 +144,16 @@ fn circle(cycle: &[u32]) -> String {
     text + &format!("rank {}", cycle[0])
 }
 
+/// A send that waits is a rendezvous.
+fn is_rendezvous(blocked: &Blocked) -> bool {
+    blocked.operation.kind == OperationKind::Send
+}
+
 fn mend(stuck: &Stuck) -> &'static str {
     if stuck.unfinished == 0 {
         "add the receives, or accept them with --allow-leftovers"
+    } else if !stuck.cycle.is_empty() && stuck.blocked.iter().any(is_rendezvous) {
+        "let one of these ranks receive before it sends, or raise S above the size of these messages"
     } else if !stuck.cycle.is_empty() {
         "let one of these ranks send before it receives, or make a dependency of theirs weaker"
     } else {

@@ -3,6 +3,7 @@
 use super::answer::{Answer, network_in_words};
 use super::inputs::Inputs;
 use straggler_analysis::CriticalPath;
+use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, memory, percent, rounded, seconds, significant};
@@ -99,14 +100,23 @@ const STRETCHES: usize = 12;
 
 fn explain(path: &CriticalPath) -> String {
     let alone = if path.unique { "" } else { " (one of several equally long chains)" };
-    let mut parts = Table::with_header(["part", "time", "share"]);
+    let mut parts = Table::with_header(["part", "time", "share", "on the chain"]);
     let makespan = path.makespan.ps().max(1) as f64;
-    for (name, ps) in path.parts.named().into_iter().filter(|(_, ps)| *ps > 0) {
-        parts.row([name.to_string(), Time(ps).to_string(), percent(ps as f64 / makespan)]);
+    for ((name, ps), count) in path.parts.named().into_iter().zip(path.derivatives.beside_parts()) {
+        let count = count.filter(|(count, _)| *count > 0).map(|(count, unit)| match unit {
+            Unit::Times => counted(count, "time", "times"),
+            Unit::Bytes => counted(count, "byte", "bytes"),
+        });
+        if ps > 0 || count.is_some() {
+            let share = percent(ps as f64 / makespan);
+            parts.row([name.to_string(), Time(ps).to_string(), share, count.unwrap_or_default()]);
+        }
     }
     format!(
-        "\nThe chain of events that decides the makespan ends on rank {}{alone}. It is made of\n\n{parts}\n{}{}",
+        "\nThe chain of events that decides the makespan ends on rank {}{alone}. It is made of\n\n{parts}\n{}{}{}",
         path.last_rank,
+        "A parameter that is on the chain n times lengthens the run n times its own growth, while the chain\n\
+         stays the longest.\n\n",
         noise(path),
         stretches(path)
     )
@@ -118,12 +128,17 @@ fn noise(path: &CriticalPath) -> String {
     }
     let time = |ps: u128| Time(u64::try_from(ps).unwrap_or(u64::MAX));
     if path.noise_absorbed == 0 {
-        return format!("All {} of noise is on that chain.\n\n", time(path.noise_injected));
+        let all = time(path.noise_injected);
+        return format!(
+            "All {all} of noise on all processes together reached the end; none was absorbed.\n\n"
+        );
     }
     format!(
-        "Of {} of noise on all processes together, {} is on that chain; the rest was absorbed by waiting.\n\n",
+        "Of {} of noise on all processes together, {} reached the end (on this chain or on one as long);\n\
+         {} was absorbed by waiting.\n\n",
         time(path.noise_injected),
-        time(path.noise_propagated)
+        time(path.noise_propagated),
+        time(path.noise_absorbed)
     )
 }
 

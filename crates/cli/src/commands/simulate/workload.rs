@@ -2,7 +2,7 @@
 
 use crate::plan::collective::CollectivePlan;
 use std::ops::Range;
-use straggler_model::Rank;
+use straggler_model::{Rank, Time};
 use straggler_schedule::{Graph, Steps};
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Control, Nothing, Observer, Run, Simulation};
@@ -30,6 +30,19 @@ impl Workload {
         match self {
             Workload::Graph { graph, .. } => graph.messages(),
             Workload::Collective(plan) => plan.collective.messages().saturating_mul(u64::from(plan.cycles)),
+        }
+    }
+
+    /// Operations of one run that comes to its end.
+    pub fn expected_operations(&self) -> u64 {
+        match self {
+            Workload::Graph { graph, .. } => graph.operations(),
+            Workload::Collective(plan) => {
+                let computes = u64::from(plan.compute > Time::ZERO);
+                let computations = u64::from(plan.processes) * u64::from(plan.cycles) * computes;
+                // Steps of collectives only send and receive.
+                self.expected_messages().saturating_mul(2).saturating_add(computations)
+            }
         }
     }
 

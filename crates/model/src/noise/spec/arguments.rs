@@ -108,22 +108,29 @@ impl Arguments {
 }
 
 /// The parts between separators that stand outside all parentheses.
-pub(super) fn split_outside_parentheses(text: &str, separator: char) -> Result<Vec<&str>, SpecError> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
+fn split_outside_parentheses(text: &str, separator: char) -> Result<Vec<&str>, SpecError> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for index in outside_parentheses(text, separator)? {
+        parts.push(&text[start..index]);
+        start = index + separator.len_utf8();
+    }
+    parts.push(&text[start..]);
+    Ok(parts)
+}
+
+/// Where a character stands outside all parentheses.
+pub(super) fn outside_parentheses(text: &str, wanted: char) -> Result<Vec<usize>, SpecError> {
+    let (mut places, mut depth) = (Vec::new(), 0usize);
     for (index, c) in text.char_indices() {
         match c {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
-            _ if c == separator && depth == 0 => {
-                parts.push(&text[start..index]);
-                start = index + c.len_utf8();
-            }
+            _ if c == wanted && depth == 0 => places.push(index),
             _ => {}
         }
     }
     if depth > 0 {
         return Err(SpecError::Unclosed { text: text.into() });
     }
-    parts.push(&text[start..]);
-    Ok(parts)
+    Ok(places)
 }
