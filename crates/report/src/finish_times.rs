@@ -50,7 +50,7 @@ pub fn write(path: &Path, finish: &[Time]) -> Result<(), ReplaceError> {
     })
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 pub fn read(path: &Path) -> Result<Vec<Time>, ReadError> {
     match Format::for_path(path) {
         Format::Csv => {

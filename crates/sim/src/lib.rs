@@ -1,7 +1,7 @@
 //! The LogGOPS execution model and its engines.
 //!
 //! [`rules`] says what an operation costs and [`order`] who goes first; both engines call them.
-//! A [`Program`] says what a process does next. [`reference`] runs a program with one global queue,
+//! A [`Program`] says what a process does next. [`mod@reference`] runs a program with one global queue,
 //! as literally as the model is written down. [`windowed`] gives every process its own little agenda
 //! and advances all of them through windows no longer than the model's lookahead, on any number of
 //! threads, to the same integers.

@@ -55,7 +55,7 @@ fn a_conversion() {
     folder.run("schedule generate --collective allreduce --processes 16384 --cycles 2 -o in.goal").good();
     // Whether it is reading or writing when the signal comes depends on the machine.
     for wait in [300, 700] {
-        let line = format!("schedule convert in.goal {wait}.bin");
+        let line = format!("schedule convert in.goal -o {wait}.bin");
         let (code, _, text) = interrupt_after(&folder, &line, wait);
         let complete = folder.names().contains(&format!("{wait}.bin"));
         assert!(complete || code == Some(130), "{code:?}: {text}");
