@@ -433,18 +433,19 @@ impl<P: Program> Process<'_, P> {
             if local >= turn.frame.until {
                 return local;
             }
-            self.run_local(turn, local);
-            if turn.error.is_some() {
+            if !self.run_local(turn, local) {
                 return local;
             }
         }
     }
 
+    /// Runs the first local operation; says whether the run goes on.
     #[inline(always)]
-    fn run_local<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time) {
+    fn run_local<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, t: Time) -> bool {
         turn.operations += 1;
         if turn.operations.is_multiple_of(CHECK) && turn.stop.load(Ordering::Relaxed) {
             turn.error = Some(RunError::Interrupted);
+            return false;
         }
         // The kind is a constant in each branch, so that a program computes no more than it must.
         match self.slot.agenda.take(&self.slot.host, t) {
@@ -461,6 +462,7 @@ impl<P: Program> Process<'_, P> {
                 self.run_calc(turn, t, id, &operation);
             }
         }
+        true
     }
 
     #[inline(always)]
