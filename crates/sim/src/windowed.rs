@@ -21,6 +21,7 @@ mod hoard;
 mod mail;
 mod matching;
 mod message;
+mod process;
 mod queues;
 mod ready_heaps;
 mod two_heaps;

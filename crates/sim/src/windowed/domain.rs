@@ -142,7 +142,7 @@ impl<P: Program, O: Observer> Domain<P, O> {
         let Some(blocks) = self.due.remove(&frame.window) else { return };
         let rendezvous = rules.network.may_rendezvous(program.largest_message());
         for index in blocks {
-            let mut turn = super::block::Turn {
+            let mut turn = super::process::Turn {
                 program,
                 rules,
                 frame,
