@@ -42,10 +42,16 @@ impl PerByte {
     /// What a message of `size` bytes pays: the model charges max(size, 1) - 1 bytes.
     #[inline(always)]
     pub fn of_message(self, size: u64) -> Time {
-        if size <= 1 || self.0 == 0 {
+        self.of(size.saturating_sub(1))
+    }
+
+    /// What `bytes` bytes cost, rounded once.
+    #[inline(always)]
+    pub fn of(self, bytes: u64) -> Time {
+        if bytes == 0 || self.0 == 0 {
             return Time::ZERO;
         }
-        let exact = u128::from(size - 1) * u128::from(self.0);
+        let exact = u128::from(bytes) * u128::from(self.0);
         let rounded = (exact + (1 << (Self::FRACTION_BITS - 1))) >> Self::FRACTION_BITS;
         Time(u64::try_from(rounded).unwrap_or(u64::MAX))
     }

@@ -1,22 +1,36 @@
 //! Collective operations as implicit schedules: one algorithm a file, the choice among them apart.
 //!
-//! Every algorithm is a [`Steps`]: a pure function of rank and stage. [`Choice`] is what a user
-//! asks for (`allreduce:ring`); [`Choice::build`] makes it a [`Collective`] for a number of
-//! processes.
+//! Every algorithm is a [`Steps`], a pure function of rank and stage, and has a [`Meaning`]: which bytes
+//! its messages carry. [`mod@check`] follows these bytes and proves that every rank gets what the
+//! [`Operation`] promises. A [`Choice`] is what a user asks for (`allreduce:ring`); an [`Algorithm`] is
+//! built for a [`Job`] and becomes a [`Collective`].
 
+mod algorithm;
 pub mod allreduce;
 pub mod barrier;
-pub mod broadcast;
+pub mod bcast;
+mod build;
+pub mod check;
 mod choice;
+mod job;
+mod meaning;
+mod operation;
 pub mod reduce;
+pub mod sizes;
 #[cfg(test)]
 mod tests;
-
-use straggler_model::Rank;
-
-pub use choice::{Choice, UnknownCollective};
+mod two_level;
 
 use crate::steps::{Step, Steps};
+use std::ops::Range;
+use std::sync::Arc;
+use straggler_model::Rank;
+
+pub use algorithm::{Algorithm, AlgorithmError, Levels, Name};
+pub use choice::{Choice, UnknownCollective};
+pub use job::Job;
+pub use meaning::{Buffer, COMBINE, Meaning, PLACE, Take, piece};
+pub use operation::{Data, Operation, UnknownOperation};
 
 /// A collective cannot be built for these parameters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -27,21 +41,24 @@ pub enum CollectiveError {
     TooManyProcesses { algorithm: &'static str, processes: u32, limit: u32 },
     #[error("root {root} is out of range: there are {processes} processes, so it goes from 0 to {}", .processes - 1)]
     RootOutOfRange { root: Rank, processes: u32 },
+    #[error("{operation} has no algorithm {algorithm}")]
+    NotAnAlgorithm { operation: &'static str, algorithm: &'static str },
+    #[error(
+        "{bytes} bytes in segments of {segment} are too many segments: at most {}; use larger ones",
+        sizes::Segments::MOST
+    )]
+    TooManySegments { bytes: u64, segment: u64 },
 }
 
 /// So many processes that a rank and a distance add up inside 32 bits.
 const MOST_PROCESSES: u32 = 1 << 31;
 
-fn check_processes(algorithm: &'static str, processes: u32, limit: u32) -> Result<(), CollectiveError> {
-    match processes {
-        0 => Err(CollectiveError::NoProcesses),
-        _ if processes > limit => Err(CollectiveError::TooManyProcesses { algorithm, processes, limit }),
-        _ => Ok(()),
+/// Refuses numbers of processes at which an algorithm has more steps than a program can count.
+fn at_most(algorithm: Name, processes: u32, limit: u32) -> Result<(), CollectiveError> {
+    if processes <= limit {
+        return Ok(());
     }
-}
-
-fn check_root(root: Rank, processes: u32) -> Result<(), CollectiveError> {
-    if root < processes { Ok(()) } else { Err(CollectiveError::RootOutOfRange { root, processes }) }
+    Err(CollectiveError::TooManyProcesses { algorithm: algorithm.text(), processes, limit })
 }
 
 /// How many bits a number has; the rounds of doubling until it is exceeded.
@@ -63,16 +80,22 @@ fn subtract_modulo(a: u32, b: u32, processes: u32) -> u32 {
     if a >= b { a - b } else { a.wrapping_sub(b).wrapping_add(processes) }
 }
 
-/// Any of the collectives. An engine that wants its inner loop compiled for one algorithm matches
-/// the variant; the implementation of [`Steps`] here chooses at every call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Any of the collectives. The algorithms that are run at the largest scales are named, so that an engine
+/// can be compiled for them; the others are asked through a table of functions.
+#[derive(Clone, Debug)]
 pub enum Collective {
     /// Allreduce, and barrier.
     Dissemination(allreduce::Dissemination),
     RecursiveDoubling(allreduce::RecursiveDoubling),
-    Ring(allreduce::Ring),
-    BinomialBroadcast(broadcast::Binomial),
-    BinomialReduce(reduce::Binomial),
+    BinomialBcast(bcast::Binomial),
+    Other(Arc<dyn Meaning>),
+}
+
+impl Collective {
+    /// One of the many.
+    pub fn other(algorithm: impl Meaning + 'static) -> Collective {
+        Collective::Other(Arc::new(algorithm))
+    }
 }
 
 macro_rules! each {
@@ -80,9 +103,8 @@ macro_rules! each {
         match $collective {
             Collective::Dissemination($steps) => $call,
             Collective::RecursiveDoubling($steps) => $call,
-            Collective::Ring($steps) => $call,
-            Collective::BinomialBroadcast($steps) => $call,
-            Collective::BinomialReduce($steps) => $call,
+            Collective::BinomialBcast($steps) => $call,
+            Collective::Other($steps) => $call,
         }
     };
 }
@@ -92,10 +114,12 @@ impl Steps for Collective {
         each!(self, steps => steps.processes())
     }
 
+    #[inline]
     fn stages(&self, rank: Rank) -> u32 {
         each!(self, steps => steps.stages(rank))
     }
 
+    #[inline]
     fn step(&self, rank: Rank, stage: u32) -> Step {
         each!(self, steps => steps.step(rank, stage))
     }
@@ -104,7 +128,25 @@ impl Steps for Collective {
         each!(self, steps => steps.largest_message())
     }
 
+    fn overlaps(&self) -> bool {
+        each!(self, steps => steps.overlaps())
+    }
+
     fn messages(&self) -> u64 {
         each!(self, steps => steps.messages())
+    }
+}
+
+impl Meaning for Collective {
+    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
+        each!(self, steps => steps.carries(rank, stage))
+    }
+
+    fn source(&self) -> Buffer {
+        each!(self, steps => steps.source())
+    }
+
+    fn takes(&self, rank: Rank, stage: u32) -> &'static [Take] {
+        each!(self, steps => steps.takes(rank, stage))
     }
 }

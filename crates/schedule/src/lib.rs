@@ -3,9 +3,11 @@
 pub mod collectives;
 pub mod goal;
 pub mod graph;
+pub mod script;
 pub mod steps;
 pub mod summary;
 pub mod validate;
 
 pub use graph::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder, RankView};
-pub use steps::{Message, Step, Steps};
+pub use script::{Cycles, Script};
+pub use steps::{Message, Step, Steps, Then};

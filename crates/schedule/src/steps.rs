@@ -1,18 +1,32 @@
 //! Implicit schedules: what a rank does is computed from its number, never stored.
 //!
 //! A collective is a sequence of steps. The operations of a step become ready together when all
-//! operations of the step before have completed, which is how a blocking exchange behaves. A step is a
-//! pure function of (rank, stage), so it costs no memory and runs the same on any thread or device.
+//! operations of the steps before have completed, which is how a blocking exchange behaves; a step may
+//! also let the next begin as soon as its own operations have started, as nonblocking calls do. A step
+//! is a pure function of (rank, stage), so it costs no memory and runs the same on any thread or device.
 
-use crate::{Graph, GraphBuilder, Operation, RankBuilder};
 use straggler_model::{Rank, Tag, Time};
 
-/// What becomes ready together. At least one of the three is there.
+/// What becomes ready together. At least one of send, receive and computation is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Step {
     pub send: Option<Message>,
     pub recv: Option<Message>,
     pub calc: Option<Time>,
+    /// Computation that begins when everything so far has completed, as the reduction of received data
+    /// does. Only of steps that the next one waits for.
+    pub after: Time,
+    pub then: Then,
+}
+
+/// When the step that follows begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Then {
+    /// When this step and all before it have completed. The last step of a rank is always of this kind.
+    #[default]
+    Wait,
+    /// When the operations of this step have started.
+    Go,
 }
 
 /// A message to or from `peer`. Between one pair of ranks messages of one tag arrive in the order
@@ -34,23 +48,39 @@ impl Step {
     }
 
     pub fn exchange(send: Message, recv: Message) -> Step {
-        Step { send: Some(send), recv: Some(recv), calc: None }
+        Step { send: Some(send), recv: Some(recv), ..Step::default() }
     }
 
     pub fn calc(duration: Time) -> Step {
         Step { calc: Some(duration), ..Step::default() }
     }
+
+    /// Followed by a computation.
+    #[inline(always)]
+    pub fn after(self, after: Time) -> Step {
+        Step { after, ..self }
+    }
+
+    /// Not waited for by the next step.
+    #[inline(always)]
+    pub fn go(self) -> Step {
+        Step { then: Then::Go, ..self }
+    }
 }
 
-/// A schedule of steps. `stages` and `step` are pure.
+/// A schedule of steps. All functions are pure.
 pub trait Steps: Sync {
     fn processes(&self) -> u32;
-    /// How many steps `rank` takes; fewer than 2^29.
+    /// How many steps `rank` takes; fewer than [`MOST_STAGES`].
     fn stages(&self, rank: Rank) -> u32;
     /// Step number `stage < stages(rank)` of `rank`.
     fn step(&self, rank: Rank, stage: u32) -> Step;
     /// The largest message any rank sends, to know whether rendezvous can happen.
     fn largest_message(&self) -> u64;
+    /// Whether any step lets the next begin before it has completed.
+    fn overlaps(&self) -> bool {
+        false
+    }
     /// How many messages all ranks send together.
     fn messages(&self) -> u64 {
         let of_rank = |rank| {
@@ -60,41 +90,5 @@ pub trait Steps: Sync {
     }
 }
 
-/// The operations of one rank over `cycles` repetitions, each after `compute` time of computation.
-pub fn materialise_rank<S: Steps>(steps: &S, cycles: u32, compute: Time, rank: Rank, out: &mut RankBuilder) {
-    let mut before: Vec<u32> = Vec::new();
-    let mut add = |step: Step, out: &mut RankBuilder| {
-        let operations = [
-            step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
-            step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
-            step.calc.map(Operation::calc),
-        ];
-        let now: Vec<u32> = operations.into_iter().flatten().map(|operation| out.push(operation)).collect();
-        for &dependent in &now {
-            for &earlier in &before {
-                out.requires(dependent, earlier);
-            }
-        }
-        before = now;
-    };
-    for _ in 0..cycles {
-        if compute > Time::ZERO {
-            add(Step::calc(compute), out);
-        }
-        for stage in 0..steps.stages(rank) {
-            add(steps.step(rank, stage), out);
-        }
-    }
-}
-
-/// The same schedule as an explicit graph.
-pub fn materialise<S: Steps>(steps: &S, cycles: u32, compute: Time) -> Graph {
-    let mut graph = GraphBuilder::default();
-    let mut builder = RankBuilder::default();
-    for rank in 0..steps.processes() {
-        builder.clear();
-        materialise_rank(steps, cycles, compute, rank, &mut builder);
-        graph.push_rank(&builder);
-    }
-    graph.finish()
-}
+/// Programs keep a stage and four flags in 32 bits.
+pub const MOST_STAGES: u32 = 1 << 28;

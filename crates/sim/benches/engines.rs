@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
-use straggler_schedule::collectives::Collective;
+use straggler_schedule::collectives::Job;
 use straggler_schedule::collectives::allreduce::Dissemination;
 use straggler_schedule::graph::{Graph, GraphBuilder, Operation, RankBuilder};
-use straggler_schedule::{Steps, steps};
+use straggler_schedule::{Cycles, Steps, script};
 use straggler_sim::{Control, EngineChoice, Nothing, Simulation};
 
 fn main() {
@@ -41,6 +41,7 @@ fn noise() -> Injection {
         }],
         phases: Phases::Drawn { seed: 1, replica: 0 },
         wallclock: false,
+        computation_only: false,
     }
 }
 
@@ -56,7 +57,7 @@ fn run_steps<S: Steps>(
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
-    let run = simulation.run_steps(steps, cycles, compute, &mut control, |_, _| Nothing);
+    let run = simulation.run_compiled(&Cycles { steps, cycles, compute }, &mut control);
     run.expect("it finishes").outcome.makespan()
 }
 
@@ -70,7 +71,7 @@ fn run_graph(graph: &Graph, engine: EngineChoice) -> Time {
 }
 
 fn dissemination(processes: u32) -> Dissemination {
-    Dissemination::new(processes, 1).expect("enough processes")
+    Dissemination::new(&Job::new(processes, 1))
 }
 
 const SIZES: [u32; 4] = [1 << 10, 1 << 14, 1 << 17, 1 << 20];
@@ -113,8 +114,8 @@ fn computation_between_collectives(bencher: Bencher, milliseconds: u64) {
 #[divan::bench(args = ["windowed", "reference"], sample_count = 3, sample_size = 1)]
 fn materialised(bencher: Bencher, engine: &str) {
     let engine = if engine == "windowed" { EngineChoice::Windowed } else { EngineChoice::Reference };
-    let steps = Collective::Dissemination(dissemination(1 << 14));
-    let graph = steps::materialise(&steps, 1, Time::ZERO);
+    let steps = dissemination(1 << 14);
+    let graph = script::materialise(&Cycles { steps, cycles: 1, compute: Time::ZERO });
     bencher.counter(ItemsCount::new(graph.messages())).bench(|| run_graph(black_box(&graph), engine));
 }
 

@@ -1,7 +1,11 @@
 //! The programs an engine can run.
 
 mod graph;
+mod overlapping;
 mod steps;
+mod tracking;
 
 pub use graph::GraphProgram;
-pub use steps::{StepProgram, Tracked, Untracked};
+pub use overlapping::OverlappingProgram;
+pub use steps::StepProgram;
+pub use tracking::{Tracked, Tracking, Untracked};

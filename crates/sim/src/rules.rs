@@ -67,7 +67,7 @@ impl<N: Noise> Rules<'_, N> {
         bytes: u64,
     ) -> Sent {
         let link = self.network.link(rank, to);
-        let noise = self.noise.charge(rank, &mut cpu.quiet, t, t + link.send_overhead);
+        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + link.send_overhead);
         cpu.free = t + link.send_overhead + link.overhead_per_byte.of_message(bytes) + noise;
         *send_free = t + link.gap + link.gap_per_byte.of_message(bytes);
         Sent {
@@ -89,7 +89,7 @@ impl<N: Noise> Rules<'_, N> {
         bytes: u64,
     ) -> Charge {
         let link = self.network.link(from, rank);
-        let noise = self.noise.charge(rank, &mut cpu.quiet, t, t + link.recv_overhead);
+        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + link.recv_overhead);
         let (gap, overhead) = (link.gap_per_byte.of_message(bytes), link.overhead_per_byte.of_message(bytes));
         *recv_free = t + link.gap + gap;
         let received = t + link.recv_overhead + noise;

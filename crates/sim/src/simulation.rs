@@ -4,7 +4,7 @@ use crate::host::{ManyLanes, OneLane};
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
-use crate::programs::{GraphProgram, StepProgram, Tracked, Untracked};
+use crate::programs::{GraphProgram, OverlappingProgram, StepProgram, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
 use crate::windowed::Control;
 use crate::{reference, windowed};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use straggler_model::noise::{Injection, Phases, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
-use straggler_schedule::{Graph, Steps};
+use straggler_schedule::{Cycles, Graph, Script};
 
 /// Which engine to use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,24 +88,38 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs an implicit schedule `cycles` times, each after `compute` time of computation.
-    pub fn run_steps<S: Steps, O: Observer>(
+    /// Runs an implicit schedule. What it does next is asked through a table of functions: one engine,
+    /// compiled once, for all of them.
+    pub fn run_script<O: Observer>(
         &self,
-        steps: &S,
-        cycles: u32,
-        compute: Time,
+        script: &dyn Script,
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
-        if self.receive_overlap {
-            self.run(&StepProgram::<S, Tracked>::new(steps, cycles, compute), control, observer)
-        } else {
-            self.run(&StepProgram::<S, Untracked>::new(steps, cycles, compute), control, observer)
+        match (script.overlaps(), self.receive_overlap) {
+            (false, false) => self.run(&StepProgram::<_, Untracked>::new(script), control, observer),
+            (false, true) => self.run(&StepProgram::<_, Tracked>::new(script), control, observer),
+            // What tracking costs is nothing beside the rest.
+            (true, _) => self.run(&OverlappingProgram::<_, Tracked>::new(script), control, observer),
         }
     }
 
-    /// Runs a collective with a windowed engine that is compiled for this very algorithm. Where that is
-    /// not the engine to use, which algorithm it is, is asked at every step.
+    /// Runs an implicit schedule with a windowed engine that is compiled for it, where that is the engine
+    /// to use.
+    pub fn run_compiled<S: Script>(
+        &self,
+        script: &S,
+        control: &mut Control<'_>,
+    ) -> Result<Run<Nothing>, RunError> {
+        let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
+        if !windowed || self.receive_overlap || script.overlaps() {
+            return self.run_script(script, control, |_, _| Nothing);
+        }
+        self.run_windowed(&StepProgram::<S, Untracked>::new(script), control, |_, _| Nothing)
+    }
+
+    /// Runs a collective `cycles` times, each after `compute` time of computation. The algorithms that
+    /// are run at the largest scales have an engine of their own.
     pub fn run_collective(
         &self,
         collective: &Collective,
@@ -113,28 +127,18 @@ impl<'a> Simulation<'a> {
         compute: Time,
         control: &mut Control<'_>,
     ) -> Result<Run<Nothing>, RunError> {
-        let windowed = self.choose(collective.largest_message())?.0 == Engine::Windowed;
-        if self.receive_overlap || !windowed {
-            return self.run_steps(collective, cycles, compute, control, |_, _| Nothing);
-        }
         match collective {
-            Collective::Dissemination(steps) => self.run_fast(steps, cycles, compute, control),
-            Collective::RecursiveDoubling(steps) => self.run_fast(steps, cycles, compute, control),
-            Collective::Ring(steps) => self.run_fast(steps, cycles, compute, control),
-            Collective::BinomialBroadcast(steps) => self.run_fast(steps, cycles, compute, control),
-            Collective::BinomialReduce(steps) => self.run_fast(steps, cycles, compute, control),
+            Collective::Dissemination(steps) => {
+                self.run_compiled(&Cycles { steps, cycles, compute }, control)
+            }
+            Collective::RecursiveDoubling(steps) => {
+                self.run_compiled(&Cycles { steps, cycles, compute }, control)
+            }
+            Collective::BinomialBcast(steps) => {
+                self.run_compiled(&Cycles { steps, cycles, compute }, control)
+            }
+            other => self.run_script(&Cycles { steps: other, cycles, compute }, control, |_, _| Nothing),
         }
-    }
-
-    fn run_fast<S: Steps>(
-        &self,
-        steps: &S,
-        cycles: u32,
-        compute: Time,
-        control: &mut Control<'_>,
-    ) -> Result<Run<Nothing>, RunError> {
-        let program = StepProgram::<S, Untracked>::new(steps, cycles, compute);
-        self.run_windowed(&program, control, |_, _| Nothing)
     }
 
     /// Runs any program.
@@ -203,5 +207,9 @@ impl<'a> Simulation<'a> {
 }
 
 /// No source at all.
-static QUIET: Injection =
-    Injection { sources: Vec::new(), phases: Phases::Drawn { seed: 0, replica: 0 }, wallclock: false };
+static QUIET: Injection = Injection {
+    sources: Vec::new(),
+    phases: Phases::Drawn { seed: 0, replica: 0 },
+    wallclock: false,
+    computation_only: false,
+};

@@ -43,6 +43,7 @@ fn noise_of(case: &Value) -> Option<Injection> {
         }],
         phases: Phases::Given(numbers(&case["noise_offsets_ns"]).into()),
         wallclock: false,
+        computation_only: false,
     })
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;
 use straggler_model::{Network, Time};
-use straggler_schedule::{Graph, Message, Step, Steps, steps};
+use straggler_schedule::{Cycles, Graph, Message, Step, Steps, script};
 use straggler_sim::{Acknowledgement, Control, EngineChoice, Nothing, Outcome, Simulation};
 
 fn run(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads: usize) -> Outcome {
@@ -58,6 +58,8 @@ struct Mixed {
     processes: u32,
     stages: u32,
     bytes: u64,
+    /// Let some steps not wait.
+    overlaps: bool,
 }
 
 impl Steps for Mixed {
@@ -70,15 +72,33 @@ impl Steps for Mixed {
     fn step(&self, rank: u32, stage: u32) -> Step {
         let distance = (stage * 977 + 1) % self.processes;
         if distance == 0 || stage % 3 == 2 {
-            return Step::calc(Time(u64::from((rank * 7 + stage) % 5) * 800_000));
+            return self.perhaps_go(
+                rank,
+                stage,
+                Step::calc(Time(u64::from((rank * 7 + stage) % 5) * 800_000)),
+            );
         }
         let message = |peer| Message { peer, tag: stage, bytes: self.bytes };
         let (to, from) =
             ((rank + distance) % self.processes, (rank + self.processes - distance) % self.processes);
-        Step::exchange(message(to), message(from))
+        self.perhaps_go(rank, stage, Step::exchange(message(to), message(from)))
     }
     fn largest_message(&self) -> u64 {
         self.bytes
+    }
+    fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+}
+
+impl Mixed {
+    /// Some steps are followed by a computation, some by the next step at once.
+    fn perhaps_go(&self, rank: u32, stage: u32, step: Step) -> Step {
+        match (rank ^ (stage * 5)) % 4 {
+            0 => step.after(Time(300_000)),
+            1 | 2 if self.overlaps && stage + 1 < self.stages => step.go(),
+            _ => step,
+        }
     }
 }
 
@@ -94,17 +114,19 @@ proptest! {
         network in schedules::networks(),
         noise in schedules::noises(),
         overlap in any::<bool>(),
+        overlaps in any::<bool>(),
     ) {
-        let mixed = Mixed { processes, stages, bytes };
+        let mixed = Mixed { processes, stages, bytes, overlaps };
+        let script = Cycles { steps: &mixed, cycles: 2, compute: Time(1_000_000) };
         let simulation = simulation(&network, &noise, overlap);
-        let graph = steps::materialise(&mixed, 2, Time(1_000_000));
+        let graph = script::materialise(&script);
         let reference = run(&simulation, &graph, EngineChoice::Reference, 1);
         for threads in [1, 2, 3, 7] {
-                        let stop = AtomicBool::new(false);
+            let stop = AtomicBool::new(false);
             let mut progress = |_| {};
             let mut control = Control::new(threads, &stop, &mut progress);
             let windowed = Simulation { engine: EngineChoice::Windowed, ..simulation.clone() };
-            let implicit = windowed.run_steps(&mixed, 2, Time(1_000_000), &mut control, |_, _| Nothing).unwrap();
+            let implicit = windowed.run_script(&script, &mut control, |_, _| Nothing).unwrap();
             prop_assert_eq!(&implicit.outcome.finish, &reference.finish);
             prop_assert_eq!(&implicit.outcome.stuck, &reference.stuck);
         }

@@ -121,6 +121,7 @@ fn noise_in_a_sends_overhead_does_not_delay_its_message() {
         sources: vec![Source { name: "delay".into(), waveform: delay, who: Who::Ranks(0, 0) }],
         phases: Phases::Drawn { seed: 1, replica: 0 },
         wallclock: false,
+        computation_only: false,
     };
     let text = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}";
     let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use straggler_model::network::PerByte;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
-use straggler_schedule::collectives::{Choice, Collective};
-use straggler_schedule::{Graph, Steps, steps};
+use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
+use straggler_schedule::{Cycles, Graph, Steps, script};
 use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
 
 fn network() -> Network {
@@ -24,7 +25,15 @@ fn noise() -> Injection {
         }],
         phases: Phases::Drawn { seed: 7, replica: 0 },
         wallclock: false,
+        computation_only: false,
     }
+}
+
+/// Every algorithm with its default parameters.
+fn all() -> impl Iterator<Item = (Operation, Algorithm)> {
+    Operation::ALL.into_iter().flat_map(|operation| {
+        operation.algorithms().iter().map(move |&name| (operation, Algorithm::from(name)))
+    })
 }
 
 struct Setting<'a> {
@@ -44,6 +53,10 @@ impl Setting<'_> {
             .outcome
     }
 
+    fn repeat<'a>(&self, steps: &'a Collective) -> Cycles<&'a Collective> {
+        Cycles { steps, cycles: self.cycles, compute: self.compute }
+    }
+
     fn implicit(&self, collective: &Collective, threads: usize) -> Outcome {
         let stop = AtomicBool::new(false);
         let mut progress = |_| {};
@@ -53,22 +66,22 @@ impl Setting<'_> {
             self.simulation.run_collective(collective, self.cycles, self.compute, &mut control).unwrap();
         if collective.processes() <= 16 {
             // … and the one that asks for the algorithm at every step.
-            let general =
-                self.simulation
-                    .run_steps(collective, self.cycles, self.compute, &mut control, |_, _| Nothing);
+            let cycles = self.repeat(collective);
+            let general = self.simulation.run_script(&cycles, &mut control, |_, _| Nothing);
             assert_eq!(general.unwrap().outcome.finish, fast.outcome.finish);
         }
         fast.outcome
     }
 
-    fn check(&self, choice: Choice, processes: u32, bytes: u64, root: u32, threads: usize) {
-        let collective = choice.build(processes, bytes, root).unwrap();
-        let graph = steps::materialise(&collective, self.cycles, self.compute);
+    fn check(&self, operation: Operation, algorithm: &Algorithm, job: &Job, threads: usize) {
+        let processes = job.processes;
+        let collective = algorithm.build(operation, job).unwrap();
+        let graph = script::materialise(&self.repeat(&collective));
         let engine = if processes > 1000 { EngineChoice::Windowed } else { EngineChoice::Reference };
         let explicit = self.explicit(&graph, engine);
         let implicit = self.implicit(&collective, threads);
-        assert_eq!(explicit.stuck, None, "{choice} on {processes}");
-        assert_eq!(implicit.finish, explicit.finish, "{choice} on {processes}, {bytes} bytes, root {root}");
+        assert_eq!(explicit.stuck, None, "{operation}:{algorithm} {job:?}");
+        assert_eq!(implicit.finish, explicit.finish, "{operation}:{algorithm} {job:?}");
         assert_eq!(implicit.messages, collective.messages() * u64::from(self.cycles));
         assert_eq!(implicit.stuck, None);
     }
@@ -77,21 +90,17 @@ impl Setting<'_> {
 #[test]
 fn equals_materialised_for_every_small_number_of_processes() {
     let (network, noise) = (network(), noise());
+    let reduction = PerByte::from_ps(900);
     for noise in [None, Some(&noise)] {
         let simulation = Simulation { noise, ..Simulation::new(&network) };
         for (cycles, compute) in [(1, Time::ZERO), (3, Time(2_500_000))] {
             let setting = Setting { simulation: simulation.clone(), cycles, compute };
-            for choice in Choice::ALL.iter().copied() {
-                for processes in 1..=70 {
+            for (operation, algorithm) in all() {
+                for processes in (1..=34).chain([48, 64, 65, 70]) {
                     // Eager and, beyond 300 bytes, rendezvous.
                     for bytes in [1, 1000] {
-                        setting.check(
-                            choice,
-                            processes,
-                            bytes,
-                            processes / 2 * u32::from(choice.has_root()),
-                            1,
-                        );
+                        let job = Job { root: processes / 2, reduction, ..Job::new(processes, bytes) };
+                        setting.check(operation, &algorithm, &job, 1);
                     }
                 }
             }
@@ -104,10 +113,12 @@ fn equals_materialised_for_some_large_numbers() {
     let (network, noise) = (network(), noise());
     let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
     let setting = Setting { simulation, cycles: 2, compute: Time(1_000_000) };
-    for choice in Choice::ALL.iter().copied() {
-        let sizes: &[u32] = if choice.algorithm() == "ring" { &[257] } else { &[1000, 4096, 4097, 20_000] };
+    for (operation, algorithm) in all() {
+        // Some take time that grows with the square of the number of processes.
+        let long = algorithm.build(operation, &Job::new(1000, 8)).unwrap().messages() > 100_000;
+        let sizes: &[u32] = if long { &[257] } else { &[1000, 4096, 4097, 20_000] };
         for &processes in sizes {
-            setting.check(choice, processes, 8, 0, 2);
+            setting.check(operation, &algorithm, &Job::new(processes, 8), 2);
         }
     }
 }
@@ -119,8 +130,9 @@ fn a_collective_without_noise_takes_what_its_formula_says() {
     let (latency, overhead) = (5_330_000, 770_000);
     for processes in [2u32, 3, 8, 64, 1000] {
         let rounds = u64::from(processes.next_power_of_two().trailing_zeros());
-        let choice: Choice = "barrier:dissemination".parse().unwrap();
-        let outcome = setting.implicit(&choice.build(processes, 1, 0).unwrap(), 1);
+        let algorithm = Algorithm::parse(Operation::Barrier, "dissemination").unwrap();
+        let barrier = algorithm.build(Operation::Barrier, &Job::new(processes, 1)).unwrap();
+        let outcome = setting.implicit(&barrier, 1);
         // Every round is o + L + o, and all processes go in step.
         assert!(outcome.finish.iter().all(|&time| time == Time(rounds * (2 * overhead + latency))));
     }

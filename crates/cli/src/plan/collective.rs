@@ -5,12 +5,14 @@ use crate::args::simulate::CollectiveOptions;
 use crate::exit::{Failure, Outcome};
 use straggler_model::Time;
 use straggler_model::units::Bytes;
-use straggler_schedule::collectives::{Choice, Collective};
+use straggler_schedule::Cycles;
+use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation, barrier};
 
 /// A collective, how often it is done and the computation before each time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CollectivePlan {
-    pub choice: Choice,
+    pub operation: Operation,
+    pub algorithm: Algorithm,
     pub bytes: u64,
     pub collective: Collective,
     pub processes: u32,
@@ -21,7 +23,7 @@ pub struct CollectivePlan {
 impl CollectivePlan {
     /// What `simulate` was told, if that was a collective.
     pub fn of_simulate(typed: &CollectiveOptions) -> Outcome<Option<CollectivePlan>> {
-        let (Some(choice), Some(processes)) = (typed.collective, typed.processes) else {
+        let (Some(choice), Some(processes)) = (&typed.collective, typed.processes) else {
             let repeats = typed.repetition.cycles.is_some() || typed.repetition.compute.is_some();
             return if repeats {
                 Err(Failure::usage(
@@ -35,34 +37,45 @@ impl CollectivePlan {
     }
 
     pub fn of_generate(typed: &Generate) -> Outcome<CollectivePlan> {
-        CollectivePlan::new(typed.collective, typed.processes, typed.size, typed.repetition, typed.root)
+        CollectivePlan::new(&typed.collective, typed.processes, typed.size, typed.repetition, typed.root)
     }
 
     fn new(
-        choice: Choice,
+        choice: &Choice,
         processes: u32,
         size: Option<Bytes>,
         repetition: Repetition,
         root: Option<u32>,
     ) -> Outcome<CollectivePlan> {
-        if root.is_some() && !choice.has_root() {
-            let operation = choice.operation();
+        let operation = choice.operation;
+        if root.is_some() && !operation.has_root() {
             return Err(Failure::usage(format!("{operation} has no root: leave --root out")));
         }
-        let bytes = size.map_or_else(|| choice.default_bytes(), |Bytes(bytes)| bytes);
+        let bytes = size.map_or_else(|| default_bytes(operation), |Bytes(bytes)| bytes);
+        let algorithm =
+            choice.algorithm.clone().or_else(|| operation.algorithms().first().map(|&name| name.into()));
+        let Some(algorithm) = algorithm else {
+            return Err(Failure::usage(format!("{operation} has no algorithm yet")));
+        };
+        let job = Job { root: root.unwrap_or(0), ..Job::new(processes, bytes) };
         Ok(CollectivePlan {
-            choice,
+            operation,
             bytes,
-            collective: choice.build(processes, bytes, root.unwrap_or(0))?,
+            collective: algorithm.build(operation, &job)?,
+            algorithm,
             processes,
             cycles: repetition.cycles.unwrap_or(1),
             compute: repetition.compute.unwrap_or(Time::ZERO),
         })
     }
 
+    pub fn script(&self) -> Cycles<&Collective> {
+        Cycles { steps: &self.collective, cycles: self.cycles, compute: self.compute }
+    }
+
     /// "an allreduce of 8 B", "10 barriers after 1 ms of computation each".
     pub fn describe(&self) -> String {
-        let operation = match self.choice.operation() {
+        let operation = match self.operation.name() {
             "bcast" => "broadcast",
             other => other,
         };
@@ -85,13 +98,18 @@ impl CollectivePlan {
     }
 }
 
+/// How many bytes to exchange when the user does not say.
+fn default_bytes(operation: Operation) -> u64 {
+    if operation == Operation::Barrier { barrier::BYTES } else { 8 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn plan(choice: &str, cycles: Option<u32>, compute: Option<Time>) -> CollectivePlan {
         let repetition = Repetition { cycles, compute };
-        CollectivePlan::new(choice.parse().unwrap(), 16, None, repetition, None).unwrap()
+        CollectivePlan::new(&choice.parse().unwrap(), 16, None, repetition, None).unwrap()
     }
 
     #[test]
@@ -111,9 +129,9 @@ mod tests {
     fn a_root_needs_an_operation_that_has_one() {
         let repetition = Repetition { cycles: None, compute: None };
         let choice: Choice = "allreduce".parse().unwrap();
-        assert!(CollectivePlan::new(choice, 4, None, repetition, Some(1)).is_err());
+        assert!(CollectivePlan::new(&choice, 4, None, repetition, Some(1)).is_err());
         let choice: Choice = "bcast".parse().unwrap();
-        assert!(CollectivePlan::new(choice, 4, None, repetition, Some(4)).is_err());
-        assert!(CollectivePlan::new(choice, 4, None, repetition, Some(3)).is_ok());
+        assert!(CollectivePlan::new(&choice, 4, None, repetition, Some(4)).is_err());
+        assert!(CollectivePlan::new(&choice, 4, None, repetition, Some(3)).is_ok());
     }
 }

@@ -30,7 +30,7 @@ impl Injection {
             return Err(InjectionError::TooMany { count: sources.len() });
         }
         sources.iter().try_for_each(check_ranks)?;
-        let injection = Injection { sources, phases, wallclock };
+        let injection = Injection { sources, phases, wallclock, computation_only: false };
         if wallclock {
             let (rank, share) = injection.busiest();
             if share >= 1.0 {

@@ -20,6 +20,8 @@ pub trait Noise: Sync {
     /// The noise that process `rank` suffers in `[from, to]`, on a CPU whose earlier look-ups all
     /// ended at or before `from`.
     fn charge(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time;
+    /// The same while the CPU pays the overhead of a message.
+    fn charge_overhead(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time;
 }
 
 /// No noise at all.
@@ -29,6 +31,10 @@ pub struct Silence;
 impl Noise for Silence {
     #[inline(always)]
     fn charge(&self, _: Rank, _: &mut QuietUntil, _: Time, _: Time) -> Time {
+        Time::ZERO
+    }
+    #[inline(always)]
+    fn charge_overhead(&self, _: Rank, _: &mut QuietUntil, _: Time, _: Time) -> Time {
         Time::ZERO
     }
 }
@@ -91,6 +97,8 @@ pub struct Injection {
     pub phases: Phases,
     /// Extend a disturbed interval by its own noise until it closes (off in the model's default).
     pub wallclock: bool,
+    /// Whether noise falls on computation alone and spares the overheads of messages.
+    pub computation_only: bool,
 }
 
 impl Injection {
@@ -180,5 +188,14 @@ impl Noise for Injection {
     fn charge(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time {
         // Strictly before: a detour that starts exactly at `from` = `to` counts as in progress.
         if to.ps() < quiet.0 { Time::ZERO } else { self.look_up(rank, quiet, from, to) }
+    }
+
+    #[inline(always)]
+    fn charge_overhead(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time {
+        if to.ps() < quiet.0 || self.computation_only {
+            Time::ZERO
+        } else {
+            self.look_up(rank, quiet, from, to)
+        }
     }
 }

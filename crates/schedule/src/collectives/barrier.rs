@@ -1,12 +1,18 @@
 //! Barrier: nobody leaves before everybody has come.
 
-use super::CollectiveError;
 use super::allreduce::Dissemination;
+use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 /// A barrier's messages carry nothing; one byte costs the same as none.
 pub const BYTES: u64 = 1;
 
-/// The dissemination barrier is the dissemination allreduce of next to no data.
-pub fn dissemination(processes: u32, bytes: u64) -> Result<Dissemination, CollectiveError> {
-    Dissemination::new(processes, bytes)
+pub const ALGORITHMS: &[Name] = &[Name::Dissemination];
+
+/// `None` for an algorithm that is not one of these.
+pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
+    Ok(Some(match algorithm.name {
+        // The dissemination barrier is the dissemination allreduce of next to no data.
+        Name::Dissemination => Collective::Dissemination(Dissemination::new(job)),
+        _ => return Ok(None),
+    }))
 }

@@ -1,136 +1,131 @@
-//! Every algorithm for all small numbers of processes and all roots.
+//! Every algorithm for all small numbers of processes, all roots and several sizes: the data gets where
+//! it should, and the closed formulas count what is there.
 
-use std::collections::HashMap;
-
+use super::check::check;
+use super::sizes::Sizes;
+use super::{Algorithm, Collective, Data, Job, Name, Operation};
+use crate::script::materialise;
+use crate::validate::validate;
+use crate::{Cycles, Step, Steps};
+use straggler_model::network::PerByte;
 use straggler_model::{Rank, Time};
 
-use super::{Choice, Collective};
-use crate::steps::{Steps, materialise};
-use crate::validate::validate;
-use crate::{Graph, OperationKind};
+/// One that is small, one that every number of processes cuts unevenly, one with many segments.
+const SIZES: [u64; 4] = [0, 1, 13, 200];
 
-const SIZES: [u64; 4] = [0, 1, 13, 4096];
-
-fn all() -> impl Iterator<Item = (Choice, Collective)> {
-    Choice::ALL.into_iter().flat_map(|choice| {
-        (1..=40).flat_map(move |processes| {
-            let roots = if choice.has_root() { processes } else { 1 };
-            (0..roots).flat_map(move |root| {
-                SIZES.into_iter().map(move |bytes| (choice, choice.build(processes, bytes, root).unwrap()))
-            })
-        })
-    })
+/// All algorithms of an operation with all parameters that are tried.
+fn variants(operation: Operation) -> Vec<Algorithm> {
+    let texts = operation.algorithms().iter().flat_map(|name| {
+        let parameters: &[&str] = match name {
+            Name::Binary | Name::Chain | Name::DoubleTree => &["", ",segment=1", ",segment=7", ",segment=64"],
+            Name::KNomial => &["", ",radix=2", ",radix=3", ",radix=5", ",radix=40"],
+            _ => &[""],
+        };
+        parameters.iter().map(move |parameter| format!("{}{parameter}", name.text()))
+    });
+    texts.map(|text| Algorithm::parse(operation, &text).unwrap()).collect()
 }
 
-/// Messages sent and received by (source, destination, tag), with the sizes in order.
-fn traffic(graph: &Graph, kind: OperationKind) -> HashMap<(Rank, Rank, u32), Vec<u64>> {
-    let mut traffic: HashMap<_, Vec<u64>> = HashMap::new();
-    for rank in 0..graph.processes() {
-        for operation in graph.rank(rank).operations().filter(|operation| operation.kind == kind) {
-            let (from, to) = match kind {
-                OperationKind::Send => (rank, operation.peer),
-                _ => (operation.peer, rank),
-            };
-            traffic.entry((from, to, operation.tag)).or_default().push(operation.amount);
+fn sizes(operation: Operation) -> Vec<Sizes> {
+    let uniform = SIZES.into_iter().map(Sizes::uniform);
+    if operation.is_vector() {
+        uniform.chain([Sizes::repeating(&[3, 0, 11, 1]), Sizes::repeating(&[0, 40])]).collect()
+    } else {
+        uniform.collect()
+    }
+}
+
+fn roots(operation: Operation, processes: u32) -> std::ops::Range<u32> {
+    0..if operation.has_root() { processes } else { 1 }
+}
+
+/// Whether the size is worth trying: blocks for pairs are many.
+fn tried(operation: Operation, job: &Job) -> bool {
+    operation.data() != Data::BlockForEachPair || job.processes <= 17 || job.sizes.largest() == 13
+}
+
+fn each(most: u32, mut examine: impl FnMut(Operation, &Algorithm, &Job, &Collective)) {
+    for operation in Operation::ALL {
+        for algorithm in variants(operation) {
+            for processes in 1..=most {
+                for root in roots(operation, processes) {
+                    for sizes in sizes(operation) {
+                        let job = Job { processes, root, sizes, reduction: PerByte::from_ps(7) };
+                        if tried(operation, &job) {
+                            let collective = algorithm.build(operation, &job).unwrap();
+                            examine(operation, &algorithm, &job, &collective);
+                        }
+                    }
+                }
+            }
         }
     }
-    traffic
 }
 
 #[test]
-fn every_send_has_its_receive() {
-    for (choice, collective) in all() {
-        let graph = materialise(&collective, 2, Time::from_ns(5));
-        let sent = traffic(&graph, OperationKind::Send);
-        assert_eq!(sent, traffic(&graph, OperationKind::Recv), "{choice} {collective:?}");
-        assert!(sent.keys().all(|(from, to, _)| from != to), "{choice} {collective:?}");
-        assert_eq!(validate(&graph), [], "{choice} {collective:?}");
+fn every_rank_gets_what_the_operation_promises() {
+    each(33, |operation, algorithm, job, collective| {
+        let proof = check(operation, job, collective)
+            .unwrap_or_else(|fault| panic!("{operation}:{algorithm} {job:?}: {fault}"));
+        // No data has no contributions, and for a barrier twice is as good as once.
+        if operation != Operation::Barrier && job.vector() > 0 {
+            let exact = algorithm.is_exact(operation, job.processes);
+            assert_eq!(proof.exact, exact, "{operation}:{algorithm} {job:?}");
+        }
+        assert_eq!(proof.messages, collective.messages(), "{operation}:{algorithm} {job:?}");
+    });
+}
+
+/// Everything but the steps themselves left to the defaults.
+#[derive(Debug)]
+struct Generic<'a>(&'a Collective);
+
+impl Steps for Generic<'_> {
+    fn processes(&self) -> u32 {
+        self.0.processes()
+    }
+    fn stages(&self, rank: Rank) -> u32 {
+        self.0.stages(rank)
+    }
+    fn step(&self, rank: Rank, stage: u32) -> Step {
+        self.0.step(rank, stage)
+    }
+    fn largest_message(&self) -> u64 {
+        let steps =
+            (0..self.processes()).flat_map(|rank| (0..self.stages(rank)).map(move |stage| (rank, stage)));
+        steps.filter_map(|(rank, stage)| self.step(rank, stage).send).map(|m| m.bytes).max().unwrap_or(0)
     }
 }
 
 #[test]
 fn closed_formulas_count_what_is_there() {
-    struct Generic<'a>(&'a Collective);
-    impl Steps for Generic<'_> {
-        fn processes(&self) -> u32 {
-            self.0.processes()
-        }
-        fn stages(&self, rank: Rank) -> u32 {
-            self.0.stages(rank)
-        }
-        fn step(&self, rank: Rank, stage: u32) -> crate::Step {
-            self.0.step(rank, stage)
-        }
-        fn largest_message(&self) -> u64 {
-            let steps =
-                (0..self.processes()).flat_map(|rank| (0..self.stages(rank)).map(move |stage| (rank, stage)));
-            steps.filter_map(|(rank, stage)| self.step(rank, stage).send).map(|m| m.bytes).max().unwrap_or(0)
-        }
-    }
-    for (choice, collective) in all() {
-        let generic = Generic(&collective);
-        assert_eq!(collective.messages(), generic.messages(), "{choice} {collective:?}");
-        assert_eq!(collective.largest_message(), generic.largest_message(), "{choice} {collective:?}");
-    }
+    each(20, |operation, algorithm, job, collective| {
+        let generic = Generic(collective);
+        assert_eq!(collective.messages(), generic.messages(), "{operation}:{algorithm} {job:?}");
+        assert_eq!(
+            collective.largest_message(),
+            generic.largest_message(),
+            "{operation}:{algorithm} {job:?}"
+        );
+        let overlaps = (0..job.processes).any(|rank| {
+            (0..collective.stages(rank)).any(|stage| collective.step(rank, stage).then != Default::default())
+        });
+        assert!(collective.overlaps() || !overlaps, "{operation}:{algorithm} {job:?}");
+    });
+}
+
+#[test]
+fn schedules_are_valid() {
+    each(9, |operation, algorithm, job, collective| {
+        let graph = materialise(&Cycles { steps: collective, cycles: 2, compute: Time::from_ns(5) });
+        assert_eq!(validate(&graph), [], "{operation}:{algorithm} {job:?}");
+    });
 }
 
 #[test]
 fn one_process_does_nothing() {
-    for choice in Choice::ALL {
-        let alone = choice.build(1, 8, 0).unwrap();
-        assert_eq!((alone.stages(0), alone.messages(), alone.largest_message()), (0, 0, 0), "{choice}");
-    }
-}
-
-/// Runs the steps as a blocking program and lets every message carry the set of ranks whose data
-/// it contains.
-fn knowledge(collective: &Collective) -> Vec<u64> {
-    let processes = collective.processes();
-    let mut known: Vec<u64> = (0..processes).map(|rank| 1 << rank).collect();
-    let mut stage = vec![0; processes as usize];
-    let mut sent = vec![false; processes as usize];
-    let mut flying: HashMap<(Rank, Rank, u32), u64> = HashMap::new();
-    loop {
-        let mut moved = false;
-        for rank in 0..processes {
-            let at = rank as usize;
-            if stage[at] == collective.stages(rank) {
-                continue;
-            }
-            let step = collective.step(rank, stage[at]);
-            if let Some(message) = step.send.filter(|_| !sent[at]) {
-                flying.insert((rank, message.peer, message.tag), known[at]);
-                (sent[at], moved) = (true, true);
-            }
-            let arrived = step.recv.map(|message| flying.remove(&(message.peer, rank, message.tag)));
-            if arrived != Some(None) {
-                known[at] |= arrived.flatten().unwrap_or(0);
-                stage[at] += 1;
-                (sent[at], moved) = (false, true);
-            }
-        }
-        if !moved {
-            assert!(flying.is_empty());
-            return known;
-        }
-    }
-}
-
-#[test]
-fn the_data_gets_where_it_should() {
-    for (choice, collective) in all() {
-        let known = knowledge(&collective);
-        let everything = (1u64 << collective.processes()) - 1;
-        match choice {
-            Choice::ReduceBinomial => {
-                let complete = known.iter().filter(|&&known| known == everything).count();
-                assert!(complete >= 1, "{choice} {collective:?}");
-            }
-            Choice::BroadcastBinomial => {
-                let common = known.iter().fold(u64::MAX, |common, known| common & known);
-                assert!(common != 0, "{choice} {collective:?}");
-            }
-            _ => assert!(known.iter().all(|&known| known == everything), "{choice} {collective:?}"),
-        }
-    }
+    each(1, |operation, algorithm, _, alone| {
+        let counts = (alone.stages(0), alone.messages(), alone.largest_message());
+        assert_eq!(counts, (0, 0, 0), "{operation}:{algorithm}");
+    });
 }

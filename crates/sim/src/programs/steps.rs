@@ -1,53 +1,31 @@
-//! An implicit schedule as a program: rank, cycle and stage are all it remembers.
+//! An implicit schedule whose steps wait for one another, as a program: rank, phase and stage are all it
+//! remembers.
 
+use super::tracking::Tracking;
 use crate::host::OneLane;
 use crate::program::{Program, Release};
 use crate::windowed::Batch;
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
-use straggler_schedule::{Operation, OperationKind, Step, Steps};
+use straggler_schedule::{Operation, OperationKind, Script, Step, Then};
 
-/// The number of each operation of a step is its kind: at most one of each is there.
+/// The number of each operation of a step is its kind: at most one of each is there. The computation
+/// after the rest of a step is alone then.
 const SEND: u32 = OperationKind::Send as u32;
 const CALC: u32 = OperationKind::Calc as u32;
 
-/// Remembers, or not, when the operations of a step have completed. On one CPU that is never after the
-/// CPU is free, except with overlapped receives.
-pub trait Tracking: Copy + Default + Send + Sync {
-    fn note(&mut self, done: Time);
-    fn latest(&self) -> Time;
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Untracked;
-
-impl Tracking for Untracked {
-    #[inline(always)]
-    fn note(&mut self, _: Time) {}
-    #[inline(always)]
-    fn latest(&self) -> Time {
-        Time::ZERO
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tracked(Time);
-
-impl Tracking for Tracked {
-    fn note(&mut self, done: Time) {
-        self.0 = self.0.max(done);
-    }
-    fn latest(&self) -> Time {
-        self.0
-    }
-}
+/// Flags of a stage: a bit for each kind of operation that is outstanding, and one for the computation
+/// after them.
+const AFTER: u32 = 1 << CALC;
+const FLAGS: u32 = 2 * AFTER - 1;
+const FLAG_BITS: u32 = FLAGS.count_ones();
 
 /// Where a process is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor<T> {
-    cycle: u32,
-    /// The low three bits tell which operations of the stage are outstanding.
+    phase: u32,
+    /// The low bits are the stage's flags.
     stage: u32,
     completions: T,
 }
@@ -55,87 +33,103 @@ pub struct Cursor<T> {
 impl<T> Cursor<T> {
     #[inline(always)]
     fn stage(&self) -> u32 {
-        self.stage >> 3
+        self.stage >> FLAG_BITS
+    }
+
+    #[inline(always)]
+    fn flags(&self) -> u32 {
+        self.stage & FLAGS
     }
 }
 
-/// `cycles` repetitions of an implicit schedule, each after `compute` time of computation.
+/// A script without overlapping steps.
 #[derive(Debug)]
-pub struct StepProgram<'a, S, T> {
-    steps: &'a S,
-    cycles: u32,
-    compute: Time,
-    /// How many stages a cycle has before those of the schedule: one if there is a computation.
-    lead: u32,
+pub struct StepProgram<'a, S: ?Sized, T> {
+    script: &'a S,
     tracking: PhantomData<T>,
 }
 
-impl<'a, S: Steps, T: Tracking> StepProgram<'a, S, T> {
-    pub fn new(steps: &'a S, cycles: u32, compute: Time) -> Self {
-        StepProgram { steps, cycles, compute, lead: u32::from(compute > Time::ZERO), tracking: PhantomData }
+impl<'a, S: Script + ?Sized, T: Tracking> StepProgram<'a, S, T> {
+    pub fn new(script: &'a S) -> Self {
+        StepProgram { script, tracking: PhantomData }
     }
 
     #[inline(always)]
-    fn stages(&self, rank: Rank) -> u32 {
-        self.steps.stages(rank) + self.lead
+    fn step(&self, rank: Rank, cursor: &Cursor<T>) -> Step {
+        self.script.step(rank, cursor.phase, cursor.stage())
     }
 
+    /// Enters the stage, or the first stage of the next phase that has any.
     #[inline(always)]
-    fn step(&self, rank: Rank, stage: u32) -> Step {
-        if stage < self.lead { Step::calc(self.compute) } else { self.steps.step(rank, stage - self.lead) }
+    fn go_to(&self, rank: Rank, cursor: &mut Cursor<T>, stage: u32, release: &mut impl FnMut(Release)) {
+        if stage < self.script.stages(rank, cursor.phase) {
+            return self.enter(rank, cursor, stage, release);
+        }
+        cursor.phase += 1;
+        while cursor.phase < self.script.phases() {
+            if self.script.stages(rank, cursor.phase) > 0 {
+                return self.enter(rank, cursor, 0, release);
+            }
+            cursor.phase += 1;
+        }
     }
 
-    /// Releases the operations of the cursor's stage.
+    /// Releases the operations of a stage of the cursor's phase.
     #[inline(always)]
     fn enter(&self, rank: Rank, cursor: &mut Cursor<T>, stage: u32, release: &mut impl FnMut(Release)) {
-        let step = self.step(rank, stage);
+        let step = self.script.step(rank, cursor.phase, stage);
+        debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another program");
         let ready = cursor.completions.latest();
-        let mut outstanding = 0;
+        let mut flags = if step.after > Time::ZERO { AFTER } else { 0 };
         let mut issue = |there: bool, kind: OperationKind| {
             if there {
-                outstanding |= 1 << (kind as u32 - 1);
-                release(Release { id: kind as u32, kind, cpu: 0, nic: 0, ready });
+                flags |= 1 << (kind as u32 - 1);
+                release(released(kind, ready));
             }
         };
         issue(step.send.is_some(), OperationKind::Send);
         issue(step.recv.is_some(), OperationKind::Recv);
         issue(step.calc.is_some(), OperationKind::Calc);
-        debug_assert_ne!(outstanding, 0, "an empty step never completes");
-        cursor.stage = stage << 3 | outstanding;
+        debug_assert_ne!(flags & !AFTER, 0, "an empty step never completes");
+        cursor.stage = stage << FLAG_BITS | flags;
     }
 }
 
-impl<S: Steps, T: Tracking> Program for StepProgram<'_, S, T> {
+#[inline(always)]
+fn released(kind: OperationKind, ready: Time) -> Release {
+    Release { id: kind as u32, kind, cpu: 0, nic: 0, ready }
+}
+
+impl<S: Script + ?Sized, T: Tracking> Program for StepProgram<'_, S, T> {
     type Host = OneLane;
     type Agenda = Batch;
     type Local = Cursor<T>;
     type Block = ();
 
     fn processes(&self) -> u32 {
-        self.steps.processes()
+        self.script.processes()
     }
 
     fn largest_message(&self) -> u64 {
-        self.steps.largest_message()
+        self.script.largest_message()
     }
 
     fn block(&self, _: Range<Rank>) {}
 
     #[inline]
     fn start(&self, rank: Rank, cursor: &mut Cursor<T>, _: &mut (), release: &mut impl FnMut(Release)) {
-        if self.cycles == 0 || self.stages(rank) == 0 {
-            cursor.cycle = self.cycles;
-        } else {
-            self.enter(rank, cursor, 0, release);
+        if self.script.phases() > 0 {
+            self.go_to(rank, cursor, 0, release);
         }
     }
 
     #[inline(always)]
     fn operation(&self, rank: Rank, cursor: &Cursor<T>, kind: OperationKind, _: u32) -> Operation {
-        let step = self.step(rank, cursor.stage());
+        let step = self.step(rank, cursor);
         let operation = match kind {
             OperationKind::Send => step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
             OperationKind::Recv => step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
+            OperationKind::Calc if cursor.flags() == AFTER => Some(Operation::calc(step.after)),
             OperationKind::Calc => step.calc.map(Operation::calc),
         };
         debug_assert!(operation.is_some(), "rank {rank}: {kind:?} is not part of {step:?}");
@@ -157,23 +151,19 @@ impl<S: Steps, T: Tracking> Program for StepProgram<'_, S, T> {
     ) {
         debug_assert!((SEND..=CALC).contains(&id));
         cursor.completions.note(done);
-        cursor.stage &= !(1 << (id - 1));
-        if cursor.stage & 7 != 0 {
-            return;
-        }
-        let next = cursor.stage() + 1;
-        if next < self.stages(rank) {
-            self.enter(rank, cursor, next, release);
-        } else {
-            cursor.cycle += 1;
-            if cursor.cycle < self.cycles {
-                self.enter(rank, cursor, 0, release);
+        if cursor.flags() != AFTER {
+            cursor.stage &= !(1 << (id - 1));
+            match cursor.flags() {
+                0 => {}
+                AFTER => return release(released(OperationKind::Calc, cursor.completions.latest())),
+                _ => return,
             }
         }
+        self.go_to(rank, cursor, cursor.stage() + 1, release);
     }
 
     fn finished(&self, _: Rank, cursor: &Cursor<T>, _: &()) -> bool {
-        cursor.cycle == self.cycles
+        cursor.phase >= self.script.phases()
     }
 
     fn last_completion(&self, _: Rank, cursor: &Cursor<T>, _: &()) -> Time {

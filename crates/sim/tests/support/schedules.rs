@@ -162,7 +162,7 @@ pub fn noises() -> impl Strategy<Value = Option<Injection>> {
                 } else {
                     Phases::Drawn { seed, replica: 0 }
                 };
-                Injection { sources, phases, wallclock }
+                Injection { sources, phases, wallclock, computation_only: false }
             })
         })
 }

@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Network, Time};
-use straggler_schedule::collectives::Choice;
+use straggler_schedule::collectives::{Algorithm, Job, Name, Operation};
 use straggler_schedule::goal::{text, text_write};
-use straggler_schedule::steps::materialise;
+use straggler_schedule::script::materialise;
 use straggler_sim::{Control, Nothing, Run, Simulation};
 
 pub const NETWORK: &str = "chic";
@@ -74,9 +74,9 @@ pub fn measure(case: Case) -> Outcome<Measured> {
 }
 
 fn dissemination(processes: u32, cycles: u32, compute: Time) -> Outcome<CollectivePlan> {
-    let choice = Choice::AllreduceDissemination;
-    let collective = choice.build(processes, 1, 0)?;
-    Ok(CollectivePlan { choice, bytes: 1, collective, processes, cycles, compute })
+    let (operation, algorithm) = (Operation::Allreduce, Algorithm::from(Name::Dissemination));
+    let collective = algorithm.build(operation, &Job::new(processes, 1))?;
+    Ok(CollectivePlan { operation, algorithm, bytes: 1, collective, processes, cycles, compute })
 }
 
 fn implicit(case: Case, cycles: u32, compute: Time, noise: bool) -> Outcome<Measured> {
@@ -92,7 +92,7 @@ fn synthetic(seed: u64) -> Outcome<Injection> {
 }
 
 fn graph(case: Case) -> Outcome<Measured> {
-    let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.collective, 1, Time::ZERO);
+    let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.script());
     let size = GraphSize {
         operations: graph.operations(),
         bytes_per_operation: None,
@@ -106,7 +106,7 @@ fn graph(case: Case) -> Outcome<Measured> {
 
 /// Reads the text of a schedule; no message is simulated.
 fn parsing(case: Case) -> Outcome<Measured> {
-    let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.collective, 1, Time::ZERO);
+    let graph = materialise(&dissemination(case.processes, 1, Time::ZERO)?.script());
     let mut bytes = Vec::new();
     text_write::write(&graph, &mut bytes).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
     let (operations, memory) = (graph.operations(), graph.memory_bytes());

@@ -10,7 +10,7 @@ use std::path::Path;
 use straggler_report::replace_file;
 use straggler_schedule::goal::text_write::TextWriter;
 use straggler_schedule::goal::{Format, Written};
-use straggler_schedule::steps::{materialise, materialise_rank};
+use straggler_schedule::script::{materialise, materialise_rank};
 use straggler_schedule::{GraphBuilder, RankBuilder};
 
 pub fn run(plan: &CollectivePlan, output: &Path, console: &Console) -> Outcome<()> {
@@ -20,7 +20,7 @@ pub fn run(plan: &CollectivePlan, output: &Path, console: &Console) -> Outcome<(
             or_interrupted(replace_file(output, |out| stream_text(plan, Interruptible(out))))?
         }
         Format::Binary => {
-            let graph = materialise(&plan.collective, plan.cycles, plan.compute);
+            let graph = materialise(&plan.script());
             (super::write(output, &graph)?, graph.operations())
         }
     };
@@ -33,7 +33,7 @@ fn stream_text(plan: &CollectivePlan, out: impl Write) -> io::Result<(Written, u
     let mut operations = 0;
     for rank in 0..plan.processes {
         rank_operations.clear();
-        materialise_rank(&plan.collective, plan.cycles, plan.compute, rank, &mut rank_operations);
+        materialise_rank(&plan.script(), rank, &mut rank_operations);
         operations += rank_operations.len() as u64;
         let mut alone = GraphBuilder::default();
         alone.push_rank(&rank_operations);

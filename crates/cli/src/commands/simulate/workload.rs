@@ -2,8 +2,8 @@
 
 use crate::plan::collective::CollectivePlan;
 use std::ops::Range;
-use straggler_model::{Rank, Time};
-use straggler_schedule::{Graph, Steps};
+use straggler_model::Rank;
+use straggler_schedule::{Graph, Script};
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Control, Nothing, Observer, Run, Simulation};
 
@@ -29,7 +29,7 @@ impl Workload {
     pub fn expected_messages(&self) -> u64 {
         match self {
             Workload::Graph { graph, .. } => graph.messages(),
-            Workload::Collective(plan) => plan.collective.messages().saturating_mul(u64::from(plan.cycles)),
+            Workload::Collective(plan) => plan.script().messages(),
         }
     }
 
@@ -37,12 +37,7 @@ impl Workload {
     pub fn expected_operations(&self) -> u64 {
         match self {
             Workload::Graph { graph, .. } => graph.operations(),
-            Workload::Collective(plan) => {
-                let computes = u64::from(plan.compute > Time::ZERO);
-                let computations = u64::from(plan.processes) * u64::from(plan.cycles) * computes;
-                // Steps of collectives only send and receive.
-                self.expected_messages().saturating_mul(2).saturating_add(computations)
-            }
+            Workload::Collective(plan) => plan.script().operations(),
         }
     }
 
@@ -77,9 +72,7 @@ impl Workload {
     ) -> Result<Run<O>, RunError> {
         match self {
             Workload::Graph { graph, .. } => simulation.run_graph(graph, control, observer),
-            Workload::Collective(plan) => {
-                simulation.run_steps(&plan.collective, plan.cycles, plan.compute, control, observer)
-            }
+            Workload::Collective(plan) => simulation.run_script(&plan.script(), control, observer),
         }
     }
 }

@@ -1,24 +1,24 @@
 //! Dissemination (Hensgen, Finkel and Manber 1988): in round k everyone sends to the rank 2^k after
 //! it and receives from the rank 2^k before it, for any number of processes.
 
-use straggler_model::Rank;
-
-use crate::collectives::{
-    CollectiveError, MOST_PROCESSES, add_modulo, bits, check_processes, subtract_modulo,
-};
+use crate::collectives::{COMBINE, Job, Meaning, Take, add_modulo, bits, piece, subtract_modulo};
 use crate::steps::{Message, Step, Steps};
+use std::ops::Range;
+use straggler_model::{Rank, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dissemination {
     processes: u32,
     rounds: u32,
     bytes: u64,
+    reduction: Time,
 }
 
 impl Dissemination {
-    pub fn new(processes: u32, bytes: u64) -> Result<Dissemination, CollectiveError> {
-        check_processes("dissemination", processes, MOST_PROCESSES)?;
-        Ok(Dissemination { processes, rounds: bits(processes - 1), bytes })
+    pub fn new(job: &Job) -> Dissemination {
+        let bytes = job.vector();
+        let rounds = bits(job.processes.saturating_sub(1));
+        Dissemination { processes: job.processes, rounds, bytes, reduction: job.cost(bytes) }
     }
 
     /// How many rounds there are: the same for every rank.
@@ -45,6 +45,7 @@ impl Steps for Dissemination {
             message(add_modulo(rank, distance, self.processes)),
             message(subtract_modulo(rank, distance, self.processes)),
         )
+        .after(self.reduction)
     }
 
     fn largest_message(&self) -> u64 {
@@ -56,13 +57,23 @@ impl Steps for Dissemination {
     }
 }
 
+impl Meaning for Dissemination {
+    fn carries(&self, _: Rank, _: u32) -> Vec<Range<u64>> {
+        piece(0..self.bytes)
+    }
+
+    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
+        COMBINE
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn five_ranks_take_three_rounds() {
-        let steps = Dissemination::new(5, 8).unwrap();
+        let steps = Dissemination::new(&Job::new(5, 8));
         let peers = |rank, stage| {
             let step = steps.step(rank, stage);
             (step.send.unwrap().peer, step.recv.unwrap().peer)
@@ -74,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_largest_number_of_processes_does_not_overflow() {
-        let steps = Dissemination::new(1 << 31, 8).unwrap();
+        let steps = Dissemination::new(&Job::new(1 << 31, 8));
         let step = steps.step((1 << 31) - 1, 30);
         assert_eq!(steps.rounds(), 31);
         assert_eq!((step.send.unwrap().peer, step.recv.unwrap().peer), ((1 << 30) - 1, (1 << 30) - 1));

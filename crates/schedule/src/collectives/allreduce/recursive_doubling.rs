@@ -3,10 +3,10 @@
 //! With P = 2^m + r processes the first 2r ranks fold in pairs: the even one hands its data to the
 //! odd one before the rounds, waits, and gets the result after them.
 
-use straggler_model::Rank;
-
-use crate::collectives::{CollectiveError, MOST_PROCESSES, check_processes};
+use crate::collectives::{COMBINE, Job, Meaning, PLACE, Take, piece};
 use crate::steps::{Message, Step, Steps};
+use std::ops::Range;
+use straggler_model::{Rank, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecursiveDoubling {
@@ -16,13 +16,15 @@ pub struct RecursiveDoubling {
     /// 2r: below it ranks fold in pairs.
     folded: u32,
     bytes: u64,
+    reduction: Time,
 }
 
 impl RecursiveDoubling {
-    pub fn new(processes: u32, bytes: u64) -> Result<RecursiveDoubling, CollectiveError> {
-        check_processes("recursive doubling", processes, MOST_PROCESSES)?;
+    pub fn new(job: &Job) -> RecursiveDoubling {
+        let (processes, bytes) = (job.processes.max(1), job.vector());
         let rounds = processes.ilog2();
-        Ok(RecursiveDoubling { processes, rounds, folded: 2 * (processes - (1 << rounds)), bytes })
+        let folded = 2 * (processes - (1 << rounds));
+        RecursiveDoubling { processes, rounds, folded, bytes, reduction: job.cost(bytes) }
     }
 
     #[inline(always)]
@@ -73,12 +75,12 @@ impl Steps for RecursiveDoubling {
         }
         let tag = if rank < self.folded { stage } else { stage + 1 };
         if tag == 0 {
-            Step::recv(self.message(rank - 1, 0))
+            Step::recv(self.message(rank - 1, 0)).after(self.reduction)
         } else if tag == last {
             Step::send(self.message(rank - 1, last))
         } else {
             let message = self.message(self.partner(rank, tag - 1), tag);
-            Step::exchange(message, message)
+            Step::exchange(message, message).after(self.reduction)
         }
     }
 
@@ -91,13 +93,24 @@ impl Steps for RecursiveDoubling {
     }
 }
 
+impl Meaning for RecursiveDoubling {
+    fn carries(&self, _: Rank, _: u32) -> Vec<Range<u64>> {
+        piece(0..self.bytes)
+    }
+
+    /// Only a rank that rests gets the result instead of something to combine.
+    fn takes(&self, rank: Rank, _: u32) -> &'static [Take] {
+        if self.rests(rank) { PLACE } else { COMBINE }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn six_ranks_fold_four() {
-        let steps = RecursiveDoubling::new(6, 8).unwrap();
+        let steps = RecursiveDoubling::new(&Job::new(6, 8));
         let partners = |rank: Rank| -> Vec<(Option<Rank>, Option<Rank>)> {
             let steps = (0..steps.stages(rank)).map(|stage| steps.step(rank, stage));
             steps.map(|step| (step.send.map(|m| m.peer), step.recv.map(|m| m.peer))).collect()

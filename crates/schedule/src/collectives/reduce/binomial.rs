@@ -1,18 +1,19 @@
 //! Binomial tree: the broadcast's tree in the opposite direction, its last round first.
 
-use straggler_model::Rank;
-
-use crate::collectives::{CollectiveError, broadcast};
+use crate::collectives::{COMBINE, Job, Meaning, Take, bcast};
 use crate::steps::{Step, Steps};
+use std::ops::Range;
+use straggler_model::{Rank, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Binomial {
-    mirrored: broadcast::Binomial,
+    mirrored: bcast::Binomial,
+    reduction: Time,
 }
 
 impl Binomial {
-    pub fn new(processes: u32, bytes: u64, root: Rank) -> Result<Binomial, CollectiveError> {
-        Ok(Binomial { mirrored: broadcast::Binomial::new(processes, bytes, root)? })
+    pub fn new(job: &Job) -> Binomial {
+        Binomial { mirrored: bcast::Binomial::new(job), reduction: job.cost(job.vector()) }
     }
 }
 
@@ -29,7 +30,8 @@ impl Steps for Binomial {
     #[inline]
     fn step(&self, rank: Rank, stage: u32) -> Step {
         let step = self.mirrored.step(rank, self.stages(rank) - 1 - stage);
-        Step { send: step.recv, recv: step.send, calc: None }
+        let mirrored = Step { send: step.recv, recv: step.send, ..step };
+        if mirrored.recv.is_some() { mirrored.after(self.reduction) } else { mirrored }
     }
 
     fn largest_message(&self) -> u64 {
@@ -41,13 +43,23 @@ impl Steps for Binomial {
     }
 }
 
+impl Meaning for Binomial {
+    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
+        self.mirrored.carries(rank, stage)
+    }
+
+    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
+        COMBINE
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn leaves_send_first() {
-        let steps = Binomial::new(8, 8, 2).unwrap();
+        let steps = Binomial::new(&Job { root: 2, ..Job::new(8, 8) });
         // Rank 3 is place 1: it receives from places 5 and 3, then sends to the root.
         let of_3: Vec<Step> = (0..steps.stages(3)).map(|stage| steps.step(3, stage)).collect();
         assert_eq!(of_3[0].recv.unwrap().peer, 7);

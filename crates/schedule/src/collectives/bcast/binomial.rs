@@ -1,12 +1,10 @@
 //! Binomial tree: in round k everyone who has the data, the first 2^k counted from the root, sends
 //! it 2^k ranks further.
 
-use straggler_model::Rank;
-
-use crate::collectives::{
-    CollectiveError, MOST_PROCESSES, add_modulo, bits, check_processes, check_root, subtract_modulo,
-};
+use crate::collectives::{Job, Meaning, PLACE, Take, add_modulo, bits, piece, subtract_modulo};
 use crate::steps::{Message, Step, Steps};
+use std::ops::Range;
+use straggler_model::Rank;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Binomial {
@@ -16,10 +14,8 @@ pub struct Binomial {
 }
 
 impl Binomial {
-    pub fn new(processes: u32, bytes: u64, root: Rank) -> Result<Binomial, CollectiveError> {
-        check_processes("a binomial tree", processes, MOST_PROCESSES)?;
-        check_root(root, processes)?;
-        Ok(Binomial { processes, root, bytes })
+    pub fn new(job: &Job) -> Binomial {
+        Binomial { processes: job.processes, root: job.root, bytes: job.vector() }
     }
 
     /// A rank's place, counted from the root.
@@ -74,13 +70,23 @@ impl Steps for Binomial {
     }
 }
 
+impl Meaning for Binomial {
+    fn carries(&self, _: Rank, _: u32) -> Vec<Range<u64>> {
+        piece(0..self.bytes)
+    }
+
+    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
+        PLACE
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn paths_of_sixteen_ranks() {
-        let steps = Binomial::new(16, 8, 0).unwrap();
+        let steps = Binomial::new(&Job { root: 0, ..Job::new(16, 8) });
         let children = |rank: Rank| -> Vec<Rank> {
             (0..steps.stages(rank)).filter_map(|stage| steps.step(rank, stage).send).map(|m| m.peer).collect()
         };

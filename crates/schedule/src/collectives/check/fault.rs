@@ -1,0 +1,29 @@
+//! What can be wrong with a collective.
+
+use straggler_model::{Rank, Tag, Time};
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Fault {
+    #[error("step {stage} of rank {rank} sends byte {byte}, which the rank does not have")]
+    SendsMissing { rank: Rank, stage: u32, byte: u64 },
+    #[error("step {stage} of rank {rank} sends {says} bytes and carries {carries}")]
+    SizeDiffers { rank: Rank, stage: u32, says: u64, carries: u64 },
+    #[error("step {stage} of rank {rank} sends to rank {peer}, which is not another rank")]
+    NoPeer { rank: Rank, stage: u32, peer: Rank },
+    #[error("rank {to} expects {expected} bytes from rank {from} with tag {tag} and gets {sent}")]
+    ReceiveDiffers { from: Rank, to: Rank, tag: Tag, sent: u64, expected: u64 },
+    #[error("step {stage} of rank {rank} combines {needs} of data and computes for {says}")]
+    Reduction { rank: Rank, stage: u32, says: Time, needs: Time },
+    #[error("step {stage} of rank {rank} does nothing")]
+    Empty { rank: Rank, stage: u32 },
+    #[error("the last step of rank {rank} is not waited for")]
+    EndsOpen { rank: Rank },
+    #[error("rank {rank} waits for ever in step {stage}")]
+    Deadlock { rank: Rank, stage: u32 },
+    #[error("nobody receives the message from rank {from} to rank {to} with tag {tag}")]
+    Leftover { from: Rank, to: Rank, tag: Tag },
+    #[error("rank {rank} has no byte {byte} at the end")]
+    Missing { rank: Rank, byte: u64 },
+    #[error("byte {byte} of rank {rank} contains the data of rank {of} {found} times instead of {expected}")]
+    Wrong { rank: Rank, byte: u64, of: Rank, found: u32, expected: u32 },
+}

@@ -1,0 +1,195 @@
+//! How data is cut into blocks, as a function of the block's number.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Sizes in bytes that repeat: block i has size i mod the length of the list. Blocks lie one after the
+/// other, so that a run of blocks is a range of bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sizes {
+    /// Where each block of a period begins, and where the period ends.
+    starts: Arc<[u64]>,
+}
+
+impl Sizes {
+    /// All blocks have the same size.
+    pub fn uniform(bytes: u64) -> Sizes {
+        Sizes { starts: [0, bytes].into() }
+    }
+
+    /// Sizes that repeat; none stands for blocks of no size.
+    pub fn repeating(sizes: &[u64]) -> Sizes {
+        if sizes.is_empty() {
+            return Sizes::uniform(0);
+        }
+        let mut end = 0u64;
+        let ends = sizes.iter().map(|&bytes| {
+            end = end.saturating_add(bytes);
+            end
+        });
+        Sizes { starts: [0].into_iter().chain(ends).collect() }
+    }
+
+    fn period(&self) -> u64 {
+        self.starts.len() as u64 - 1
+    }
+
+    fn period_bytes(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Whether all blocks have the same size.
+    pub fn is_uniform(&self) -> bool {
+        self.starts.windows(2).all(|pair| pair[1] - pair[0] == self.starts[1])
+    }
+
+    /// Where block `block` begins.
+    #[inline]
+    pub fn start(&self, block: u64) -> u64 {
+        if self.starts.len() == 2 {
+            return block.saturating_mul(self.starts[1]);
+        }
+        let (periods, place) = (block / self.period(), block % self.period());
+        periods.saturating_mul(self.period_bytes()).saturating_add(self.starts[place as usize])
+    }
+
+    /// The size of block `block`.
+    #[inline]
+    pub fn of(&self, block: u64) -> u64 {
+        if self.starts.len() == 2 {
+            return self.starts[1];
+        }
+        let place = (block % self.period()) as usize;
+        self.starts[place + 1] - self.starts[place]
+    }
+
+    /// The bytes of a run of blocks.
+    pub fn range(&self, blocks: Range<u64>) -> Range<u64> {
+        self.start(blocks.start)..self.start(blocks.end)
+    }
+
+    /// The largest size.
+    pub fn largest(&self) -> u64 {
+        self.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+    }
+}
+
+/// A vector cut into parts of nearly the same size: the first ones have a byte more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Split {
+    part_bytes: u64,
+    longer: u64,
+    parts: u32,
+}
+
+impl Split {
+    /// `parts` is at least 1.
+    pub fn new(bytes: u64, parts: u32) -> Split {
+        let parts = parts.max(1);
+        Split { part_bytes: bytes / u64::from(parts), longer: bytes % u64::from(parts), parts }
+    }
+
+    pub fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// The size of part `part`.
+    #[inline(always)]
+    pub fn of(&self, part: u32) -> u64 {
+        self.part_bytes + u64::from(u64::from(part) < self.longer)
+    }
+
+    /// Where part `part` begins.
+    #[inline(always)]
+    pub fn start(&self, part: u32) -> u64 {
+        self.part_bytes * u64::from(part) + u64::from(part).min(self.longer)
+    }
+
+    /// The bytes of a run of parts.
+    pub fn range(&self, parts: Range<u32>) -> Range<u64> {
+        self.start(parts.start)..self.start(parts.end)
+    }
+
+    pub fn largest(&self) -> u64 {
+        self.of(0)
+    }
+}
+
+/// A vector cut into segments of a given size; the last may be shorter. Even no data is one segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segments {
+    bytes: u64,
+    segment: u64,
+    count: u32,
+}
+
+impl Segments {
+    /// No more segments than this.
+    pub const MOST: u32 = 1 << 24;
+
+    /// `None` if the segment is 0 or there would be too many of them.
+    pub fn new(bytes: u64, segment: u64) -> Option<Segments> {
+        if segment == 0 {
+            return None;
+        }
+        let count = bytes.div_ceil(segment).max(1);
+        let count = u32::try_from(count).ok().filter(|&count| count <= Segments::MOST)?;
+        Some(Segments { bytes, segment, count })
+    }
+
+    /// The whole vector at once.
+    pub fn whole(bytes: u64) -> Segments {
+        Segments { bytes, segment: bytes.max(1), count: 1 }
+    }
+
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    #[inline(always)]
+    pub fn of(&self, segment: u32) -> u64 {
+        if segment + 1 < self.count {
+            self.segment
+        } else {
+            self.bytes - self.segment * u64::from(self.count - 1)
+        }
+    }
+
+    pub fn range(&self, segment: u32) -> Range<u64> {
+        let start = self.segment * u64::from(segment);
+        start..start + self.of(segment)
+    }
+
+    pub fn largest(&self) -> u64 {
+        self.of(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_repeating_list() {
+        let sizes = Sizes::repeating(&[3, 0, 5]);
+        assert_eq!((0..7).map(|block| sizes.of(block)).collect::<Vec<_>>(), [3, 0, 5, 3, 0, 5, 3]);
+        assert_eq!((0..5).map(|block| sizes.start(block)).collect::<Vec<_>>(), [0, 3, 3, 8, 11]);
+        assert!(!sizes.is_uniform());
+        assert!(Sizes::repeating(&[4, 4]).is_uniform());
+        assert_eq!(Sizes::repeating(&[]).of(9), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_make_up_the_whole(bytes in 0u64..1000, parts in 1u32..50, segment in 1u64..60) {
+            let split = Split::new(bytes, parts);
+            prop_assert_eq!((0..parts).map(|part| split.of(part)).sum::<u64>(), bytes);
+            prop_assert!((0..parts).all(|part| split.range(part..part + 1).count() as u64 == split.of(part)));
+            prop_assert_eq!(split.start(parts), bytes);
+            let segments = Segments::new(bytes, segment).unwrap();
+            prop_assert_eq!((0..segments.count()).map(|part| segments.of(part)).sum::<u64>(), bytes);
+            prop_assert!((0..segments.count()).all(|part| segments.of(part) <= segments.largest()));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Whole applications as implicit schedules: phases, each a sequence of steps.
+//!
+//! A process begins a phase when all it did in the phase before has completed. A collective in
+//! compute–communicate cycles is a script of equal phases; a workload is one of different phases. Like
+//! steps, a script is a pure function of (rank, phase, stage) and takes no memory for a process.
+
+use crate::{Graph, GraphBuilder, Operation, RankBuilder, Step, Steps, Then};
+use straggler_model::{Rank, Time};
+
+/// A schedule in phases. All functions are pure.
+pub trait Script: Sync {
+    fn processes(&self) -> u32;
+    /// How many phases there are; the same for every rank.
+    fn phases(&self) -> u32;
+    /// How many steps `rank` takes in a phase, maybe none; fewer than [`crate::steps::MOST_STAGES`].
+    fn stages(&self, rank: Rank, phase: u32) -> u32;
+    /// Step number `stage < stages(rank, phase)`.
+    fn step(&self, rank: Rank, phase: u32, stage: u32) -> Step;
+    /// The largest message any rank sends, to know whether rendezvous can happen.
+    fn largest_message(&self) -> u64;
+    /// Whether any step lets the next begin before it has completed.
+    fn overlaps(&self) -> bool;
+    /// How many messages all ranks send together.
+    fn messages(&self) -> u64;
+    /// How many operations all ranks execute together.
+    fn operations(&self) -> u64;
+}
+
+/// Repetitions of a schedule of steps, each after some computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cycles<S> {
+    pub steps: S,
+    pub cycles: u32,
+    pub compute: Time,
+}
+
+impl<S: Steps> Cycles<S> {
+    /// How many steps a cycle has before those of the schedule: one if there is a computation.
+    #[inline(always)]
+    fn lead(&self) -> u32 {
+        u32::from(self.compute > Time::ZERO)
+    }
+}
+
+impl<S: Steps> Script for Cycles<S> {
+    #[inline(always)]
+    fn processes(&self) -> u32 {
+        self.steps.processes()
+    }
+
+    #[inline(always)]
+    fn phases(&self) -> u32 {
+        self.cycles
+    }
+
+    #[inline(always)]
+    fn stages(&self, rank: Rank, _: u32) -> u32 {
+        self.steps.stages(rank) + self.lead()
+    }
+
+    #[inline(always)]
+    fn step(&self, rank: Rank, _: u32, stage: u32) -> Step {
+        let lead = self.lead();
+        if stage < lead { Step::calc(self.compute) } else { self.steps.step(rank, stage - lead) }
+    }
+
+    fn largest_message(&self) -> u64 {
+        self.steps.largest_message()
+    }
+
+    fn overlaps(&self) -> bool {
+        self.steps.overlaps()
+    }
+
+    fn messages(&self) -> u64 {
+        self.steps.messages().saturating_mul(u64::from(self.cycles))
+    }
+
+    fn operations(&self) -> u64 {
+        let computations = u64::from(self.processes()) * u64::from(self.lead());
+        // Reductions are left out: this is an estimate for meters and memory.
+        let once = self.steps.messages().saturating_mul(2).saturating_add(computations);
+        once.saturating_mul(u64::from(self.cycles))
+    }
+}
+
+impl<S: Steps + ?Sized> Steps for &S {
+    #[inline(always)]
+    fn processes(&self) -> u32 {
+        (**self).processes()
+    }
+    #[inline(always)]
+    fn stages(&self, rank: Rank) -> u32 {
+        (**self).stages(rank)
+    }
+    #[inline(always)]
+    fn step(&self, rank: Rank, stage: u32) -> Step {
+        (**self).step(rank, stage)
+    }
+    fn largest_message(&self) -> u64 {
+        (**self).largest_message()
+    }
+    fn overlaps(&self) -> bool {
+        (**self).overlaps()
+    }
+    fn messages(&self) -> u64 {
+        (**self).messages()
+    }
+}
+
+/// The operations of one rank, as a graph's builder takes them.
+pub fn materialise_rank(script: &impl Script, rank: Rank, out: &mut RankBuilder) {
+    let mut chain = Chain::default();
+    for phase in 0..script.phases() {
+        for stage in 0..script.stages(rank, phase) {
+            chain.add(script.step(rank, phase, stage), out);
+        }
+    }
+}
+
+/// What the next step has to wait for while steps are turned into operations.
+#[derive(Debug, Default)]
+struct Chain {
+    /// Operations whose completion nobody has waited for.
+    open: Vec<u32>,
+    /// Operations of the last step, if the next waits only for their start.
+    started: Vec<u32>,
+    /// Of the last step, if the next waits for the completion of these.
+    completed: Vec<u32>,
+}
+
+impl Chain {
+    fn add(&mut self, step: Step, out: &mut RankBuilder) {
+        let operations = [
+            step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
+            step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
+            step.calc.map(Operation::calc),
+        ];
+        let first = out.len() as u32;
+        for operation in operations.into_iter().flatten() {
+            let dependent = out.push(operation);
+            self.started.iter().for_each(|&before| out.irequires(dependent, before));
+            self.completed.iter().for_each(|&before| out.requires(dependent, before));
+        }
+        let added = first..out.len() as u32;
+        self.started.clear();
+        self.completed.clear();
+        self.open.extend(added.clone());
+        match step.then {
+            Then::Go => self.started.extend(added),
+            Then::Wait => std::mem::swap(&mut self.completed, &mut self.open),
+        }
+        if step.after > Time::ZERO {
+            debug_assert_eq!(step.then, Then::Wait);
+            let reduction = out.push(Operation::calc(step.after));
+            self.completed.iter().for_each(|&before| out.requires(reduction, before));
+            self.completed.clear();
+            self.completed.push(reduction);
+        }
+    }
+}
+
+/// The same schedule as an explicit graph.
+pub fn materialise(script: &impl Script) -> Graph {
+    let mut graph = GraphBuilder::default();
+    let mut builder = RankBuilder::default();
+    for rank in 0..script.processes() {
+        builder.clear();
+        materialise_rank(script, rank, &mut builder);
+        graph.push_rank(&builder);
+    }
+    graph.finish()
+}

@@ -1,0 +1,34 @@
+//! When the operations of a step have completed. On one CPU that is never after the CPU is free, except
+//! with overlapped receives: only then it has to be remembered.
+
+use straggler_model::Time;
+
+/// Remembers the latest completion, or not.
+pub trait Tracking: Copy + Default + Send + Sync {
+    fn note(&mut self, done: Time);
+    fn latest(&self) -> Time;
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untracked;
+
+impl Tracking for Untracked {
+    #[inline(always)]
+    fn note(&mut self, _: Time) {}
+    #[inline(always)]
+    fn latest(&self) -> Time {
+        Time::ZERO
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tracked(Time);
+
+impl Tracking for Tracked {
+    fn note(&mut self, done: Time) {
+        self.0 = self.0.max(done);
+    }
+    fn latest(&self) -> Time {
+        self.0
+    }
+}
