@@ -3,7 +3,7 @@
 use crate::host::Host;
 use crate::windowed::Agenda;
 use std::ops::Range;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::{Operation, OperationKind};
 
 /// An operation that has become ready.
@@ -16,6 +16,14 @@ pub struct Release {
     pub nic: u8,
     /// The latest completion (or start) of what it depends on.
     pub ready: Time,
+}
+
+/// A message that has reached a program which takes messages as they come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrived {
+    pub from: Rank,
+    pub tag: Tag,
+    pub bytes: u64,
 }
 
 /// A message-passing program. Engines are generic over it, so that a call costs what its body costs.
@@ -31,6 +39,10 @@ pub trait Program: Sync {
     /// Whether a process keeps memory beyond its slot, so that asking for it ahead pays even where
     /// neighbouring processes run one after the other.
     const SCATTERED: bool = false;
+
+    /// Whether the program takes every message as it comes, by [`Program::arrived`], instead of receiving
+    /// it: what it does next may depend on what has arrived.
+    const TAKES_ARRIVALS: bool = false;
 
     fn processes(&self) -> u32;
     /// The largest message, to know whether rendezvous can happen.
@@ -67,6 +79,18 @@ pub trait Program: Sync {
         done: Time,
         release: &mut impl FnMut(Release),
     );
+    /// A message has arrived and its overhead is paid at `done`; releases what that makes possible.
+    #[inline(always)]
+    fn arrived(
+        &self,
+        _rank: Rank,
+        _local: &mut Self::Local,
+        _block: &mut Self::Block,
+        _message: Arrived,
+        _done: Time,
+        _release: &mut impl FnMut(Release),
+    ) {
+    }
     /// Asks for the memory that the completion of operation `id` will need.
     #[inline(always)]
     fn prefetch(&self, _rank: Rank, _block: &Self::Block, _id: u32) {}

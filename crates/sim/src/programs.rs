@@ -1,10 +1,12 @@
 //! The programs an engine can run.
 
+mod butterfly;
 mod graph;
 mod overlapping;
 mod steps;
 mod tracking;
 
+pub use butterfly::{Butterfly, ButterflyError, Redundancy};
 pub use graph::GraphProgram;
 pub use overlapping::OverlappingProgram;
 pub use steps::StepProgram;

@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::observer::{Observer, Ran, What};
 use crate::order::{Class, Key};
 use crate::outcome::{Blocked, Leftover, Outcome, Remains, RunError};
-use crate::program::{Program, Release};
+use crate::program::{Arrived, Program, Release};
 use crate::rules::{self, Rules};
 use crate::windowed::{Control, Progress};
 use queue::RadixHeap;
@@ -267,7 +267,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         let charge = self.rules.message(rank, message.from, cpu, recv_free, t, operation.amount);
         let place = process.posted.iter().position(|&(_, source, tag)| matches(source, tag, message));
         let completes = place.map(|place| process.posted.remove(place).0);
-        if completes.is_none() {
+        if completes.is_none() && !P::TAKES_ARRIVALS {
             process.unexpected.push(InFlight { done: self.rules.early_done(&charge), ..*message });
         }
         let mut stamp = O::Stamp::default();
@@ -281,10 +281,24 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                 ..ran
             });
         }
-        if let Some(id) = completes {
+        if P::TAKES_ARRIVALS {
+            self.acknowledge(rank, t, message, stamp);
+            self.arrived(rank, t, message, charge.done);
+        } else if let Some(id) = completes {
             self.acknowledge(rank, t, message, stamp);
             self.completed(rank, id, t, charge.done);
         }
+    }
+
+    /// A program that takes messages as they come gets one.
+    fn arrived(&mut self, rank: Rank, t: Time, message: &InFlight<O::Stamp>, done: Time) {
+        let Operation { tag, amount: bytes, .. } = message.operation;
+        let arrived = Arrived { from: message.from, tag, bytes };
+        let released = &mut self.released;
+        let local = &mut self.processes[rank as usize].local;
+        let mut release = |release| released.push(release);
+        self.program.arrived(rank, local, &mut self.state, arrived, done, &mut release);
+        self.issue(rank, t);
     }
 
     /// A message has been matched on `rank` at `t`: a rendezvous sender hears of it.

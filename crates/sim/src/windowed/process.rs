@@ -9,7 +9,7 @@ use super::message::{Body, Early, Message, MessageOf};
 use crate::host::Host;
 use crate::observer::{Observer, Ran, What};
 use crate::outcome::RunError;
-use crate::program::{Program, Release};
+use crate::program::{Arrived, Program, Release};
 use crate::rules::Rules;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::Noise;
@@ -200,10 +200,14 @@ impl<P: Program> Process<'_, P> {
         let early = Early { done: turn.rules.early_done(&charge), ..early };
         turn.messages += 1;
         let Slot { agenda, local, .. } = &mut *self.slot;
-        let completes = agenda.arrive(self.pool, early, |id| {
-            let operation = turn.program.operation(self.rank, local, OperationKind::Recv, id);
-            (operation.peer, operation.tag)
-        });
+        let completes = if P::TAKES_ARRIVALS {
+            None
+        } else {
+            agenda.arrive(self.pool, early, |id| {
+                let operation = turn.program.operation(self.rank, local, OperationKind::Recv, id);
+                (operation.peer, operation.tag)
+            })
+        };
         let mut stamp = O::Stamp::default();
         if O::ACTIVE {
             stamp = turn.observer.ran(&Ran {
@@ -224,10 +228,30 @@ impl<P: Program> Process<'_, P> {
                 cause: message.stamp,
             });
         }
-        if let Some(id) = completes {
+        if P::TAKES_ARRIVALS {
+            self.acknowledge(turn, t, &early, stamp);
+            self.arrived(turn, t, &early, charge.done);
+        } else if let Some(id) = completes {
             self.acknowledge(turn, t, &early, stamp);
             self.completed(turn, id, t, charge.done);
         }
+    }
+
+    /// A program that takes messages as they come gets one.
+    #[inline(always)]
+    fn arrived<N: Noise, O: Observer>(
+        &mut self,
+        turn: &mut Turn<'_, P, N, O>,
+        t: Time,
+        early: &Early,
+        done: Time,
+    ) {
+        let message = Arrived { from: early.from, tag: early.tag, bytes: early.bytes };
+        let Slot { host, agenda, local } = &mut *self.slot;
+        turn.program.arrived(self.rank, local, self.state, message, done, &mut |release: Release| {
+            agenda.release(&release, t, host);
+            turn.observer.released(self.rank, &release);
+        });
     }
 
     /// A message has been matched at `t`: a rendezvous sender hears of it.

@@ -1,0 +1,335 @@
+//! The redundant-exchange butterfly (Chen and Suda), in compute–communicate cycles: an allreduce in which
+//! what a process sends depends on what has arrived.
+//!
+//! With 2^K processes, level l is the reduction over a group of 2^l neighbours. A process that has level l
+//! sends it to the process whose number differs in bit l, and gets level l + 1 from what that process
+//! sends. Both ends of a round-0 exchange have the same data from level 1 on. So each of them may hand
+//! its level to the other: if the other's own partner is held up by noise, it goes on with that. A process
+//! that has got ahead so still sends in every round it has skipped, because others wait for these messages.
+//!
+//! Messages of a process go out one after the other, in the order in which they became possible.
+
+use crate::host::OneLane;
+use crate::program::{Arrived, Program, Release};
+use crate::windowed::Batch;
+use std::ops::Range;
+use straggler_model::{Rank, Time};
+use straggler_schedule::{Operation, OperationKind};
+
+/// When a process hands its level to its neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Redundancy {
+    /// Never: the conventional butterfly.
+    Never,
+    /// At the levels whose bits are set. The paper's set, all rounds but the first, is levels 1 to K - 1.
+    Levels(u32),
+    /// At these levels, if nothing has been heard from the neighbour for more than `patience` levels.
+    WhenLate { levels: u32, patience: u8 },
+}
+
+impl Redundancy {
+    /// All rounds except the first.
+    pub const ALL: Redundancy = Redundancy::Levels(!1);
+}
+
+/// Compute–communicate cycles with a butterfly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Butterfly {
+    rounds: u8,
+    cycles: u32,
+    compute: Time,
+    bytes: u64,
+    growth: u32,
+    redundancy: Redundancy,
+}
+
+/// Parameters that make no butterfly.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ButterflyError {
+    #[error(
+        "a butterfly needs a power of two of processes, at most 2^31: {0} is none; the nearest are {1} and {2}"
+    )]
+    NotAPowerOfTwo(u32, u32, u32),
+    #[error("{0} cycles are too many: at most {most}", most = Butterfly::MOST_CYCLES)]
+    TooManyCycles(u32),
+}
+
+impl Butterfly {
+    /// A tag holds the cycle beside the round.
+    pub const MOST_CYCLES: u32 = 1 << 24;
+
+    pub fn new(processes: u32, cycles: u32, compute: Time) -> Result<Butterfly, ButterflyError> {
+        if !processes.is_power_of_two() {
+            let above = processes.checked_next_power_of_two().unwrap_or(1 << 31);
+            return Err(ButterflyError::NotAPowerOfTwo(processes, (above / 2).max(1), above));
+        }
+        if cycles > Self::MOST_CYCLES {
+            return Err(ButterflyError::TooManyCycles(cycles));
+        }
+        let rounds = processes.trailing_zeros() as u8;
+        Ok(Butterfly { rounds, cycles, compute, bytes: 8, growth: 1, redundancy: Redundancy::Never })
+    }
+
+    /// Bytes of a message in the first round, and the factor by which they grow from round to round.
+    pub fn with_messages(self, bytes: u64, growth: u32) -> Butterfly {
+        Butterfly { bytes, growth, ..self }
+    }
+
+    pub fn with_redundancy(self, redundancy: Redundancy) -> Butterfly {
+        Butterfly { redundancy, ..self }
+    }
+
+    /// The most messages a run can have: whether a redundant one is sent depends on the course of events.
+    pub fn messages(&self) -> u64 {
+        let processes = 1u64 << self.rounds;
+        let redundant = match self.redundancy {
+            Redundancy::Never => 0,
+            Redundancy::Levels(levels) | Redundancy::WhenLate { levels, .. } => {
+                (levels & self.levels()).count_ones()
+            }
+        };
+        processes * u64::from(self.cycles) * u64::from(u32::from(self.rounds) + redundant)
+    }
+
+    /// Bits of the levels a process can hand on while the exchange goes on.
+    fn levels(&self) -> u32 {
+        ((1u64 << self.rounds) - 1) as u32 & !1
+    }
+
+    fn message_bytes(&self, level: u8) -> u64 {
+        let factor = u64::from(self.growth).checked_pow(u32::from(level)).unwrap_or(u64::MAX);
+        self.bytes.saturating_mul(factor).min(crate::outcome::RunError::LARGEST_MESSAGE)
+    }
+
+    /// What to send next, or whether to go on to the next cycle.
+    fn next(&self, state: &Exchange) -> Next {
+        if state.handing {
+            return Next::HandOver;
+        }
+        if state.sent < state.queued {
+            return Next::Exchange;
+        }
+        if state.level >= self.rounds { Next::Done } else { Next::Wait }
+    }
+
+    /// Lets all rounds that have become possible be sent in. Whether a level is handed over besides is
+    /// decided here, as the paper's algorithm does, not when its turn has come.
+    #[inline]
+    fn queue(&self, state: &mut Exchange) {
+        while state.queued <= state.level && state.queued < self.rounds {
+            state.owed |= u32::from(self.hands_over(state, state.queued)) << state.queued;
+            state.queued += 1;
+        }
+    }
+
+    /// Whether to hand a level to the neighbour after having sent it in its own round.
+    fn hands_over(&self, state: &Exchange, level: u8) -> bool {
+        // What came from the neighbour need not go back.
+        let had_from_neighbour = state.handed > level;
+        let chosen = |levels: u32| level > 0 && levels >> level & 1 == 1 && !had_from_neighbour;
+        match self.redundancy {
+            Redundancy::Never => false,
+            Redundancy::Levels(levels) => chosen(levels),
+            Redundancy::WhenLate { levels, patience } => {
+                chosen(levels) && level.saturating_sub(state.heard()) > patience
+            }
+        }
+    }
+
+    /// Does what can be done, unless something is under way.
+    #[inline]
+    fn act(&self, state: &mut Exchange, release: &mut impl FnMut(Release)) {
+        if state.busy {
+            return;
+        }
+        loop {
+            let kind = match self.next(state) {
+                Next::Wait => return,
+                Next::Done => {
+                    state.begin_cycle();
+                    if state.cycle >= self.cycles {
+                        return;
+                    }
+                    if self.compute == Time::ZERO {
+                        self.queue(state);
+                        continue;
+                    }
+                    OperationKind::Calc
+                }
+                Next::Exchange | Next::HandOver => OperationKind::Send,
+            };
+            state.busy = true;
+            return release(Release { id: kind as u32, kind, cpu: 0, nic: 0, ready: Time::ZERO });
+        }
+    }
+
+    fn tag(cycle: u32, level: u8, redundant: bool) -> u32 {
+        cycle << 7 | u32::from(level) << 1 | u32::from(redundant)
+    }
+}
+
+enum Next {
+    Wait,
+    /// Send the level to the partner of its round.
+    Exchange,
+    /// Hand the level that was sent last to the neighbour.
+    HandOver,
+    Done,
+}
+
+/// What a process knows of the cycle it is in, and of the next: nobody can be further ahead, because the
+/// next cycle cannot end without this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exchange {
+    cycle: u32,
+    /// Rounds whose message has arrived, in this cycle and in the next.
+    got: u32,
+    got_ahead: u32,
+    /// Levels to be handed over once they have been sent in their round.
+    owed: u32,
+    /// The highest level the process has.
+    level: u8,
+    /// How many rounds it is to send in, or has sent in.
+    queued: u8,
+    /// In how many rounds it has sent.
+    sent: u8,
+    /// The highest level the neighbour has handed over, plus one; 0 for none.
+    handed: u8,
+    handed_ahead: u8,
+    /// Whether the level that was sent last is being handed over.
+    handing: bool,
+    /// Whether an operation is under way.
+    busy: bool,
+}
+
+impl Exchange {
+    /// What is known of the neighbour's level.
+    fn heard(&self) -> u8 {
+        self.handed.saturating_sub(1)
+    }
+
+    fn begin_cycle(&mut self) {
+        *self = Exchange {
+            cycle: self.cycle + 1,
+            got: self.got_ahead,
+            handed: self.handed_ahead,
+            ..Exchange::default()
+        };
+        self.climb();
+    }
+
+    /// Raises the level as far as what has arrived allows.
+    #[inline]
+    fn climb(&mut self) {
+        self.level = self.level.max(self.heard());
+        while self.got >> self.level & 1 == 1 {
+            self.level += 1;
+        }
+    }
+}
+
+impl Program for Butterfly {
+    type Host = OneLane;
+    type Agenda = Batch;
+    type Local = Exchange;
+    type Block = ();
+    const TAKES_ARRIVALS: bool = true;
+
+    fn processes(&self) -> u32 {
+        1 << self.rounds
+    }
+
+    fn largest_message(&self) -> u64 {
+        if self.rounds == 0 { 0 } else { self.message_bytes(0).max(self.message_bytes(self.rounds - 1)) }
+    }
+
+    fn block(&self, _: Range<Rank>) {}
+
+    fn start(&self, _: Rank, state: &mut Exchange, _: &mut (), release: &mut impl FnMut(Release)) {
+        if self.cycles == 0 {
+            return;
+        }
+        if self.compute > Time::ZERO {
+            state.busy = true;
+            let kind = OperationKind::Calc;
+            return release(Release { id: kind as u32, kind, cpu: 0, nic: 0, ready: Time::ZERO });
+        }
+        self.queue(state);
+        self.act(state, release);
+    }
+
+    #[inline]
+    fn operation(&self, rank: Rank, state: &Exchange, kind: OperationKind, _: u32) -> Operation {
+        if kind == OperationKind::Calc {
+            return Operation::calc(self.compute);
+        }
+        let (level, peer, redundant) = if state.handing {
+            (state.sent - 1, rank ^ 1, true)
+        } else {
+            (state.sent, rank ^ (1 << state.sent), false)
+        };
+        Operation::send(self.message_bytes(level), peer, Self::tag(state.cycle, level, redundant))
+    }
+
+    fn started(&self, _: Rank, _: &mut Exchange, _: &mut (), _: u32, _: Time, _: &mut impl FnMut(Release)) {}
+
+    #[inline]
+    fn completed(
+        &self,
+        _: Rank,
+        state: &mut Exchange,
+        _: &mut (),
+        id: u32,
+        _: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        state.busy = false;
+        if id == OperationKind::Calc as u32 {
+            self.queue(state);
+        } else if state.handing {
+            state.handing = false;
+        } else {
+            state.handing = state.owed >> state.sent & 1 == 1;
+            state.sent += 1;
+        }
+        self.act(state, release);
+    }
+
+    #[inline]
+    fn arrived(
+        &self,
+        _: Rank,
+        state: &mut Exchange,
+        _: &mut (),
+        message: Arrived,
+        _: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let (cycle, level, redundant) =
+            (message.tag >> 7, (message.tag >> 1 & 63) as u8, message.tag & 1 == 1);
+        // What comes after the cycle it belongs to is late and of no use any more.
+        if cycle < state.cycle || state.cycle >= self.cycles {
+            return;
+        }
+        let ahead = cycle > state.cycle;
+        debug_assert!(cycle <= state.cycle + 1);
+        match (redundant, ahead) {
+            (false, false) => state.got |= 1 << level,
+            (false, true) => state.got_ahead |= 1 << level,
+            (true, false) => state.handed = state.handed.max(level + 1),
+            (true, true) => state.handed_ahead = state.handed_ahead.max(level + 1),
+        }
+        if !ahead {
+            state.climb();
+            // While it computes, its own contribution is missing.
+            if state.queued > 0 {
+                self.queue(state);
+                self.act(state, release);
+            }
+        }
+    }
+
+    fn finished(&self, _: Rank, state: &Exchange, _: &()) -> bool {
+        state.cycle >= self.cycles
+    }
+}

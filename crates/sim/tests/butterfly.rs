@@ -1,0 +1,251 @@
+//! The redundant-exchange butterfly against independent ways to the same numbers.
+
+#[path = "support/literal_butterfly.rs"]
+mod literal_butterfly;
+
+use literal_butterfly::Literal;
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
+use straggler_model::{Network, Time};
+use straggler_schedule::Cycles;
+use straggler_schedule::collectives::Job;
+use straggler_schedule::collectives::allreduce::RecursiveDoubling;
+use straggler_sim::programs::{Butterfly, Redundancy, StepProgram, Untracked};
+use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Program, Simulation};
+
+const US: u64 = 1_000_000;
+
+/// Paper 001's network: L = 1 µs, o = 1 ns, G = 1 ns a byte, g = O = 0.
+fn network() -> Network {
+    Network::parse("L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535").unwrap()
+}
+
+fn periodic(period: Time, duration: Time, seed: u64) -> Injection {
+    let detours = Detours::new(&[(Time::ZERO, duration)], Some(period)).unwrap();
+    let source =
+        Source { name: "timer".into(), waveform: Waveform::Trace(Arc::new(detours)), who: Who::Everyone };
+    Injection {
+        sources: vec![source],
+        phases: Phases::Drawn { seed, replica: 0 },
+        wallclock: false,
+        computation_only: false,
+    }
+}
+
+fn run(program: &impl Program, noise: Option<&Injection>, engine: EngineChoice, threads: usize) -> Outcome {
+    let network = network();
+    let simulation = Simulation { noise, engine, ..Simulation::new(&network) };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let mut control = Control::new(threads, &stop, &mut progress);
+    let outcome = simulation.run(program, &mut control, |_, _| Nothing).unwrap().outcome;
+    assert_eq!(outcome.stuck, None);
+    outcome
+}
+
+fn windowed(program: &impl Program, noise: Option<&Injection>) -> Outcome {
+    run(program, noise, EngineChoice::Windowed, 1)
+}
+
+fn redundancy() -> impl Strategy<Value = Redundancy> {
+    prop_oneof![
+        Just(Redundancy::Never),
+        Just(Redundancy::ALL),
+        any::<u32>().prop_map(Redundancy::Levels),
+        (any::<u32>(), 0..4u8).prop_map(|(levels, patience)| Redundancy::WhenLate { levels, patience }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn engines_and_threads_agree(
+        k in 0u32..10,
+        cycles in 0u32..5,
+        compute in prop::sample::select(vec![0, 3 * US, 90 * US]),
+        redundancy in redundancy(),
+        growth in 1u32..3,
+        seed in any::<u64>(),
+    ) {
+        let program = Butterfly::new(1 << k, cycles, Time(compute)).unwrap();
+        let program = program.with_redundancy(redundancy).with_messages(4, growth);
+        let noise = periodic(Time(70 * US), Time(9 * US), seed);
+        for noise in [None, Some(&noise)] {
+            let reference = run(&program, noise, EngineChoice::Reference, 1);
+            for threads in [1, 2, 7] {
+                let windowed = run(&program, noise, EngineChoice::Windowed, threads);
+                prop_assert_eq!(&windowed.finish, &reference.finish);
+                prop_assert_eq!(windowed.messages, reference.messages);
+            }
+            prop_assert!(reference.messages <= program.messages());
+            if redundancy == Redundancy::Never {
+                prop_assert_eq!(reference.messages, program.messages());
+            }
+        }
+    }
+
+    /// The paper's algorithm, word for word.
+    #[test]
+    fn equals_the_printed_algorithm(
+        k in 1u32..10,
+        cycles in 1u32..6,
+        compute in prop::sample::select(vec![0, 3 * US, 90 * US]),
+        levels in prop_oneof![Just(0u32), Just(!1), any::<u32>()],
+        seed in any::<u64>(),
+    ) {
+        let program = Butterfly::new(1 << k, cycles, Time(compute)).unwrap();
+        let program = program.with_redundancy(Redundancy::Levels(levels)).with_messages(1, 1);
+        // A level is handed over after the increment of `round`; level 0 never, as in the paper.
+        let redundant_rounds = (1..k).filter(|level| levels >> level & 1 == 1).map(|level| level + 1).collect();
+        let literal = Literal { k, cycles, compute: Time(compute), redundant_rounds };
+        let noise = periodic(Time(70 * US), Time(9 * US), seed);
+        for noise in [None, Some(&noise)] {
+            let (ours, printed) = (windowed(&program, noise), windowed(&literal, noise));
+            prop_assert_eq!(ours.finish, printed.finish);
+            prop_assert_eq!(ours.messages, printed.messages);
+        }
+    }
+
+    /// Without redundancy it is the recursive doubling of any message-passing library.
+    #[test]
+    fn conventional_is_recursive_doubling(
+        k in 0u32..10,
+        cycles in 1u32..6,
+        compute in prop::sample::select(vec![0, 3 * US, 90 * US]),
+        seed in any::<u64>(),
+    ) {
+        let butterfly = Butterfly::new(1 << k, cycles, Time(compute)).unwrap().with_messages(1, 1);
+        let steps = RecursiveDoubling::new(&Job::new(1 << k, 1));
+        let script = Cycles { steps, cycles, compute: Time(compute) };
+        let doubling = StepProgram::<_, Untracked>::new(&script);
+        let noise = periodic(Time(70 * US), Time(9 * US), seed);
+        for noise in [None, Some(&noise)] {
+            prop_assert_eq!(windowed(&butterfly, noise).finish, windowed(&doubling, noise).finish);
+        }
+    }
+}
+
+/// The three settings of the paper's figures 8 and 9: period, duration, work.
+const SETTINGS: [(u64, u64, u64); 3] =
+    [(10_000, 100, 0), (10_000, 100, 6_666_667), (100_000, 100, 66_666_667)];
+
+/// T_cp of the paper: W + (W/P + 1)·D with probability (W % P)/P, else W + (W/P)·D. It lets no process
+/// begin inside a detour, which happens to one in P/D: those pay the rest of it besides.
+#[test]
+fn the_compute_phase_takes_what_the_paper_says() {
+    let processes = 1 << 16;
+    for (period, duration, work) in
+        [(10_000, 100, 6_666_667), (10_000, 100, 26_666_667), (100_000, 100, 66_666_667)]
+    {
+        let (period, duration, work) = (period * US, duration * US, work * 1000u64);
+        let noise = periodic(Time(period), Time(duration), 3);
+        // One process alone computes and exchanges nothing; many of them are many ranks of one cycle in
+        // which nobody waits: the finish time of a cycle without rounds.
+        let script = Cycles { steps: Alone { processes }, cycles: 1, compute: Time(work) };
+        let outcome = windowed(&StepProgram::<_, Untracked>::new(&script), Some(&noise));
+        let few = work + work / period * duration;
+        let counted = |time| outcome.finish.iter().filter(|finish| finish.ps() == time).count() as f64;
+        let share = |time| counted(time) / f64::from(processes);
+        let more = (work % period) as f64 / period as f64;
+        let begins_inside = duration as f64 / period as f64;
+        // Five standard deviations of a share among 65,536.
+        let tolerance = 5.0 * (0.25f64 / f64::from(processes)).sqrt();
+        assert!((share(few + duration) - more * (1.0 - begins_inside)).abs() < tolerance + begins_inside);
+        assert!((share(few) - (1.0 - more) * (1.0 - begins_inside)).abs() < tolerance + begins_inside);
+        let others = 1.0 - share(few) - share(few + duration);
+        assert!(others < begins_inside + tolerance, "{others}");
+    }
+}
+
+/// Everyone computes and nobody sends.
+struct Alone {
+    processes: u32,
+}
+
+impl straggler_schedule::Steps for Alone {
+    fn processes(&self) -> u32 {
+        self.processes
+    }
+    fn stages(&self, _: u32) -> u32 {
+        0
+    }
+    fn step(&self, _: u32, _: u32) -> straggler_schedule::Step {
+        straggler_schedule::Step::calc(Time::ZERO)
+    }
+    fn largest_message(&self) -> u64 {
+        0
+    }
+}
+
+/// Without noise a round takes o + L + o. A redundant exchange costs its two overheads in every round but
+/// the first and, at the end, is received after the result.
+#[test]
+fn without_noise_redundancy_costs_its_overheads() {
+    let (o, latency) = (1_000, US);
+    for (k, cycles) in [(1u32, 1), (5, 3), (12, 10)] {
+        let base = Butterfly::new(1 << k, cycles, Time::ZERO).unwrap().with_messages(1, 1);
+        let conventional = windowed(&base, None).makespan().ps();
+        let rounds = u64::from(cycles * k);
+        assert_eq!(conventional, rounds * (2 * o + latency));
+        let redundant = windowed(&base.with_redundancy(Redundancy::ALL), None).makespan().ps();
+        let extra = redundant - conventional;
+        assert!(extra <= rounds * 2 * o, "{extra} ps in {rounds} rounds");
+        assert!(k == 1 || extra > 0);
+    }
+}
+
+/// A process that hears nothing of its neighbour for some rounds tells it what it has: fewer messages
+/// than always, and still something is won back.
+#[test]
+fn a_late_neighbour_is_enough_reason() {
+    let base = Butterfly::new(1 << 12, 10, Time::ZERO).unwrap().with_messages(1, 1);
+    let noise = periodic(Time(10_000 * US), Time(100 * US), 1);
+    let late = Redundancy::WhenLate { levels: !1, patience: 2 };
+    let [never, always, late] = [Redundancy::Never, Redundancy::ALL, late]
+        .map(|policy| windowed(&base.with_redundancy(policy), Some(&noise)));
+    assert!(never.messages < late.messages && late.messages < always.messages);
+    assert!(late.messages - never.messages < (always.messages - never.messages) * 2 / 3);
+    assert!(late.makespan() < never.makespan());
+}
+
+/// Each round's messages twice as long as the round's before: the last takes longest.
+#[test]
+fn messages_may_grow() {
+    let base = Butterfly::new(1 << 6, 1, Time::ZERO).unwrap();
+    let grown = windowed(&base.with_messages(8, 2), None).makespan().ps();
+    // o + L + o + (8·2^r - 1)·G for each round r.
+    let expected: u64 = (0..6u64).map(|round| 2_000 + US + ((8 << round) - 1) * 1000).sum();
+    assert_eq!(grown, expected);
+}
+
+#[test]
+fn what_is_no_butterfly_says_so() {
+    let message = Butterfly::new(12, 1, Time::ZERO).unwrap_err().to_string();
+    assert!(message.ends_with("12 is none; the nearest are 8 and 16"), "{message}");
+    assert!(Butterfly::new(0, 1, Time::ZERO).is_err());
+    assert!(Butterfly::new(u32::MAX, 1, Time::ZERO).is_err());
+}
+
+/// A small version of the paper's figure 8 for every setting: redundancy wins back a good part of what
+/// noise in communication costs.
+#[test]
+fn much_of_the_loss_is_recovered() {
+    for (period, duration, work) in SETTINGS {
+        let base = Butterfly::new(1 << 10, 10, Time(work * 1000)).unwrap().with_messages(1, 1);
+        let mut ratios = Vec::new();
+        for seed in 0..20 {
+            let noise = periodic(Time(period * US), Time(duration * US), seed);
+            let quiet = Injection { computation_only: true, ..noise.clone() };
+            let conventional = windowed(&base, Some(&noise)).makespan().ps() as f64;
+            let redundant =
+                windowed(&base.with_redundancy(Redundancy::ALL), Some(&noise)).makespan().ps() as f64;
+            let quiet = windowed(&base, Some(&quiet)).makespan().ps() as f64;
+            ratios.push((conventional - redundant) / (conventional - quiet));
+        }
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        assert!((0.2..0.6).contains(&mean), "{period}/{duration}/{work}: {mean} {ratios:?}");
+    }
+}
