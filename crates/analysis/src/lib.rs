@@ -1,5 +1,6 @@
 //! What a run means.
 
 pub mod critical_path;
+pub mod recovery;
 
 pub use critical_path::{CriticalPath, Recorder};

@@ -6,6 +6,7 @@ pub mod generated;
 pub mod network;
 pub mod noise;
 pub mod ranges;
+pub mod redundancy;
 pub mod schedule;
 pub mod simulate;
 
@@ -78,6 +79,8 @@ pub struct Common {
 pub enum Command {
     /// Run a schedule or a collective on simulated processes and tell when they finish
     Simulate(Box<simulate::Simulate>),
+    /// What redundant exchanges win back of the time that noise costs an allreduce
+    Redundancy(Box<redundancy::Redundancy>),
     /// Convert, inspect, check and generate schedules
     Schedule(schedule::Schedule),
     /// The networks that are known by name

@@ -7,6 +7,7 @@ use straggler_report::ReplaceError;
 use straggler_schedule::collectives::CollectiveError;
 use straggler_schedule::goal::ReadError;
 use straggler_sim::outcome::RunError;
+use straggler_sim::programs::ButterflyError;
 
 /// An exit code other than 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,4 +84,5 @@ leads_to! {
     ReadError => BadInput,
     ReplaceError => BadInput,
     CollectiveError => Usage,
+    ButterflyError => Usage,
 }

@@ -96,12 +96,16 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
-        match (script.overlaps(), self.receive_overlap) {
-            (false, false) => self.run(&StepProgram::<_, Untracked>::new(script), control, observer),
-            (false, true) => self.run(&StepProgram::<_, Tracked>::new(script), control, observer),
-            // What tracking costs is nothing beside the rest.
-            (true, _) => self.run(&OverlappingProgram::<_, Tracked>::new(script), control, observer),
+        // The program for all cases; what it costs more is nothing beside an observer.
+        let general = OverlappingProgram::<_, Tracked>::new(script);
+        if O::ACTIVE {
+            return self.run(&general, control, observer);
         }
+        let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
+        if !windowed || self.receive_overlap || script.overlaps() {
+            return self.run(&general, control, observer);
+        }
+        self.run_windowed(&StepProgram::<_, Untracked>::new(script), control, observer)
     }
 
     /// Runs an implicit schedule with a windowed engine that is compiled for it, where that is the engine
@@ -184,9 +188,13 @@ impl<'a> Simulation<'a> {
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         // Engines for silence are compiled only where speed matters: without an observer.
-        let (outcome, observers) = match self.noise {
-            None if !O::ACTIVE => windowed::run(program, &self.rules(&Silence), control, observer)?,
-            noise => windowed::run(program, &self.rules(noise.unwrap_or(&QUIET)), control, observer)?,
+        let (outcome, observers) = if O::ACTIVE {
+            windowed::run(program, &self.rules(self.noise.unwrap_or(&QUIET)), control, observer)?
+        } else {
+            match self.noise {
+                None => windowed::run(program, &self.rules(&Silence), control, observer)?,
+                Some(noise) => windowed::run(program, &self.rules(noise), control, observer)?,
+            }
         };
         let threads = outcome.threads;
         Ok(Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false, observers })

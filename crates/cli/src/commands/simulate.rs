@@ -9,7 +9,7 @@ mod words;
 mod workload;
 
 pub use answer::NetworkAnswer;
-pub use inputs::{load_network, what_was_noticed};
+pub use inputs::{LoadedNoise, load_network, what_was_noticed};
 pub use workload::Workload;
 
 use crate::console::{Console, to_json};

@@ -70,7 +70,12 @@ fn load_workload(plan: &WorkloadPlan) -> Outcome<Workload> {
 }
 
 impl LoadedNoise {
-    fn load(plan: &NoisePlan, seed: u64, processes: u32, warnings: &mut Vec<String>) -> Outcome<LoadedNoise> {
+    pub fn load(
+        plan: &NoisePlan,
+        seed: u64,
+        processes: u32,
+        warnings: &mut Vec<String>,
+    ) -> Outcome<LoadedNoise> {
         let loaded = plan.spec.load(seed)?;
         for (path, noticed) in &loaded.files {
             warnings.extend(what_was_noticed(path, noticed));

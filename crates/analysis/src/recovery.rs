@@ -1,0 +1,97 @@
+//! What redundant exchanges win back of the time that noise in communication costs (Chen and Suda).
+//!
+//! Three runs with the same noise: the conventional butterfly, the redundant one, and a quiet one whose
+//! communication is spared while its computation is not. The quiet one is the best that any change to the
+//! exchange could reach, so the recovery ratio is (conventional - redundant) / (conventional - quiet).
+
+use straggler_model::noise::Injection;
+use straggler_model::stats::{MeanInterval, mean_interval};
+use straggler_model::{Network, Time};
+use straggler_sim::outcome::RunError;
+use straggler_sim::programs::{Butterfly, Redundancy};
+use straggler_sim::{Control, Nothing, Simulation};
+
+/// The confidence of all intervals.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A butterfly in cycles, and when its redundant form sends more.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    pub conventional: Butterfly,
+    pub redundancy: Redundancy,
+}
+
+/// One run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Case {
+    pub makespan: Time,
+    pub messages: u64,
+}
+
+/// The three runs with one draw of the noise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trial {
+    pub conventional: Case,
+    pub redundant: Case,
+    pub quiet: Case,
+}
+
+impl Trial {
+    /// The share of the loss that is won back; `None` where noise in communication costs nothing.
+    pub fn ratio(&self) -> Option<f64> {
+        let [conventional, redundant, quiet] =
+            [self.conventional, self.redundant, self.quiet].map(|case| case.makespan.ps() as f64);
+        (conventional > quiet).then(|| (conventional - redundant) / (conventional - quiet))
+    }
+}
+
+impl Experiment {
+    fn redundant(&self) -> Butterfly {
+        self.conventional.with_redundancy(self.redundancy)
+    }
+
+    /// Messages of a trial, at most.
+    pub fn messages(&self) -> u64 {
+        self.conventional.messages().saturating_mul(2).saturating_add(self.redundant().messages())
+    }
+
+    /// All three cases, each run by `run`.
+    pub fn trial<E>(
+        &self,
+        noise: &Injection,
+        mut run: impl FnMut(&Butterfly, Option<&Injection>) -> Result<Case, E>,
+    ) -> Result<Trial, E> {
+        let spared = Injection { computation_only: true, ..noise.clone() };
+        Ok(Trial {
+            conventional: run(&self.conventional, Some(noise))?,
+            redundant: run(&self.redundant(), Some(noise))?,
+            quiet: run(&self.conventional, Some(&spared))?,
+        })
+    }
+
+    /// The conventional and the redundant butterfly where nothing disturbs: what redundancy costs.
+    pub fn undisturbed<E>(
+        &self,
+        mut run: impl FnMut(&Butterfly, Option<&Injection>) -> Result<Case, E>,
+    ) -> Result<[Case; 2], E> {
+        Ok([run(&self.conventional, None)?, run(&self.redundant(), None)?])
+    }
+}
+
+/// Runs one butterfly.
+pub fn run(
+    network: &Network,
+    butterfly: &Butterfly,
+    noise: Option<&Injection>,
+    control: &mut Control<'_>,
+) -> Result<Case, RunError> {
+    let simulation = Simulation { noise, ..Simulation::new(network) };
+    let outcome = simulation.run(butterfly, control, |_, _| Nothing)?.outcome;
+    Ok(Case { makespan: outcome.makespan(), messages: outcome.messages })
+}
+
+/// The mean recovery ratio of all trials in which there was something to recover.
+pub fn mean_ratio(trials: &[Trial]) -> Option<MeanInterval> {
+    let ratios: Vec<f64> = trials.iter().filter_map(Trial::ratio).collect();
+    mean_interval(&ratios, CONFIDENCE)
+}

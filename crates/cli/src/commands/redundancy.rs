@@ -1,0 +1,243 @@
+//! `straggler redundancy`: three cases for every draw of the noise, and what they say together.
+
+use crate::commands::simulate::{LoadedNoise, NetworkAnswer, load_network};
+use crate::commands::threads;
+use crate::console::{Console, to_json};
+use crate::exit::Outcome;
+use crate::interrupt::{self, Orderly};
+use crate::meter::Meter;
+use crate::plan::redundancy::Plan;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::time::Instant;
+use straggler_analysis::recovery::{self, Case, Trial};
+use straggler_model::noise::Injection;
+use straggler_model::stats::{MeanInterval, mean_interval};
+use straggler_model::{Network, Time};
+use straggler_report::numbers::{counted, grouped, percent};
+use straggler_report::{Table, replace_file};
+use straggler_sim::Control;
+use straggler_sim::outcome::RunError;
+use straggler_sim::programs::Butterfly;
+
+/// Up to this many processes trials run side by side, one thread each.
+const SMALL: u32 = 1 << 16;
+
+pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+    let network = load_network(&plan.network, None)?;
+    let mut warnings = Vec::new();
+    let noise = LoadedNoise::load(&plan.noise, plan.seed, plan.processes, &mut warnings)?;
+    warnings.iter().for_each(|warning| console.warn(warning));
+    let _orderly = Orderly::begin();
+    let expected = plan.experiment.messages().saturating_mul(u64::from(plan.replicas) + 1);
+    let meter = Meter::new(console, expected);
+    let runner = Runner { plan, network: &network, noise: &noise, meter: &meter };
+    let began = Instant::now();
+    let undisturbed = plan
+        .experiment
+        .undisturbed(|butterfly, noise| runner.case(butterfly, noise, threads(plan.threads)))?;
+    let trials = runner.trials()?;
+    interrupt::check()?;
+    let answer = Answer::new(plan, &network, &noise, undisturbed, &trials, began.elapsed().as_secs_f64());
+    if let Some(path) = &plan.output {
+        let text = to_json(&answer)?;
+        replace_file(path, |out| out.write_all(text.as_bytes()))?;
+    }
+    if console.json { console.print_json(&answer) } else { console.print(&say(&answer)) }
+}
+
+struct Runner<'a> {
+    plan: &'a Plan,
+    network: &'a Network,
+    noise: &'a LoadedNoise,
+    meter: &'a Meter,
+}
+
+impl Runner<'_> {
+    fn trials(&self) -> Result<Vec<Trial>, RunError> {
+        let threads = threads(self.plan.threads);
+        if self.plan.processes <= SMALL && threads > 1 && self.plan.replicas > 1 {
+            return (0..self.plan.replicas).into_par_iter().map(|replica| self.trial(replica, 1)).collect();
+        }
+        (0..self.plan.replicas).map(|replica| self.trial(replica, threads)).collect()
+    }
+
+    fn trial(&self, replica: u32, threads: usize) -> Result<Trial, RunError> {
+        let noise = self.noise.of_replica(replica);
+        self.plan.experiment.trial(&noise, |butterfly, noise| self.case(butterfly, noise, threads))
+    }
+
+    fn case(
+        &self,
+        butterfly: &Butterfly,
+        noise: Option<&Injection>,
+        threads: usize,
+    ) -> Result<Case, RunError> {
+        let mut progress = self.meter.run();
+        let mut control = Control::new(threads, interrupt::flag(), &mut progress);
+        recovery::run(self.network, butterfly, noise, &mut control)
+    }
+}
+
+#[derive(Serialize)]
+struct Answer {
+    processes: u32,
+    cycles: u32,
+    network: NetworkAnswer,
+    noise: String,
+    seed: u64,
+    replicas: u32,
+    /// Of trials in which noise in communication cost anything.
+    recovery: Option<IntervalAnswer>,
+    confidence: f64,
+    conventional: CaseAnswer,
+    redundant: CaseAnswer,
+    quiet: CaseAnswer,
+    undisturbed: Undisturbed,
+    trials: Vec<TrialAnswer>,
+    wall_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct IntervalAnswer {
+    mean: f64,
+    low: f64,
+    high: f64,
+}
+
+impl IntervalAnswer {
+    fn new(interval: MeanInterval) -> IntervalAnswer {
+        IntervalAnswer { mean: interval.mean, low: interval.low, high: interval.high }
+    }
+}
+
+#[derive(Serialize)]
+struct CaseAnswer {
+    makespan_ps_mean: f64,
+    messages_mean: f64,
+}
+
+#[derive(Serialize)]
+struct Undisturbed {
+    conventional_ps: u64,
+    redundant_ps: u64,
+    /// How much longer the redundant one takes.
+    cost: f64,
+}
+
+#[derive(Serialize)]
+struct TrialAnswer {
+    replica: u32,
+    conventional_ps: u64,
+    redundant_ps: u64,
+    quiet_ps: u64,
+    ratio: Option<f64>,
+}
+
+impl Answer {
+    fn new(
+        plan: &Plan,
+        network: &Network,
+        noise: &LoadedNoise,
+        [conventional, redundant]: [Case; 2],
+        trials: &[Trial],
+        wall_seconds: f64,
+    ) -> Answer {
+        let of = |pick: fn(&Trial) -> Case| CaseAnswer::new(trials.iter().map(pick));
+        let (alone, more) = (conventional.makespan.ps(), redundant.makespan.ps());
+        Answer {
+            processes: plan.processes,
+            cycles: plan.cycles,
+            network: NetworkAnswer::of(network),
+            noise: noise.describe(),
+            seed: plan.seed,
+            replicas: plan.replicas,
+            recovery: recovery::mean_ratio(trials).map(IntervalAnswer::new),
+            confidence: recovery::CONFIDENCE,
+            conventional: of(|trial| trial.conventional),
+            redundant: of(|trial| trial.redundant),
+            quiet: of(|trial| trial.quiet),
+            undisturbed: Undisturbed {
+                conventional_ps: alone,
+                redundant_ps: more,
+                cost: if alone == 0 { 0.0 } else { more as f64 / alone as f64 - 1.0 },
+            },
+            trials: (0..).zip(trials).map(TrialAnswer::new).collect(),
+            wall_seconds,
+        }
+    }
+}
+
+impl CaseAnswer {
+    fn new(cases: impl Iterator<Item = Case>) -> CaseAnswer {
+        let (makespans, messages): (Vec<f64>, Vec<f64>) =
+            cases.map(|case| (case.makespan.ps() as f64, case.messages as f64)).unzip();
+        let mean = |values: &[f64]| mean_interval(values, recovery::CONFIDENCE).map_or(0.0, |all| all.mean);
+        CaseAnswer { makespan_ps_mean: mean(&makespans), messages_mean: mean(&messages) }
+    }
+}
+
+impl TrialAnswer {
+    fn new((replica, trial): (u32, &Trial)) -> TrialAnswer {
+        TrialAnswer {
+            replica,
+            conventional_ps: trial.conventional.makespan.ps(),
+            redundant_ps: trial.redundant.makespan.ps(),
+            quiet_ps: trial.quiet.makespan.ps(),
+            ratio: trial.ratio(),
+        }
+    }
+}
+
+fn say(answer: &Answer) -> String {
+    let on = counted(answer.processes.into(), "process", "processes");
+    let headline = match &answer.recovery {
+        None => format!("Noise in communication costs nothing on {on}, so there is nothing to win back."),
+        Some(ratio) if ratio.mean <= 0.0 => format!(
+            "Redundant exchanges do not pay on {on}: they lose {} of what noise in communication costs{}.",
+            percent(-ratio.mean),
+            sureness(answer, ratio)
+        ),
+        Some(ratio) => format!(
+            "Redundant exchanges win back {} of what noise in communication costs on {on}{}.",
+            percent(ratio.mean),
+            sureness(answer, ratio)
+        ),
+    };
+    let cost = format!(
+        "Where nothing disturbs, they take {} longer: {} instead of {}.",
+        percent(answer.undisturbed.cost),
+        Time(answer.undisturbed.redundant_ps),
+        Time(answer.undisturbed.conventional_ps)
+    );
+    format!("{headline}\n{cost}\n\n{}", table(answer))
+}
+
+fn sureness(answer: &Answer, ratio: &IntervalAnswer) -> String {
+    if !ratio.high.is_finite() {
+        return " (one replica: no telling how sure that is)".to_string();
+    }
+    format!(
+        " (between {} and {} with {} confidence, {})",
+        percent(ratio.low),
+        percent(ratio.high),
+        percent(answer.confidence),
+        counted(answer.replicas.into(), "replica", "replicas")
+    )
+}
+
+fn table(answer: &Answer) -> Table {
+    let mut table = Table::with_header(["case", "mean run time", "beyond quiet", "messages"]);
+    let cases =
+        [("conventional", &answer.conventional), ("redundant", &answer.redundant), ("quiet", &answer.quiet)];
+    for (name, case) in cases {
+        let beyond = case.makespan_ps_mean - answer.quiet.makespan_ps_mean;
+        table.row([
+            name.to_string(),
+            Time(case.makespan_ps_mean.round() as u64).to_string(),
+            Time(beyond.max(0.0).round() as u64).to_string(),
+            grouped(case.messages_mean.round() as u64),
+        ]);
+    }
+    table
+}
