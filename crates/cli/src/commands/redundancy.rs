@@ -117,7 +117,7 @@ struct CaseAnswer {
     messages_mean: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize)]
 struct Undisturbed {
     conventional_ps: u64,
     redundant_ps: u64,
@@ -196,31 +196,32 @@ fn say(answer: &Answer) -> String {
         Some(ratio) if ratio.mean <= 0.0 => format!(
             "Redundant exchanges do not pay on {on}: they lose {} of what noise in communication costs{}.",
             percent(-ratio.mean),
-            sureness(answer, ratio)
+            sureness(answer, -ratio.high, -ratio.low)
         ),
         Some(ratio) => format!(
             "Redundant exchanges win back {} of what noise in communication costs on {on}{}.",
             percent(ratio.mean),
-            sureness(answer, ratio)
+            sureness(answer, ratio.low, ratio.high)
         ),
     };
-    let cost = format!(
-        "Where nothing disturbs, they take {} longer: {} instead of {}.",
-        percent(answer.undisturbed.cost),
-        Time(answer.undisturbed.redundant_ps),
-        Time(answer.undisturbed.conventional_ps)
-    );
+    let Undisturbed { conventional_ps, redundant_ps, cost } = answer.undisturbed;
+    let cost = if cost < 0.001 {
+        "Where nothing disturbs, they cost less than 0.1 %.".to_string()
+    } else {
+        let (more, less) = (Time(redundant_ps), Time(conventional_ps));
+        format!("Where nothing disturbs, they take {} longer: {more} instead of {less}.", percent(cost))
+    };
     format!("{headline}\n{cost}\n\n{}", table(answer))
 }
 
-fn sureness(answer: &Answer, ratio: &IntervalAnswer) -> String {
-    if !ratio.high.is_finite() {
+fn sureness(answer: &Answer, low: f64, high: f64) -> String {
+    if !high.is_finite() {
         return " (one replica: no telling how sure that is)".to_string();
     }
     format!(
         " (between {} and {} with {} confidence, {})",
-        percent(ratio.low),
-        percent(ratio.high),
+        percent(low),
+        percent(high),
         percent(answer.confidence),
         counted(answer.replicas.into(), "replica", "replicas")
     )
