@@ -5,6 +5,7 @@ pub mod goal;
 pub mod graph;
 pub mod steps;
 pub mod summary;
+pub mod tournament;
 pub mod validate;
 
 pub use graph::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder, RankView};
