@@ -6,6 +6,7 @@ pub mod generated;
 pub mod network;
 pub mod noise;
 pub mod ranges;
+pub mod resample;
 pub mod schedule;
 pub mod simulate;
 
@@ -78,6 +79,8 @@ pub struct Common {
 pub enum Command {
     /// Run a schedule or a collective on simulated processes and tell when they finish
     Simulate(Box<simulate::Simulate>),
+    /// What the spread of one exchange does to an all-to-all of many processors
+    Resample(Box<resample::Resample>),
     /// Convert, inspect, check and generate schedules
     Schedule(schedule::Schedule),
     /// The networks that are known by name

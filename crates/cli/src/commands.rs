@@ -4,6 +4,7 @@ mod bench;
 mod generated;
 mod network;
 mod noise;
+mod resample;
 mod schedule;
 mod simulate;
 
@@ -19,6 +20,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Simulate(typed) => {
             use_threads(&common);
             simulate::run(&plan::simulate::Plan::new(*typed, &common)?, console)
+        }
+        Command::Resample(typed) => {
+            use_threads(&common);
+            resample::run(&plan::resample::Plan::new(*typed, &common)?, console)
         }
         Command::Schedule(typed) => {
             use_threads(&common);

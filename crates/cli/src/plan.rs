@@ -3,4 +3,5 @@
 
 pub mod bench;
 pub mod collective;
+pub mod resample;
 pub mod simulate;

@@ -35,7 +35,7 @@ fn position(count: usize, q: f64) -> usize {
 }
 
 /// A distribution in ten numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Summary {
     pub count: usize,
     pub mean: f64,

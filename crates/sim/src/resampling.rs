@@ -129,7 +129,7 @@ impl Model<'_> {
         totals.par_chunks_mut(rows).zip(idle.par_chunks_mut(rows * width)).enumerate().try_for_each(
             |(chunk, (totals, idle))| {
                 let first = (chunk * rows) as u32;
-                self.stretch(processors, first, totals, idle);
+                self.stretch(processors, first, watch.stop, totals, idle);
                 watch.advance(exchanges(processors) * totals.len() as u64)
             },
         )?;
@@ -158,19 +158,19 @@ impl Model<'_> {
     }
 
     /// Consecutive samples from `first` on, one for each total and each row of idle times.
-    fn stretch(&self, processors: u32, first: u32, totals: &mut [u64], idle: &mut [u64]) {
+    fn stretch(&self, processors: u32, first: u32, stop: &AtomicBool, totals: &mut [u64], idle: &mut [u64]) {
         let draws = Draws::new(self.times, self.seed, processors);
         let mut desk = Desk::new(processors);
         let rows = totals.iter_mut().zip(idle.chunks_exact_mut(processors as usize));
         match self.noise {
             None => rows.zip(first..).for_each(|((total, idle), sample)| {
-                *total = desk.all_to_all(&draws, &Silence, sample, idle).ps();
+                *total = desk.all_to_all(&draws, &Silence, sample, stop, idle).ps();
             }),
             Some(noise) => {
                 let mut noise = noise.clone();
                 rows.zip(first..).for_each(|((total, idle), sample)| {
                     set_replica(&mut noise, sample);
-                    *total = desk.all_to_all(&draws, &noise, sample, idle).ps();
+                    *total = desk.all_to_all(&draws, &noise, sample, stop, idle).ps();
                 });
             }
         }

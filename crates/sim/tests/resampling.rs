@@ -78,9 +78,7 @@ fn times(nodes: &mut [Node], node: usize, noise: Option<&Injection>) -> (Time, T
     }
     let quiet_end = start + nodes[node].length;
     let charge = |rank| {
-        noise.map_or(Time::ZERO, |noise| {
-            noise.charge(rank, &mut QuietUntil::UNKNOWN.clone(), start, quiet_end)
-        })
+        noise.map_or(Time::ZERO, |noise| noise.charge(rank, &mut QuietUntil::default(), start, quiet_end))
     };
     let end = quiet_end + nodes[node].partners.map(charge).into_iter().max().unwrap();
     nodes[node].times = Some((start, end));

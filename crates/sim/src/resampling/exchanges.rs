@@ -2,6 +2,7 @@
 
 use super::draws::Draws;
 use super::tournament;
+use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::{Noise, QuietUntil};
 use straggler_model::{Rank, Time};
 
@@ -27,18 +28,23 @@ impl Desk {
     }
 
     /// Works out a sample: the idle time of every processor goes into `idle`, the total is the answer. The
-    /// latter is [`Time::NEVER`] where simulated time has come to its end.
+    /// latter is [`Time::NEVER`] where simulated time has come to its end. Once `stop` is set, neither means
+    /// anything.
     pub fn all_to_all<N: Noise>(
         &mut self,
         draws: &Draws<'_>,
         noise: &N,
         sample: u32,
+        stop: &AtomicBool,
         idle: &mut [u64],
     ) -> Time {
         self.processors.fill(Processor::default());
         self.lengths.resize(draws.room(), Time::ZERO);
         let count = self.processors.len() as u32;
         for step in 0..tournament::steps(count) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
             draws.step(sample, step, &mut self.lengths);
             for ((one, other), &length) in tournament::pairs(count, step).zip(&self.lengths) {
                 exchange(&mut self.processors, noise, one, other, length);
