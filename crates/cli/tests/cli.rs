@@ -18,3 +18,5 @@ mod interruption;
 mod others;
 #[path = "cli/program.rs"]
 mod program;
+#[path = "cli/resample.rs"]
+mod resample;

@@ -97,11 +97,12 @@ pub fn distance(one: &[u64], other: &[u64]) -> f64 {
 }
 
 /// What the [`distance`] of two samples of the same distribution stays below in 99 of 100 cases, if their
-/// values are independent: Smirnov's asymptotic formula, sqrt(-ln(0.01 / 2) / 2 · (n + m) / (n · m)).
-/// Conservative where values repeat.
-pub fn chance_distance(count: usize, other: usize) -> f64 {
-    let (n, m) = (count as f64, other as f64);
-    (-(0.01f64 / 2.0).ln() / 2.0 * (n + m) / (n * m)).sqrt()
+/// values are independent: Smirnov's asymptotic formula, sqrt(-ln(0.01 / 2) / 2 · (1/n + 1/m)). `other` is
+/// nothing for a sample that is compared with the distribution it was drawn from. Conservative where values
+/// repeat.
+pub fn chance_distance(count: usize, other: Option<usize>) -> f64 {
+    let inverse = |count: usize| 1.0 / count as f64;
+    (-(0.01f64 / 2.0).ln() / 2.0 * (inverse(count) + other.map_or(0.0, inverse))).sqrt()
 }
 
 #[cfg(test)]
@@ -146,8 +147,9 @@ mod tests {
         assert_eq!(distance(&[], &[1]), 1.0);
         assert_eq!(distance(&[], &[]), 0.0);
         // The tables' large-sample value: 1.628 / sqrt(n) for a sample against a known distribution.
-        let limit = chance_distance(100, usize::MAX);
-        assert!((limit - 0.1628).abs() < 1e-3, "{limit}");
+        let limit = chance_distance(100, None);
+        assert!((limit - 0.1628).abs() < 1e-4, "{limit}");
+        assert!((chance_distance(200, Some(200)) - limit).abs() < 1e-12);
     }
 
     proptest! {

@@ -211,7 +211,7 @@ fn two_processors_repeat_the_sample() {
     measured.sort_unstable();
     let mut alone = one_to_one(&model, 100_000, WATCH).unwrap();
     alone.sort_unstable();
-    let limit = chance_distance(100_000, usize::MAX);
+    let limit = chance_distance(100_000, None);
     assert!(distance(&samples.into_distributions().total_ps, &measured) < limit);
     assert!(distance(&alone, &measured) < limit);
 }

@@ -49,7 +49,7 @@ pub struct Resample {
     pub size: Option<Bytes>,
     /// Samples for each number of processors. Unless given, 100,000 as long as they need no more than
     /// 500 million exchanges, and as many as that allows beyond
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = samples)]
     pub samples: Option<u32>,
     /// The unit of plain numbers in TIMES and --measured: ns, us, ms, …
     #[arg(long, value_name = "UNIT")]
@@ -81,5 +81,12 @@ fn processors(text: &str) -> Result<u32, String> {
             "at most {MOST_PROCESSORS} processors: one sample of more would take over two thousand million exchanges"
         )),
         Err(_) => Err("give numbers of processors with commas between them, as in 2,4,8".into()),
+    }
+}
+
+fn samples(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err("give a number of samples, at least 1".into()),
     }
 }

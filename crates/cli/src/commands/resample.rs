@@ -10,6 +10,7 @@ use crate::interrupt::{self, Orderly};
 use crate::meter::Meter;
 use crate::plan::resample::{Case, Plan, SAMPLES};
 use answer::{Answer, CaseAnswer, Comparison};
+use std::path::Path;
 use std::time::Instant;
 use straggler_model::noise::{Injection, Phases};
 use straggler_model::stats::histogram;
@@ -28,9 +29,25 @@ const BINS: u64 = 100;
 struct Inputs {
     times: Vec<Time>,
     noise: Option<Injection>,
-    /// Sorted, and where they come from.
-    measured: Option<(String, Vec<u64>)>,
+    measured: Option<Measured>,
     warnings: Vec<String>,
+}
+
+/// What one exchange of two processors is compared with.
+struct Measured {
+    name: String,
+    /// Sorted.
+    times_ps: Vec<u64>,
+    /// Whether it is the very sample that exchanges are drawn from.
+    drawn_from: bool,
+}
+
+impl Measured {
+    fn new(path: &Path, times: &[Time], drawn_from: bool) -> Measured {
+        let mut times_ps: Vec<u64> = times.iter().map(|time| time.ps()).collect();
+        times_ps.sort_unstable();
+        Measured { name: path.display().to_string(), times_ps, drawn_from }
+    }
 }
 
 /// What was worked out, before it is put into words.
@@ -63,9 +80,9 @@ impl Inputs {
         let mut warnings = plan.warnings.clone();
         let noise = load_noise(plan, &mut warnings)?;
         let measured = match (&plan.measured, &noise) {
-            (Some(path), _) => Some((path.display().to_string(), sorted(&samples::read(path, plan.unit)?))),
+            (Some(path), _) => Some(Measured::new(path, &samples::read(path, plan.unit)?, false)),
             // Without interrupts of their own, the times are what they are compared with.
-            (None, None) => Some((plan.times.display().to_string(), sorted(&times))),
+            (None, None) => Some(Measured::new(&plan.times, &times, true)),
             (None, Some(_)) => None,
         };
         Ok(Inputs { times, noise, measured, warnings })
@@ -82,12 +99,6 @@ fn load_noise(plan: &Plan, warnings: &mut Vec<String>) -> Outcome<Option<Injecti
     }
     let phases = Phases::Drawn { seed: plan.seed, replica: 0 };
     Ok(Some(Injection::new(loaded.sources, phases, plan.wallclock)?))
-}
-
-fn sorted(times: &[Time]) -> Vec<u64> {
-    let mut values: Vec<u64> = times.iter().map(|time| time.ps()).collect();
-    values.sort_unstable();
-    values
 }
 
 fn resample(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<Findings> {
@@ -114,10 +125,10 @@ fn resample(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<Findings
 }
 
 fn compare(model: &Model<'_>, inputs: &Inputs, watch: Watch<'_>) -> Outcome<Option<Comparison>> {
-    let Some((name, measured)) = &inputs.measured else { return Ok(None) };
+    let Some(measured) = &inputs.measured else { return Ok(None) };
     let mut resampled = one_to_one(model, COMPARED, watch)?;
     resampled.sort_unstable();
-    Ok(Comparison::new(name, measured, &resampled))
+    Ok(Comparison::new(measured, &resampled))
 }
 
 fn bins(processes: u32, found: &Distributions) -> [Histogram; 3] {

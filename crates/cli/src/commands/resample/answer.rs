@@ -1,6 +1,6 @@
 //! The result of `resample` as one object.
 
-use super::{Findings, Inputs};
+use super::{Findings, Inputs, Measured};
 use crate::memory::peak_rss_bytes;
 use crate::plan::resample::{BUDGET, Case, Plan, Why};
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub struct Comparison {
     pub resampled_ps: Summary,
     /// Kolmogorov and Smirnov's.
     pub distance: f64,
-    /// What two samples of one distribution stay below in 99 of 100 cases.
+    /// What chance alone stays below in 99 of 100 cases.
     pub chance_distance: f64,
 }
 
@@ -128,13 +128,15 @@ impl CaseAnswer {
 
 impl Comparison {
     /// Of sorted times; nothing if there are none.
-    pub(super) fn new(file: &str, measured: &[u64], resampled: &[u64]) -> Option<Comparison> {
+    pub(super) fn new(measured: &Measured, resampled: &[u64]) -> Option<Comparison> {
+        let Measured { name, times_ps, drawn_from } = measured;
+        let other = (!drawn_from).then_some(times_ps.len());
         Some(Comparison {
-            file: file.into(),
-            measured_ps: Summary::of_sorted(measured)?,
+            file: name.clone(),
+            measured_ps: Summary::of_sorted(times_ps)?,
             resampled_ps: Summary::of_sorted(resampled)?,
-            distance: distance(measured, resampled),
-            chance_distance: chance_distance(measured.len(), resampled.len()),
+            distance: distance(times_ps, resampled),
+            chance_distance: chance_distance(resampled.len(), other),
         })
     }
 }

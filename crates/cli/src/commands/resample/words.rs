@@ -104,15 +104,11 @@ fn one_to_one(found: &Comparison) -> Table {
 }
 
 fn verdict(found: &Comparison) -> String {
-    let alike = if found.distance <= found.chance_distance {
-        "no more than chance explains"
-    } else {
-        "more than chance explains"
-    };
+    let alike = if found.distance <= found.chance_distance { "no more" } else { "more" };
     format!(
-        "Their distribution functions differ by at most {:.4} (Kolmogorov-Smirnov) from {}: {alike}\n\
-         (below {:.4} in 99 of 100 cases).",
-        found.distance, found.file, found.chance_distance
+        "Measured times ({}) and resampled ones differ in their distribution functions by at most {:.4}\n\
+         (Kolmogorov-Smirnov), {alike} than chance explains, which stays below {:.4} in 99 of 100 cases.",
+        found.file, found.distance, found.chance_distance
     )
 }
 
