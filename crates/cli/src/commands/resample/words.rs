@@ -137,3 +137,71 @@ fn circumstances(answer: &Answer) -> Table {
     table.row(["wall time".to_string(), format!("{wall}, {rate} exchanges/s, {threads}")]);
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(processes: u32, idle_share: f64, throughput: Option<f64>) -> CaseAnswer {
+        CaseAnswer {
+            processes,
+            samples: 1_234,
+            samples_limited_by_budget: processes > 100,
+            total_ps: Summary::of_sorted(&[170_000_000, 176_000_000]),
+            idle_ps: None,
+            idle_ps_of_processor_0: None,
+            idle_share,
+            throughput_bytes_per_second: throughput,
+            processors: Vec::new(),
+        }
+    }
+
+    fn answer(cases: Vec<CaseAnswer>) -> Answer {
+        Answer {
+            times: "t.txt".into(),
+            times_count: 2,
+            noise: "no noise".into(),
+            seed: 1,
+            threads: 2,
+            size_bytes: None,
+            budget_exchanges: 500_000_000,
+            cases,
+            one_to_one: None,
+            exchanges: 1,
+            wall_seconds: 1.0,
+            exchanges_per_second: 1.0,
+            peak_rss_bytes: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_sentence_names_the_largest_and_compares_with_the_smallest() {
+        let fast = Some(40.9e6);
+        let cases = vec![case(32, 0.12, Some(38.9e6)), case(2, 0.0, fast)];
+        assert_eq!(
+            sentence(&answer(cases)),
+            "With 32 processors each waits 12 % of the time for late partners; throughput per processor falls \
+             from 40.9 to 38.9 MB/s."
+        );
+        assert_eq!(
+            sentence(&answer(vec![case(2, 0.0, fast)])),
+            "With 2 processors nobody waits for a late partner; throughput per processor is 40.9 MB/s."
+        );
+        assert_eq!(
+            sentence(&answer(vec![case(2, 0.0, fast), case(4, 0.0, fast)])),
+            "With 4 processors nobody waits for a late partner; throughput per processor stays 40.9 MB/s."
+        );
+        assert_eq!(
+            sentence(&answer(vec![case(4, 0.2, None)])),
+            "With 4 processors each waits 20 % of the time for late partners; an all-to-all takes 173 µs."
+        );
+    }
+
+    #[test]
+    fn the_budget_is_told() {
+        let text = say(&answer(vec![case(4, 0.1, None), case(4096, 0.2, None)]));
+        assert!(text.contains("1,234 of 4,096 processors: the budget of 500,000,000 exchanges"), "{text}");
+        assert!(!text.contains("1,234 of 4 processors"), "{text}");
+    }
+}
