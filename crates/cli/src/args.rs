@@ -7,6 +7,7 @@ pub mod network;
 pub mod noise;
 pub mod ranges;
 pub mod redundancy;
+pub mod resample;
 pub mod schedule;
 pub mod simulate;
 
@@ -81,6 +82,8 @@ pub enum Command {
     Simulate(Box<simulate::Simulate>),
     /// What redundant exchanges win back of the time that noise costs an allreduce
     Redundancy(Box<redundancy::Redundancy>),
+    /// What the spread of one exchange does to an all-to-all of many processors
+    Resample(Box<resample::Resample>),
     /// Convert, inspect, check and generate schedules
     Schedule(schedule::Schedule),
     /// The networks that are known by name

@@ -5,6 +5,7 @@ mod generated;
 mod network;
 mod noise;
 mod redundancy;
+mod resample;
 mod schedule;
 mod simulate;
 
@@ -24,6 +25,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Redundancy(typed) => {
             use_threads(&common);
             redundancy::run(&plan::redundancy::Plan::new(*typed, &common)?, console)
+        }
+        Command::Resample(typed) => {
+            use_threads(&common);
+            resample::run(&plan::resample::Plan::new(*typed, &common)?, console)
         }
         Command::Schedule(typed) => {
             use_threads(&common);

@@ -3,11 +3,13 @@
 use straggler_model::network::NetworkError;
 use straggler_model::noise::offsets::OffsetsError;
 use straggler_model::noise::{InjectionError, LoadError};
+use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_schedule::collectives::CollectiveError;
 use straggler_schedule::goal::ReadError;
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::ButterflyError;
+use straggler_sim::resampling::ResamplingError;
 
 /// An exit code other than 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +69,16 @@ impl From<RunError> for Failure {
     }
 }
 
+impl From<ResamplingError> for Failure {
+    fn from(error: ResamplingError) -> Failure {
+        match error {
+            ResamplingError::Interrupted => Failure::interrupted(),
+            ResamplingError::NoTimes | ResamplingError::TooLong { .. } => Failure::new(Exit::BadInput, error),
+            _ => Failure::new(Exit::Usage, error),
+        }
+    }
+}
+
 macro_rules! leads_to {
     ($($error:ty => $exit:ident),* $(,)?) => {
         $(impl From<$error> for Failure {
@@ -82,6 +94,7 @@ leads_to! {
     OffsetsError => BadInput,
     InjectionError => BadInput,
     ReadError => BadInput,
+    SamplesError => BadInput,
     ReplaceError => BadInput,
     CollectiveError => Usage,
     ButterflyError => Usage,

@@ -10,12 +10,13 @@ use straggler_sim::Progress;
 /// Shorter work shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Counts messages of one or several runs, from any thread.
+/// Counts what is done in one or several runs, from any thread: messages, or exchanges.
 #[derive(Debug)]
 pub struct Meter {
     shown: bool,
     started: Instant,
     expected: u64,
+    unit: &'static str,
     done: AtomicU64,
     bar: OnceLock<ProgressBar>,
 }
@@ -23,10 +24,16 @@ pub struct Meter {
 impl Meter {
     /// `expected` messages will be counted in all.
     pub fn new(console: &Console, expected: u64) -> Meter {
+        Meter::of(console, expected, "messages")
+    }
+
+    /// `expected` of something else will be counted.
+    pub fn of(console: &Console, expected: u64, unit: &'static str) -> Meter {
         Meter {
             shown: console.may_show_progress(),
             started: Instant::now(),
             expected,
+            unit,
             done: AtomicU64::new(0),
             bar: OnceLock::new(),
         }
@@ -36,25 +43,27 @@ impl Meter {
     pub fn run(&self) -> impl FnMut(Progress) + '_ {
         let mut seen = 0;
         move |progress| {
-            if self.shown {
-                self.advance(progress.messages.saturating_sub(seen));
-                seen = progress.messages;
-            }
+            self.advance(progress.messages.saturating_sub(seen));
+            seen = progress.messages;
         }
     }
 
-    fn advance(&self, messages: u64) {
-        let done = self.done.fetch_add(messages, Ordering::Relaxed) + messages;
+    /// So many more are done.
+    pub fn advance(&self, more: u64) {
+        if !self.shown {
+            return;
+        }
+        let done = self.done.fetch_add(more, Ordering::Relaxed) + more;
         if self.bar.get().is_some() || self.started.elapsed() > PATIENCE {
-            self.bar.get_or_init(|| new_bar(self.expected, self.started)).set_position(done);
+            self.bar.get_or_init(|| new_bar(self)).set_position(done);
         }
     }
 }
 
-fn new_bar(expected: u64, started: Instant) -> ProgressBar {
-    let bar = ProgressBar::new(expected).with_elapsed(started.elapsed());
-    let template = "{wide_bar} {percent} % of {human_len} messages, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
+fn new_bar(meter: &Meter) -> ProgressBar {
+    let bar = ProgressBar::new(meter.expected).with_elapsed(meter.started.elapsed());
+    let template = format!("{{wide_bar}} {{percent}} % of {{human_len}} {}, {{eta}} left", meter.unit);
+    if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
     bar

@@ -4,4 +4,5 @@
 pub mod bench;
 pub mod collective;
 pub mod redundancy;
+pub mod resample;
 pub mod simulate;

@@ -20,3 +20,5 @@ mod others;
 mod program;
 #[path = "cli/redundancy.rs"]
 mod redundancy;
+#[path = "cli/resample.rs"]
+mod resample;

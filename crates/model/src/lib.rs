@@ -4,6 +4,7 @@
 pub mod network;
 pub mod noise;
 pub mod philox;
+pub mod samples;
 mod spelling;
 pub mod stats;
 pub mod time;

@@ -8,7 +8,7 @@
 //! and draws traces ([`Loaded`]), and [`Injection::new`] checks that the sum can be simulated.
 
 mod check;
-mod columns;
+pub(crate) mod columns;
 mod describe;
 mod detours;
 pub mod file;

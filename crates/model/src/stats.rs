@@ -1,4 +1,12 @@
-//! Order statistics and means. This is the only median in straggler.
+//! Order statistics, means and distributions. This is the only median in straggler.
+//!
+//! A quantile is always one of the values: the smallest with at least the asked share of all values at or
+//! below it. [`Summary`] and [`distance`] take sorted values, so that a sample is sorted once however much
+//! is asked of it.
+
+mod histogram;
+
+pub use histogram::{Bin, histogram};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -14,9 +22,89 @@ pub fn quantile_in_place<T: Ord + Copy>(values: &mut [T], q: f64) -> Option<T> {
     if values.is_empty() {
         return None;
     }
-    let position = (q.clamp(0.0, 1.0) * values.len() as f64).ceil() as usize;
-    let index = position.clamp(1, values.len()) - 1;
-    Some(*values.select_nth_unstable(index).1)
+    Some(*values.select_nth_unstable(position(values.len(), q)).1)
+}
+
+/// The same of a sorted slice.
+pub fn quantile_of_sorted<T: Copy>(values: &[T], q: f64) -> Option<T> {
+    values.get(position(values.len(), q)).copied()
+}
+
+/// Where among `count` sorted values the quantile stands.
+fn position(count: usize, q: f64) -> usize {
+    let position = (q.clamp(0.0, 1.0) * count as f64).ceil() as usize;
+    position.clamp(1, count.max(1)) - 1
+}
+
+/// A distribution in ten numbers.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Summary {
+    pub count: usize,
+    pub mean: f64,
+    /// Of the sample: the squares are divided by one less than their number. 0 for a single value.
+    pub sd: f64,
+    pub min: u64,
+    pub p1: u64,
+    pub p25: u64,
+    pub median: u64,
+    pub p75: u64,
+    pub p99: u64,
+    pub max: u64,
+}
+
+impl Summary {
+    /// Nothing for no values.
+    pub fn of_sorted(values: &[u64]) -> Option<Summary> {
+        let at = |q| quantile_of_sorted(values, q);
+        let mean = mean(values)?;
+        let squares: f64 = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum();
+        let freedom = values.len().saturating_sub(1).max(1);
+        Some(Summary {
+            count: values.len(),
+            mean,
+            sd: (squares / freedom as f64).sqrt(),
+            min: at(0.0)?,
+            p1: at(0.01)?,
+            p25: at(0.25)?,
+            median: at(0.5)?,
+            p75: at(0.75)?,
+            p99: at(0.99)?,
+            max: at(1.0)?,
+        })
+    }
+}
+
+/// The mean; the sum is exact, so that the order of the values does not matter.
+pub fn mean(values: &[u64]) -> Option<f64> {
+    let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
+    (!values.is_empty()).then(|| sum as f64 / values.len() as f64)
+}
+
+/// The largest difference between two empirical distribution functions (Kolmogorov and Smirnov's
+/// distance), of sorted values. 1 if just one of them is empty.
+pub fn distance(one: &[u64], other: &[u64]) -> f64 {
+    if one.is_empty() || other.is_empty() {
+        return if one.is_empty() && other.is_empty() { 0.0 } else { 1.0 };
+    }
+    let (mut i, mut j, mut largest) = (0, 0, 0.0f64);
+    while let (Some(&x), Some(&y)) = (one.get(i), other.get(j)) {
+        // Both functions jump at equal values before they are compared.
+        let at = x.min(y);
+        i += one[i..].iter().take_while(|&&value| value == at).count();
+        j += other[j..].iter().take_while(|&&value| value == at).count();
+        let difference = i as f64 / one.len() as f64 - j as f64 / other.len() as f64;
+        largest = largest.max(difference.abs());
+    }
+    largest
+}
+
+/// What the [`distance`] of two samples of the same distribution stays below in 99 of 100 cases, if their
+/// values are independent: Smirnov's asymptotic formula, sqrt(-ln(0.01 / 2) / 2 · (1/n + 1/m)). `other` is
+/// nothing for a sample that is compared with the distribution it was drawn from. Conservative where values
+/// repeat.
+pub fn chance_distance(count: usize, other: Option<usize>) -> f64 {
+    let inverse = |count: usize| 1.0 / count as f64;
+    (-(0.01f64 / 2.0).ln() / 2.0 * (inverse(count) + other.map_or(0.0, inverse))).sqrt()
 }
 
 /// A mean and between what it lies.
@@ -46,6 +134,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// t with 9 degrees of freedom leaves 2.5 % above 2.262 (any table of Student's distribution).
     #[test]
@@ -74,5 +163,56 @@ mod tests {
         assert_eq!(quantile_in_place(&mut values, 0.0), Some(1));
         assert_eq!(quantile_in_place(&mut values, 0.99), Some(99));
         assert_eq!(quantile_in_place(&mut values, 1.0), Some(100));
+        assert_eq!(quantile_of_sorted::<u32>(&[], 0.5), None);
+    }
+
+    /// 2, 4, 4, 4, 5, 5, 7, 9: mean 5, squares add up to 32, and 32 / 7 is the variance.
+    #[test]
+    fn a_summary_by_hand() {
+        let summary = Summary::of_sorted(&[2, 4, 4, 4, 5, 5, 7, 9]).unwrap();
+        assert_eq!((summary.count, summary.mean, summary.sd), (8, 5.0, (32.0f64 / 7.0).sqrt()));
+        assert_eq!((summary.min, summary.p1, summary.p25, summary.median), (2, 2, 4, 4));
+        assert_eq!((summary.p75, summary.p99, summary.max), (5, 9, 9));
+        assert_eq!(Summary::of_sorted(&[]), None);
+        assert_eq!(Summary::of_sorted(&[3]).map(|summary| summary.sd), Some(0.0));
+        assert_eq!(mean(&[u64::MAX, u64::MAX]), Some(u64::MAX as f64));
+    }
+
+    #[test]
+    fn distances_by_hand() {
+        assert_eq!(distance(&[1, 2, 3], &[1, 2, 3]), 0.0);
+        assert_eq!(distance(&[1, 2], &[3, 4]), 1.0);
+        assert_eq!(distance(&[1, 1, 2, 2], &[2, 2]), 0.5);
+        assert_eq!(distance(&[], &[1]), 1.0);
+        assert_eq!(distance(&[], &[]), 0.0);
+        // The tables' large-sample value: 1.628 / sqrt(n) for a sample against a known distribution.
+        let limit = chance_distance(100, None);
+        assert!((limit - 0.1628).abs() < 1e-4, "{limit}");
+        assert!((chance_distance(200, Some(200)) - limit).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn sorted_or_not_quantiles_agree(mut values in prop::collection::vec(0u64..50, 1..60), q in 0.0..1.0) {
+            let selected = quantile_in_place(&mut values, q);
+            values.sort_unstable();
+            prop_assert_eq!(selected, quantile_of_sorted(&values, q));
+        }
+
+        /// By definition: both functions at every value.
+        #[test]
+        fn distance_equals_its_definition(
+            mut one in prop::collection::vec(0u64..30, 1..40),
+            mut other in prop::collection::vec(0u64..30, 1..40),
+        ) {
+            one.sort_unstable();
+            other.sort_unstable();
+            let share = |values: &[u64], at| {
+                values.iter().filter(|&&value| value <= at).count() as f64 / values.len() as f64
+            };
+            let expected = (0..30).map(|at| (share(&one, at) - share(&other, at)).abs()).fold(0.0, f64::max);
+            prop_assert_eq!(distance(&one, &other), expected);
+            prop_assert_eq!(distance(&other, &one), expected);
+        }
     }
 }

@@ -107,6 +107,29 @@ impl Kind {
     }
 }
 
+/// A unit of time by itself, for numbers that are written without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeUnit {
+    picoseconds: u128,
+}
+
+impl TimeUnit {
+    /// So many of this unit, to the nearest picosecond.
+    pub fn times(self, number: &str) -> Result<Time, UnitError> {
+        let (count, rest) = TIME.split(number)?;
+        if rest.is_empty() { to_time(count, self.picoseconds, number) } else { time(number) }
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<TimeUnit, UnitError> {
+        let unit = text.trim();
+        let picoseconds = time_unit(unit).ok_or_else(|| TIME.unknown(text, unit))?;
+        Ok(TimeUnit { picoseconds })
+    }
+}
+
 /// Picoseconds in one of a unit of time.
 fn time_unit(unit: &str) -> Option<u128> {
     Some(match unit {
@@ -157,7 +180,11 @@ pub fn time(text: &str) -> Result<Time, UnitError> {
         return if number.is_zero() { Ok(Time::ZERO) } else { Err(TIME.no_unit(text)) };
     }
     let scale = time_unit(unit).ok_or_else(|| TIME.unknown(text, unit))?;
-    let ps = number.scaled(scale, 1).and_then(|ps| u64::try_from(ps).ok());
+    to_time(number, scale, text)
+}
+
+fn to_time(number: Decimal, picoseconds: u128, text: &str) -> Result<Time, UnitError> {
+    let ps = number.scaled(picoseconds, 1).and_then(|ps| u64::try_from(ps).ok());
     // The largest u64 stands for "never".
     ps.filter(|&ps| ps < u64::MAX).map(Time).ok_or_else(|| TIME.too_large(text))
 }
@@ -267,6 +294,15 @@ mod tests {
         ] {
             assert_eq!(time(text), Ok(Time(ps)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_unit_by_itself() {
+        let unit: TimeUnit = "us".parse().unwrap();
+        assert_eq!(unit.times("173.5"), Ok(Time(173_500_000)));
+        assert_eq!(unit.times("2ms"), Ok(Time(2_000_000_000)));
+        assert!(matches!(unit.times("-1"), Err(UnitError::Negative { .. })));
+        assert!(matches!("furlong".parse::<TimeUnit>(), Err(UnitError::UnknownUnit { .. })));
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! How results look: numbers for people, aligned tables, and files of finish times. Everything here
+//! How results look: numbers for people, aligned tables, and files of finish times and
+//! histograms. Everything here
 //! formats; nothing computes.
 
 pub mod finish_times;
+pub mod histograms;
 pub mod numbers;
 mod replace;
 mod table;

@@ -15,6 +15,7 @@ mod prefetch;
 pub mod program;
 pub mod programs;
 pub mod reference;
+pub mod resampling;
 pub mod rules;
 pub mod simulation;
 pub mod windowed;

@@ -4,9 +4,10 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "",
     "simulate",
+    "resample",
     "schedule",
     "schedule convert",
     "schedule info",
@@ -60,8 +61,16 @@ fn every_command_has_examples_that_run() {
         let output = run.unwrap();
         assert!(output.status.success(), "{example}\n{}", String::from_utf8_lossy(&output.stderr));
     }
-    for name in ["finish.csv", "eager.bin", "ring.goal", "barrier.bin", "timeline.json", "bench.json", "man1"]
-    {
+    for name in [
+        "finish.csv",
+        "eager.bin",
+        "ring.goal",
+        "barrier.bin",
+        "timeline.json",
+        "bench.json",
+        "histogram.csv",
+        "man1",
+    ] {
         assert!(folder.names().iter().any(|found| found == name), "{name}");
     }
 }

@@ -80,3 +80,13 @@ fn a_file_that_is_being_written() {
     assert_eq!(code, Some(130), "{text}");
     assert_eq!(folder.names(), [""; 0]);
 }
+
+#[test]
+fn resampling() {
+    let folder = Folder::new();
+    let line = "resample fixtures/resampling/exchanges.txt --processes 4096,65536 --samples 500 \
+                --histogram out.csv -o out.json";
+    let (code, text) = interrupt(&folder, line);
+    assert_eq!(code, Some(130), "{text}");
+    assert_eq!(folder.names(), [""; 0]);
+}

@@ -28,14 +28,14 @@ pub enum FieldError {
 }
 
 /// What a line of such a file is.
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     Comment(&'a str),
     Fields(Vec<(Place, &'a str)>),
 }
 
 /// The lines that say something, with their numbers. Bytes that are no UTF-8 read as `�`, which is
 /// harmless in a comment and no number elsewhere.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
     text.lines().enumerate().filter_map(|(index, line)| {
         let number = index + 1;
         let trimmed = line.trim();

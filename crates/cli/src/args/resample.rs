@@ -1,0 +1,92 @@
+//! `straggler resample` as typed.
+
+use clap::Args;
+use std::path::PathBuf;
+use straggler_model::noise::NoiseSpec;
+use straggler_model::units::{Bytes, TimeUnit};
+use straggler_sim::resampling::MOST_PROCESSORS;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler resample fixtures/resampling/exchanges.txt --size 1KiB
+
+  straggler resample fixtures/resampling/exchanges.txt --size 1KiB \\
+      --processes 4,32 --samples 10000 --histogram histogram.csv --json
+
+  straggler resample fixtures/resampling/uninterrupted.txt --size 1KiB \\
+      --noise periodic:period=10ms,duration=60us \\
+      --noise periodic:period=6025us,duration=45us \\
+      --noise 'poisson:rate=8Hz,duration=lognormal(median=400us,sigma=0.5)' \\
+      --measured fixtures/resampling/exchanges.txt --processes 2,8,32
+
+TIMES     one a line: 173us or 173.2 us; plain numbers with --unit us or below a line `# unit: us`;
+          comments start with #
+ALL-TO-ALL  in every step each processor exchanges messages with one other, in the order of a chess
+          tournament. An exchange starts when both are ready, takes a drawn time and ends for both
+IDLE      is a processor that is ready and waits for its partner
+NOISE     as in `simulate`; TIMES are then those without interrupts. Each processor has its own place
+          in the noise, drawn anew for every sample. An exchange is extended by the larger of its two
+          partners' noise
+THROUGHPUT  of a processor: (P - 1) times the size, over the mean total time; MB are 1,000,000 bytes";
+
+/// What the spread of one exchange does to an all-to-all of many processors
+///
+/// Draws the times of pairwise exchanges from a sample, puts them together to all-to-alls, and tells how
+/// long these take and how long the processors wait for each other. After Tabe, Hardwick and Stout,
+/// "Statistical Analysis of Communication Time on the IBM SP2".
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Resample {
+    /// The times of a pairwise exchange, one a line
+    pub times: PathBuf,
+
+    /// Numbers of processors
+    #[arg(long, value_name = "P,P,…", value_delimiter = ',', value_parser = processors)]
+    #[arg(default_values_t = [2, 4, 8, 16, 32])]
+    pub processes: Vec<u32>,
+    /// Bytes that two processors send each other in an exchange, for the throughput
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<Bytes>,
+    /// Samples for each number of processors. Unless given, 100,000 as long as they need no more than
+    /// 500 million exchanges, and as many as that allows beyond
+    #[arg(long, value_name = "N", value_parser = samples)]
+    pub samples: Option<u32>,
+    /// The unit of plain numbers in TIMES and --measured: ns, us, ms, …
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<TimeUnit>,
+
+    /// Interrupts of every processor; given several times, or joined by +, sources are superposed
+    #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed, help_heading = "Noise")]
+    pub noise: Vec<NoiseSpec>,
+    /// Interrupts that fall into the extension of an exchange extend it further
+    #[arg(long, help_heading = "Noise")]
+    pub wallclock: bool,
+    /// Measured times of an exchange with interrupts, to compare the resampled ones with
+    #[arg(long, value_name = "FILE", help_heading = "Noise")]
+    pub measured: Option<PathBuf>,
+
+    /// Write the distributions of total and idle time as a table
+    #[arg(long, value_name = "OUT.csv", help_heading = "Output")]
+    pub histogram: Option<PathBuf>,
+    /// Write the JSON object to a file
+    #[arg(short, long, value_name = "OUT.json", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+fn processors(text: &str) -> Result<u32, String> {
+    match text.trim().parse::<u32>() {
+        Ok(0 | 1) => Err("an exchange needs at least 2 processors".into()),
+        Ok(count) if count <= MOST_PROCESSORS => Ok(count),
+        Ok(_) => Err(format!(
+            "at most {MOST_PROCESSORS} processors: one sample of more would take over two thousand million exchanges"
+        )),
+        Err(_) => Err("give numbers of processors with commas between them, as in 2,4,8".into()),
+    }
+}
+
+fn samples(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err("give a number of samples, at least 1".into()),
+    }
+}

@@ -1,0 +1,145 @@
+//! `straggler resample`: a sample of times becomes samples of all-to-alls, these become distributions.
+
+mod answer;
+mod words;
+
+use super::simulate::what_was_noticed;
+use crate::console::{Console, to_json};
+use crate::exit::Outcome;
+use crate::interrupt::{self, Orderly};
+use crate::meter::Meter;
+use crate::plan::resample::{Case, Plan, SAMPLES};
+use answer::{Answer, CaseAnswer, Comparison};
+use std::path::Path;
+use std::time::Instant;
+use straggler_model::noise::{Injection, Phases};
+use straggler_model::stats::histogram;
+use straggler_model::{Time, samples};
+use straggler_report::histograms::{self, Histogram};
+use straggler_report::replace_file;
+use straggler_sim::resampling::{Distributions, Model, Watch, one_to_one};
+
+/// Exchanges of two processors that are drawn for the comparison with measured ones.
+const COMPARED: u32 = SAMPLES;
+
+/// Bins of a histogram, about.
+const BINS: u64 = 100;
+
+/// Everything a plan names, fetched.
+struct Inputs {
+    times: Vec<Time>,
+    noise: Option<Injection>,
+    measured: Option<Measured>,
+    warnings: Vec<String>,
+}
+
+/// What one exchange of two processors is compared with.
+struct Measured {
+    name: String,
+    /// Sorted.
+    times_ps: Vec<u64>,
+    /// Whether it is the very sample that exchanges are drawn from.
+    drawn_from: bool,
+}
+
+impl Measured {
+    fn new(path: &Path, times: &[Time], drawn_from: bool) -> Measured {
+        let mut times_ps: Vec<u64> = times.iter().map(|time| time.ps()).collect();
+        times_ps.sort_unstable();
+        Measured { name: path.display().to_string(), times_ps, drawn_from }
+    }
+}
+
+/// What was worked out, before it is put into words.
+struct Findings {
+    cases: Vec<CaseAnswer>,
+    histograms: Vec<Histogram>,
+    comparison: Option<Comparison>,
+    exchanges: u64,
+    wall_seconds: f64,
+}
+
+pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+    let inputs = Inputs::load(plan)?;
+    inputs.warnings.iter().for_each(|warning| console.warn(warning));
+    let findings = resample(plan, &inputs, console)?;
+    let histograms = findings.histograms.as_slice();
+    write_histograms(plan, histograms)?;
+    let answer = Answer::new(plan, &inputs, findings);
+    if let Some(path) = &plan.output {
+        let text = to_json(&answer)?;
+        let _orderly = Orderly::begin();
+        replace_file(path, |out| out.write_all(text.as_bytes()))?;
+    }
+    if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
+}
+
+impl Inputs {
+    fn load(plan: &Plan) -> Outcome<Inputs> {
+        let times = samples::read(&plan.times, plan.unit)?;
+        let mut warnings = plan.warnings.clone();
+        let noise = load_noise(plan, &mut warnings)?;
+        let measured = match (&plan.measured, &noise) {
+            (Some(path), _) => Some(Measured::new(path, &samples::read(path, plan.unit)?, false)),
+            // Without interrupts of their own, the times are what they are compared with.
+            (None, None) => Some(Measured::new(&plan.times, &times, true)),
+            (None, Some(_)) => None,
+        };
+        Ok(Inputs { times, noise, measured, warnings })
+    }
+}
+
+fn load_noise(plan: &Plan, warnings: &mut Vec<String>) -> Outcome<Option<Injection>> {
+    if plan.noise.is_none() {
+        return Ok(None);
+    }
+    let loaded = plan.noise.load(plan.seed)?;
+    for (path, noticed) in &loaded.files {
+        warnings.extend(what_was_noticed(path, noticed));
+    }
+    let phases = Phases::Drawn { seed: plan.seed, replica: 0 };
+    Ok(Some(Injection::new(loaded.sources, phases, plan.wallclock)?))
+}
+
+fn resample(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<Findings> {
+    let _orderly = Orderly::begin();
+    let began = Instant::now();
+    let compared = inputs.measured.as_ref().map_or(0, |_| u64::from(COMPARED));
+    let exchanges = plan.cases.iter().map(Case::exchanges).fold(compared, u64::saturating_add);
+    let meter = Meter::of(console, exchanges, "exchanges");
+    let progress = |more| meter.advance(more);
+    let watch = Watch { stop: interrupt::flag(), progress: &progress };
+    let model = Model { times: &inputs.times, noise: inputs.noise.as_ref(), seed: plan.seed };
+    let comparison = compare(&model, inputs, watch)?;
+    let (mut cases, mut histograms) = (Vec::new(), Vec::new());
+    for case in &plan.cases {
+        let found = model.all_to_all(case.processors, case.samples, watch)?.into_distributions();
+        interrupt::check()?;
+        cases.push(CaseAnswer::new(case, plan.size, &found));
+        if plan.histogram.is_some() {
+            histograms.extend(bins(case.processors, &found));
+        }
+    }
+    let wall_seconds = began.elapsed().as_secs_f64();
+    Ok(Findings { cases, histograms, comparison, exchanges, wall_seconds })
+}
+
+fn compare(model: &Model<'_>, inputs: &Inputs, watch: Watch<'_>) -> Outcome<Option<Comparison>> {
+    let Some(measured) = &inputs.measured else { return Ok(None) };
+    let mut resampled = one_to_one(model, COMPARED, watch)?;
+    resampled.sort_unstable();
+    Ok(Comparison::new(measured, &resampled))
+}
+
+fn bins(processes: u32, found: &Distributions) -> [Histogram; 3] {
+    let of = |quantity, values: &[u64]| Histogram { processes, quantity, bins: histogram(values, BINS) };
+    [of("total", &found.total_ps), of("idle", &found.idle_ps), of("idle_0", &found.first_idle_ps)]
+}
+
+fn write_histograms(plan: &Plan, histograms: &[Histogram]) -> Outcome<()> {
+    let _orderly = Orderly::begin();
+    match &plan.histogram {
+        Some(path) => Ok(histograms::write(path, histograms)?),
+        None => Ok(()),
+    }
+}

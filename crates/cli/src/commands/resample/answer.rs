@@ -1,0 +1,142 @@
+//! The result of `resample` as one object.
+
+use super::{Findings, Inputs, Measured};
+use crate::memory::peak_rss_bytes;
+use crate::plan::resample::{BUDGET, Case, Plan, Why};
+use serde::Serialize;
+use straggler_model::stats::{Summary, chance_distance, distance};
+use straggler_model::units::Bytes;
+use straggler_sim::resampling::{Distributions, throughput};
+
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    pub times: String,
+    pub times_count: usize,
+    pub noise: String,
+    pub seed: u64,
+    pub threads: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    pub budget_exchanges: u64,
+    /// In the order asked for, at least one.
+    pub cases: Vec<CaseAnswer>,
+    /// Nothing where there is nothing to compare with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_to_one: Option<Comparison>,
+    /// Of all cases and the comparison.
+    pub exchanges: u64,
+    pub wall_seconds: f64,
+    pub exchanges_per_second: f64,
+    pub peak_rss_bytes: Option<u64>,
+    pub warnings: Vec<String>,
+}
+
+/// One number of processors.
+#[derive(Debug, Serialize)]
+pub struct CaseAnswer {
+    pub processes: u32,
+    pub samples: u32,
+    /// Whether the samples are as many as the budget of exchanges allows.
+    pub samples_limited_by_budget: bool,
+    pub total_ps: Option<Summary>,
+    /// Of all processors in all samples.
+    pub idle_ps: Option<Summary>,
+    pub idle_ps_of_processor_0: Option<Summary>,
+    /// Mean idle time over mean total time.
+    pub idle_share: f64,
+    /// (P - 1) · size over the mean total time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throughput_bytes_per_second: Option<f64>,
+    pub processors: Vec<ProcessorAnswer>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ProcessorAnswer {
+    pub mean_idle_ps: f64,
+    /// The share of samples in which it does not wait at all.
+    pub never_idle_share: f64,
+}
+
+/// Exchanges of two processors, measured and resampled.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    pub file: String,
+    pub measured_ps: Summary,
+    pub resampled_ps: Summary,
+    /// Kolmogorov and Smirnov's.
+    pub distance: f64,
+    /// What chance alone stays below in 99 of 100 cases.
+    pub chance_distance: f64,
+}
+
+impl Answer {
+    pub(super) fn new(plan: &Plan, inputs: &Inputs, findings: Findings) -> Answer {
+        let noise = inputs.noise.as_ref();
+        Answer {
+            times: plan.times.display().to_string(),
+            times_count: inputs.times.len(),
+            noise: noise.map_or_else(|| "no noise".into(), ToString::to_string),
+            seed: plan.seed,
+            threads: rayon::current_num_threads(),
+            size_bytes: plan.size.map(|Bytes(bytes)| bytes),
+            budget_exchanges: BUDGET,
+            cases: findings.cases,
+            one_to_one: findings.comparison,
+            exchanges: findings.exchanges,
+            wall_seconds: findings.wall_seconds,
+            exchanges_per_second: findings.exchanges as f64 / findings.wall_seconds.max(1e-9),
+            peak_rss_bytes: peak_rss_bytes(),
+            warnings: inputs.warnings.clone(),
+        }
+    }
+
+    /// The case with the fewest and the one with the most processors.
+    pub fn extremes(&self) -> Option<(&CaseAnswer, &CaseAnswer)> {
+        let by_size = |case: &&CaseAnswer| case.processes;
+        self.cases.iter().min_by_key(by_size).zip(self.cases.iter().max_by_key(by_size))
+    }
+}
+
+impl CaseAnswer {
+    pub(super) fn new(case: &Case, size: Option<Bytes>, found: &Distributions) -> CaseAnswer {
+        let total = Summary::of_sorted(&found.total_ps);
+        let processor = |one: &straggler_sim::resampling::Processor| ProcessorAnswer {
+            mean_idle_ps: one.mean_idle_ps,
+            never_idle_share: one.never_idle,
+        };
+        CaseAnswer {
+            processes: case.processors,
+            samples: case.samples,
+            samples_limited_by_budget: case.why == Why::Budget,
+            total_ps: total,
+            idle_ps: Summary::of_sorted(&found.idle_ps),
+            idle_ps_of_processor_0: Summary::of_sorted(&found.first_idle_ps),
+            idle_share: found.idle_share(),
+            throughput_bytes_per_second: size
+                .zip(total)
+                .map(|(Bytes(bytes), total)| throughput(case.processors, bytes, total.mean)),
+            processors: found.processors.iter().map(processor).collect(),
+        }
+    }
+
+    /// The share of all processors and samples without any idle time.
+    pub fn never_idle(&self) -> f64 {
+        let sum: f64 = self.processors.iter().map(|one| one.never_idle_share).sum();
+        sum / self.processors.len().max(1) as f64
+    }
+}
+
+impl Comparison {
+    /// Of sorted times; nothing if there are none.
+    pub(super) fn new(measured: &Measured, resampled: &[u64]) -> Option<Comparison> {
+        let Measured { name, times_ps, drawn_from } = measured;
+        let other = (!drawn_from).then_some(times_ps.len());
+        Some(Comparison {
+            file: name.clone(),
+            measured_ps: Summary::of_sorted(times_ps)?,
+            resampled_ps: Summary::of_sorted(resampled)?,
+            distance: distance(times_ps, resampled),
+            chance_distance: chance_distance(resampled.len(), other),
+        })
+    }
+}

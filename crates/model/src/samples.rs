@@ -1,0 +1,129 @@
+//! Files of measured times: one a line, such as `173us` or `173.2 us`, with `#` before comments.
+//!
+//! Plain numbers are understood where their unit is known: from the caller, or from a comment
+//! `# unit: us` above them. A unit behind a number always counts. Zero is refused: nothing that was measured
+//! took no time, and a clock too coarse for what it measured gives no distribution.
+
+use crate::Time;
+use crate::noise::Place;
+use crate::noise::columns::{Line, lines};
+use crate::units::{TimeUnit, UnitError};
+use std::path::{Path, PathBuf};
+
+/// With more values than this, draws of 32 random bits would prefer some of them by more than half a percent.
+pub const MOST: usize = 1 << 24;
+
+/// Why a file is no list of measured times.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplesError {
+    #[error("{place}: {fault}")]
+    Value { place: Place, fault: UnitError },
+    #[error(
+        "{place}: `{text}` has no unit: write {text}us, state the unit of all plain numbers in a comment above \
+         them (`# unit: us`), or with --unit"
+    )]
+    NoUnit { place: Place, text: String },
+    #[error("{place}: a time of 0 cannot have been measured: remove it, or measure with a finer clock")]
+    Zero { place: Place },
+    #[error("{place}: one time a line; `{text}` is a second value")]
+    SecondColumn { place: Place, text: String },
+    #[error("line {line}: the unit in this comment is not known: {fault}")]
+    Unit { line: usize, fault: UnitError },
+    #[error("the file holds no times: write one a line, such as 173us")]
+    Empty,
+    #[error("the file holds more than {MOST} times: take a part of it")]
+    TooMany,
+    #[error("{path}: {fault}")]
+    InFile { path: PathBuf, fault: Box<SamplesError> },
+    #[error("{path}: cannot be read: {fault}")]
+    Unreadable { path: PathBuf, fault: std::io::Error },
+}
+
+/// Reads times from the bytes of a file, in their order; `unit` is that of plain numbers.
+pub fn parse(bytes: &[u8], unit: Option<TimeUnit>) -> Result<Vec<Time>, SamplesError> {
+    let text = String::from_utf8_lossy(bytes);
+    let (mut times, mut unit) = (Vec::new(), unit);
+    for (line, content) in lines(&text) {
+        match content {
+            Line::Comment(comment) => unit = stated_unit(comment, line)?.or(unit),
+            Line::Fields(fields) => times.extend(value(&fields, unit)?),
+        }
+        if times.len() > MOST {
+            return Err(SamplesError::TooMany);
+        }
+    }
+    if times.is_empty() { Err(SamplesError::Empty) } else { Ok(times) }
+}
+
+/// Reads a file of times.
+pub fn read(path: &Path, unit: Option<TimeUnit>) -> Result<Vec<Time>, SamplesError> {
+    let bytes = std::fs::read(path).map_err(|fault| SamplesError::Unreadable { path: path.into(), fault })?;
+    parse(&bytes, unit).map_err(|fault| SamplesError::InFile { path: path.into(), fault: Box::new(fault) })
+}
+
+/// The unit in a comment `unit: us`.
+fn stated_unit(comment: &str, line: usize) -> Result<Option<TimeUnit>, SamplesError> {
+    match comment.strip_prefix("unit:") {
+        Some(text) => text.parse().map(Some).map_err(|fault| SamplesError::Unit { line, fault }),
+        None => Ok(None),
+    }
+}
+
+/// The value of a line, if there is something in front of its comment.
+fn value(fields: &[(Place, &str)], unit: Option<TimeUnit>) -> Result<Option<Time>, SamplesError> {
+    let Some(&(place, text)) = fields.first() else { return Ok(None) };
+    let behind = match fields.get(1) {
+        Some((_, word)) if fields.len() == 2 && word.parse::<TimeUnit>().is_ok() => *word,
+        Some(&(place, text)) => return Err(SamplesError::SecondColumn { place, text: text.into() }),
+        None => "",
+    };
+    let time = match unit {
+        Some(unit) if behind.is_empty() => unit.times(text),
+        _ => format!("{text}{behind}").parse(),
+    };
+    match time {
+        Ok(Time::ZERO) => Err(SamplesError::Zero { place }),
+        Ok(time) => Ok(Some(time)),
+        Err(UnitError::NoUnit { .. }) => Err(SamplesError::NoUnit { place, text: text.into() }),
+        Err(fault) => Err(SamplesError::Value { place, fault }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(value: u64) -> Time {
+        Time(value * 1_000_000)
+    }
+
+    fn fault(text: &str) -> String {
+        parse(text.as_bytes(), None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn with_and_without_units() {
+        assert_eq!(parse(b"173us\n\n 180 us # slow\n0.2ms", None).unwrap(), [us(173), us(180), us(200)]);
+        assert_eq!(parse(b"# unit: us\n173\n0.2 ms\n", None).unwrap(), [us(173), us(200)]);
+        let unit = "us".parse().ok();
+        assert_eq!(parse(b"173\n174", unit).unwrap(), [us(173), us(174)]);
+        // What the file says of itself counts more than what is said of it.
+        assert_eq!(parse(b"# unit: ms\n173", unit).unwrap(), [us(173_000)]);
+    }
+
+    #[test]
+    fn what_is_wrong_and_where() {
+        assert!(fault("1us\n173\n").starts_with("line 2, column 1: `173` has no unit: write 173us"));
+        assert_eq!(fault("1us\n -3us"), "line 2, column 2: `-3us` is negative: a time is 0 or more");
+        assert!(fault("0us").starts_with("line 1, column 1: a time of 0 cannot"));
+        assert!(fault("1us 2us").starts_with("line 1, column 5: one time a line; `2us`"));
+        assert!(fault("1 us 3").contains("second value"));
+        assert!(fault("fast").contains("does not begin with a number"));
+        assert!(fault("# unit: fortnight\n1").starts_with("line 1: the unit in this comment"));
+        assert!(fault("# nothing\n").contains("holds no times"));
+        assert!(fault("").contains("holds no times"));
+        assert!(fault("1us\n99999999999999s").contains("too large"));
+        let absent = read(Path::new("no/such/file"), None).unwrap_err().to_string();
+        assert!(absent.starts_with("no/such/file: cannot be read"), "{absent}");
+    }
+}

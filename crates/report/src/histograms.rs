@@ -1,0 +1,49 @@
+//! Histograms as a file: one table of all of them, CSV.
+//!
+//! The columns are `processes`, `quantity`, `from_ps`, `to_ps` and `count`: so many values of the quantity lie
+//! in `[from_ps, to_ps)`. Values that are exactly 0 have the bin `0,1` for themselves.
+
+use crate::replace::{ReplaceError, replace_file};
+use std::io::{self, Write};
+use std::path::Path;
+use straggler_model::stats::Bin;
+
+const HEADER: &str = "processes,quantity,from_ps,to_ps,count";
+
+/// One histogram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    pub processes: u32,
+    /// A word without commas.
+    pub quantity: &'static str,
+    pub bins: Vec<Bin>,
+}
+
+/// Writes all histograms; the file appears only when it is complete.
+pub fn write(path: &Path, histograms: &[Histogram]) -> Result<(), ReplaceError> {
+    replace_file(path, |out| write_csv(out, histograms))
+}
+
+fn write_csv(out: &mut dyn Write, histograms: &[Histogram]) -> io::Result<()> {
+    writeln!(out, "{HEADER}")?;
+    for Histogram { processes, quantity, bins } in histograms {
+        for Bin { from, to, count } in bins {
+            writeln!(out, "{processes},{quantity},{from},{to},{count}")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_row_a_bin() {
+        let bins = vec![Bin { from: 0, to: 1, count: 7 }, Bin { from: 1, to: 10, count: 2 }];
+        let mut text = Vec::new();
+        write_csv(&mut text, &[Histogram { processes: 4, quantity: "idle", bins }]).unwrap();
+        let expected = "processes,quantity,from_ps,to_ps,count\n4,idle,0,1,7\n4,idle,1,10,2\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+}

@@ -1,0 +1,73 @@
+//! One all-to-all: the only loop that counts.
+
+use super::draws::Draws;
+use super::tournament;
+use std::sync::atomic::{AtomicBool, Ordering};
+use straggler_model::noise::{Noise, QuietUntil};
+use straggler_model::{Rank, Time};
+
+/// What a sample is worked out on; the next one reuses it.
+#[derive(Debug)]
+pub struct Desk {
+    processors: Vec<Processor>,
+    /// The times of one step's exchanges.
+    lengths: Vec<Time>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Processor {
+    /// When its last exchange has ended.
+    ready: Time,
+    idle: Time,
+    quiet: QuietUntil,
+}
+
+impl Desk {
+    pub fn new(processors: u32) -> Desk {
+        Desk { processors: vec![Processor::default(); processors as usize], lengths: Vec::new() }
+    }
+
+    /// Works out a sample: the idle time of every processor goes into `idle`, the total is the answer. The
+    /// latter is [`Time::NEVER`] where simulated time has come to its end. Once `stop` is set, neither means
+    /// anything.
+    pub fn all_to_all<N: Noise>(
+        &mut self,
+        draws: &Draws<'_>,
+        noise: &N,
+        sample: u32,
+        stop: &AtomicBool,
+        idle: &mut [u64],
+    ) -> Time {
+        self.processors.fill(Processor::default());
+        self.lengths.resize(draws.room(), Time::ZERO);
+        let count = self.processors.len() as u32;
+        for step in 0..tournament::steps(count) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            draws.step(sample, step, &mut self.lengths);
+            for ((one, other), &length) in tournament::pairs(count, step).zip(&self.lengths) {
+                exchange(&mut self.processors, noise, one, other, length);
+            }
+        }
+        for (idle, processor) in idle.iter_mut().zip(&self.processors) {
+            *idle = processor.idle.ps();
+        }
+        self.processors.iter().map(|processor| processor.ready).max().unwrap_or(Time::ZERO)
+    }
+}
+
+#[inline(always)]
+fn exchange<N: Noise>(processors: &mut [Processor], noise: &N, one: Rank, other: Rank, length: Time) {
+    let (mut a, mut b) = (processors[one as usize], processors[other as usize]);
+    let start = a.ready.max(b.ready);
+    a.idle += start.since(a.ready);
+    b.idle += start.since(b.ready);
+    let end = start + length;
+    let interrupted =
+        noise.charge(one, &mut a.quiet, start, end).max(noise.charge(other, &mut b.quiet, start, end));
+    a.ready = end + interrupted;
+    b.ready = a.ready;
+    processors[one as usize] = a;
+    processors[other as usize] = b;
+}

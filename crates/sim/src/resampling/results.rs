@@ -1,0 +1,101 @@
+//! What came out, as it was drawn and as distributions.
+
+use rayon::prelude::*;
+use straggler_model::stats::mean;
+
+/// Every sample of one number of processors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Samples {
+    processors: u32,
+    total_ps: Vec<u64>,
+    /// A row for each sample, a column for each processor.
+    idle_ps: Vec<u64>,
+}
+
+impl Samples {
+    pub(super) fn new(processors: u32, samples: u32) -> Samples {
+        let (width, height) = (processors as usize, samples as usize);
+        Samples { processors, total_ps: vec![0; height], idle_ps: vec![0; width * height] }
+    }
+
+    pub(super) fn rows(&mut self) -> (&mut [u64], &mut [u64]) {
+        (&mut self.total_ps, &mut self.idle_ps)
+    }
+
+    pub fn processors(&self) -> u32 {
+        self.processors
+    }
+
+    /// The total time of each sample.
+    pub fn total_ps(&self) -> &[u64] {
+        &self.total_ps
+    }
+
+    /// The idle times of all processors, sample by sample.
+    pub fn idle_ps(&self) -> impl ExactSizeIterator<Item = &[u64]> {
+        self.idle_ps.chunks_exact(self.processors.max(1) as usize)
+    }
+
+    /// Sorts everything.
+    pub fn into_distributions(mut self) -> Distributions {
+        let processors = self.each_processor();
+        let mut first_idle_ps: Vec<u64> = self.idle_ps().filter_map(|row| row.first().copied()).collect();
+        first_idle_ps.par_sort_unstable();
+        self.total_ps.par_sort_unstable();
+        self.idle_ps.par_sort_unstable();
+        Distributions { processors, total_ps: self.total_ps, idle_ps: self.idle_ps, first_idle_ps }
+    }
+
+    fn each_processor(&self) -> Vec<Processor> {
+        let mut sums = vec![(0u128, 0u64); self.processors as usize];
+        for row in self.idle_ps() {
+            for ((sum, never), &idle) in sums.iter_mut().zip(row) {
+                *sum += u128::from(idle);
+                *never += u64::from(idle == 0);
+            }
+        }
+        let samples = self.total_ps.len().max(1) as f64;
+        let processor = |(sum, never): (u128, u64)| Processor {
+            mean_idle_ps: sum as f64 / samples,
+            never_idle: never as f64 / samples,
+        };
+        sums.into_iter().map(processor).collect()
+    }
+}
+
+/// How long one processor waits for its partners.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Processor {
+    pub mean_idle_ps: f64,
+    /// The share of samples in which it does not wait at all.
+    pub never_idle: f64,
+}
+
+/// Samples in order of size; which belonged together is forgotten.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distributions {
+    pub processors: Vec<Processor>,
+    /// Of every sample.
+    pub total_ps: Vec<u64>,
+    /// Of every processor in every sample.
+    pub idle_ps: Vec<u64>,
+    /// Of processor 0 in every sample: figures 5 and 6 of the paper.
+    pub first_idle_ps: Vec<u64>,
+}
+
+impl Distributions {
+    /// The mean idle time of a processor as a share of the mean total time.
+    pub fn idle_share(&self) -> f64 {
+        match (mean(&self.idle_ps), mean(&self.total_ps)) {
+            (Some(idle), Some(total)) if total > 0.0 => idle / total,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Bytes a second that a processor sends (and receives) when it exchanges `bytes` with each of the others in
+/// the mean total time: (P - 1) · bytes / mean total, as in table 1 of the paper.
+pub fn throughput(processors: u32, bytes: u64, mean_total_ps: f64) -> f64 {
+    let sent = f64::from(processors.saturating_sub(1)) * bytes as f64;
+    if mean_total_ps > 0.0 { sent / (mean_total_ps * 1e-12) } else { 0.0 }
+}
