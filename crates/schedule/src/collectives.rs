@@ -2,8 +2,8 @@
 //!
 //! Every algorithm is a [`Steps`], a pure function of rank and stage, and has a [`Meaning`]: which bytes
 //! its messages carry. [`mod@check`] follows these bytes and proves that every rank gets what the
-//! [`Operation`] promises. A [`Choice`] is what a user asks for (`allreduce:ring`); an [`Algorithm`] is
-//! built for a [`Job`] and becomes a [`Collective`].
+//! [`Operation`] promises. A [`Choice`] is what a user asks for (`allreduce:ring`); a [`Selector`] finds the
+//! algorithm if it names none; an [`Algorithm`] is built for a [`Job`] and becomes a [`Collective`].
 
 mod algorithm;
 pub mod allreduce;
@@ -16,6 +16,7 @@ mod job;
 mod meaning;
 mod operation;
 pub mod reduce;
+pub mod selector;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use choice::{Choice, UnknownCollective};
 pub use job::Job;
 pub use meaning::{Buffer, COMBINE, Meaning, PLACE, Take, piece};
 pub use operation::{Data, Operation, UnknownOperation};
+pub use selector::{Selector, SelectorError};
 
 /// A collective cannot be built for these parameters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
