@@ -6,16 +6,23 @@
 //! algorithm if it names none; an [`Algorithm`] is built for a [`Job`] and becomes a [`Collective`].
 
 mod algorithm;
+pub mod allgather;
 pub mod allreduce;
+pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
 mod build;
+mod catalogue;
 pub mod check;
 mod choice;
+mod fold;
+mod hops;
 mod job;
 mod meaning;
 mod operation;
 pub mod reduce;
+pub mod reduce_scatter;
+pub mod scan;
 pub mod selector;
 pub mod sizes;
 #[cfg(test)]
@@ -28,6 +35,7 @@ use std::sync::Arc;
 use straggler_model::Rank;
 
 pub use algorithm::{Algorithm, AlgorithmError, Levels, Name};
+pub use catalogue::Entry;
 pub use choice::{Choice, UnknownCollective};
 pub use job::Job;
 pub use meaning::{Buffer, COMBINE, Meaning, PLACE, Take, piece};

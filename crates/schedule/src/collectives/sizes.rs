@@ -30,7 +30,8 @@ impl Sizes {
         Sizes { starts: [0].into_iter().chain(ends).collect() }
     }
 
-    fn period(&self) -> u64 {
+    /// After how many blocks the sizes repeat.
+    pub fn period(&self) -> u64 {
         self.starts.len() as u64 - 1
     }
 
@@ -70,7 +71,25 @@ impl Sizes {
 
     /// The largest size.
     pub fn largest(&self) -> u64 {
-        self.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+        self.largest_before(self.period())
+    }
+
+    /// The largest size of the first blocks.
+    pub fn largest_before(&self, blocks: u64) -> u64 {
+        let first = usize::try_from(blocks).unwrap_or(usize::MAX);
+        self.starts.windows(2).take(first).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+    }
+
+    /// The bytes of `count` blocks from `first` on, where block `all` is block 0 again; `first` is less
+    /// than `all` and `count` is not more.
+    #[inline]
+    pub fn cyclic(&self, first: u64, count: u64, all: u64) -> u64 {
+        let end = first + count;
+        if end <= all {
+            self.start(end) - self.start(first)
+        } else {
+            self.start(all) - self.start(first) + self.start(end - all)
+        }
     }
 }
 

@@ -18,6 +18,9 @@ fn variants(operation: Operation) -> Vec<Algorithm> {
     let texts = operation.algorithms().iter().flat_map(|name| {
         let parameters: &[&str] = match name {
             Name::Binary | Name::Chain | Name::DoubleTree => &["", ",segment=1", ",segment=7", ",segment=64"],
+            Name::Bruck | Name::Dissemination => {
+                &["", ",radix=2", ",radix=3", ",radix=4", ",radix=5", ",radix=40"]
+            }
             Name::KNomial => &["", ",radix=2", ",radix=3", ",radix=5", ",radix=40"],
             _ => &[""],
         };
