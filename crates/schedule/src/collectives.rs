@@ -12,13 +12,20 @@ pub mod bcast;
 mod build;
 pub mod check;
 mod choice;
+pub mod gather;
+mod groups;
 mod job;
 mod meaning;
 mod operation;
 pub mod reduce;
+#[cfg(test)]
+mod rounds;
+pub mod scatter;
+mod sequence;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 mod two_level;
 
 use crate::steps::{Step, Steps};
@@ -48,6 +55,12 @@ pub enum CollectiveError {
         sizes::Segments::MOST
     )]
     TooManySegments { bytes: u64, segment: u64 },
+    #[error("a tree of radix {radix} does not grow: use 2 or more")]
+    RadixTooSmall { radix: u32 },
+    #[error("two levels need the number of ranks on a node: write two-level,per-node=N, with N at least 1")]
+    PerNodeMissing,
+    #[error("{operation} is not done in two levels: {reason}")]
+    NoLevels { operation: &'static str, reason: &'static str },
 }
 
 /// So many processes that a rank and a distance add up inside 32 bits.

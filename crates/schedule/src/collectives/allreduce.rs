@@ -10,7 +10,7 @@ pub use ring::Ring;
 
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
-pub const ALGORITHMS: &[Name] = &[Name::Dissemination, Name::RecursiveDoubling, Name::Ring];
+pub const ALGORITHMS: &[Name] = &[Name::Dissemination, Name::RecursiveDoubling, Name::Ring, Name::TwoLevel];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {

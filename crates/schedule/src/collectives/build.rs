@@ -9,7 +9,9 @@ impl Operation {
             Operation::Allreduce => allreduce::ALGORITHMS,
             Operation::Barrier => barrier::ALGORITHMS,
             Operation::Bcast => bcast::ALGORITHMS,
+            Operation::Gather => gather::ALGORITHMS,
             Operation::Reduce => reduce::ALGORITHMS,
+            Operation::Scatter => scatter::ALGORITHMS,
             _ => &[],
         }
     }
@@ -31,7 +33,9 @@ pub(super) fn build(
         Operation::Allreduce => allreduce::build(algorithm, job)?,
         Operation::Barrier => barrier::build(algorithm, job)?,
         Operation::Bcast => bcast::build(algorithm, job)?,
+        Operation::Gather => gather::build(algorithm, job)?,
         Operation::Reduce => reduce::build(algorithm, job)?,
+        Operation::Scatter => scatter::build(algorithm, job)?,
         _ => None,
     };
     built.ok_or(CollectiveError::NotAnAlgorithm {
