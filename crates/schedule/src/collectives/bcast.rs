@@ -3,6 +3,7 @@
 mod binary;
 mod binomial;
 mod chain;
+mod double_tree;
 mod k_nomial;
 mod linear;
 mod scatter_allgather;
@@ -10,11 +11,12 @@ mod scatter_allgather;
 pub use binary::{Binary, binary};
 pub use binomial::Binomial;
 pub use chain::{Chain, chain};
+pub use double_tree::DoubleTree;
 pub use k_nomial::{KNomial, k_nomial};
 pub use linear::{Linear, linear};
 pub use scatter_allgather::ScatterAllgather;
 
-use super::tree::{DoubleTree, SEGMENT, radix};
+use super::tree::{SEGMENT, radix};
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] = &[

@@ -83,6 +83,10 @@ fn tried(operation: Operation, algorithm: &Algorithm, job: &Job) -> bool {
     if algorithm.segment.is_some_and(|segment| job.vector() > 30 * segment) {
         return false;
     }
+    // Next to no data is no different for many processes.
+    if job.processes > 17 && job.sizes.largest() <= 1 {
+        return false;
+    }
     operation.data() != Data::BlockForEachPair || job.processes <= 17 || job.sizes.largest() == 13
 }
 

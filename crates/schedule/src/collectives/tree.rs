@@ -18,7 +18,6 @@ mod walk;
 pub use binary::Binary;
 pub use chain::Chain;
 pub use contiguous::Contiguous;
-pub use double::DoubleTree;
 pub use k_nomial::KNomial;
 pub use load::{Blocks, Load, Parts, Vector};
 pub use mirror::{Mirror, Mirrored};

@@ -1,283 +1,123 @@
-//! Two binary trees in which nobody does the work twice (Sanders, Speck and Träff 2009, "Two-tree
-//! algorithms for full bandwidth broadcast, reduction and scan").
+//! Two binary trees in which nobody works twice (Sanders, Speck and Träff 2009, "Two-tree algorithms for
+//! full bandwidth broadcast, reduction and scan").
 //!
-//! The places 1 to n = P - 1 are numbered in the order of a binary search tree: odd positions are leaves,
-//! even ones inner nodes. The second tree is the first with the positions mirrored, i ↔ n + 1 - i, which
-//! for an even n changes odd into even; for an odd n the last place is left out of the mirroring and is a
-//! leaf in both. So every place is an inner node of at most one tree. The root of the operation, place 0,
-//! stands above both trees and has one child in each.
+//! The places 1 to n = P - 1 stand at positions 1 to n in the order of a binary search tree: odd positions
+//! are leaves, even ones inner nodes. In the first tree place i is at position i. In the second one the
+//! first N = 4·⌊n/4⌋ places are mirrored, i ↔ N + 1 - i, and the next two, if there are two, change
+//! places: both turn odd into even. So every place is an inner node of at most one tree. The root of the
+//! operation, place 0, stands above both trees and has one child in each.
 //!
-//! Each tree carries half of the vector in segments. If segment 0 gets to a position in round t, segment s
-//! gets there in round t + 2s, to its left child in round t + 1 + 2s and to its right child in round
-//! t + 2 + 2s; in a round the first tree comes before the second. Every rank takes its steps in this order,
-//! with as much in a step as one send and one receive allow, so that nobody can wait in a circle. The
-//! paper also chooses which child comes first, so that no rank ever receives twice in a round; here left
-//! comes first, and a rank whose two receives fall into one round takes the second a step later.
+//! Segments follow each other over an edge every second round, in even or in odd rounds: that is the
+//! colour of the edge. The two children of a node need different colours, as the node sends to one of them
+//! in a round; the edges to a place in the two trees need different colours, as it receives from one of
+//! them in a round. The second tree has at each position the other colour than the first, which is what the
+//! root needs. Then a place wants, in terms of the first tree alone, equal colours at its two positions:
+//! mirrored positions have the same colour. What is left is to colour the N/2 even positions so that
+//! siblings differ, whether they are siblings themselves or those mirrored to them, which are leaves, are.
 
-use super::Mirrored;
-use crate::collectives::sizes::Segments;
-use crate::collectives::sizes::Split;
-use crate::collectives::{CollectiveError, Job, Meaning, PLACE, Take, add_modulo, piece, subtract_modulo};
-use crate::steps::{Message, Step, Steps};
-use std::ops::Range;
-use straggler_model::Rank;
-
-/// The tree of the broadcast.
+/// A binary search tree over positions 1 to `last`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DoubleTree {
-    processes: u32,
-    root: Rank,
-    /// The segments of both halves.
-    halves: [Half; 2],
+pub struct Positions {
+    last: u32,
 }
 
-/// What one tree carries.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Half {
-    start: u64,
-    segments: Split,
-}
-
-/// The position of a place in one of the trees.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Node {
-    tree: usize,
-    /// From 1 on.
-    position: u32,
-    /// The round in which segment 0 gets here.
-    round: i64,
-}
-
-/// The steps of a place below the root, as two series with a step a segment each: `a` receives in the
-/// tree where the place may have children and serves the right child, `b` receives in the other tree and
-/// serves the left child. Steps are ordered by number, `a` before `b`.
-struct Series {
-    inner: Node,
-    leaf: Node,
-    left: Option<u32>,
-    right: Option<u32>,
-    /// Step number s of `b` receives segment s + ahead.
-    ahead: i64,
-    segments: i64,
-}
-
-/// A step of a place below the root, as segments.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Moves {
-    /// Tree and segment.
-    receives: Option<(usize, u32)>,
-    /// Position of the child and segment.
-    sends: Option<(u32, u32)>,
-}
-
-impl DoubleTree {
-    pub fn new(job: &Job, segment: u64) -> Result<DoubleTree, CollectiveError> {
-        let (bytes, too_many) =
-            (job.vector(), CollectiveError::TooManySegments { bytes: job.vector(), segment });
-        let first = bytes.div_ceil(2);
-        // Both halves get the same number of segments.
-        let count = Segments::new(first, segment).ok_or(too_many)?.count();
-        let halves = [
-            Half { start: 0, segments: Split::new(first, count) },
-            Half { start: first, segments: Split::new(bytes - first, count) },
-        ];
-        Ok(DoubleTree { processes: job.processes, root: job.root, halves })
+impl Positions {
+    pub fn new(last: u32) -> Positions {
+        Positions { last }
     }
 
-    fn segments(&self) -> u32 {
-        self.halves[0].segments.parts()
+    /// The position that nobody but the root is above.
+    pub fn top(&self) -> u32 {
+        1 << self.last.max(1).ilog2()
     }
 
-    /// How many places there are below the root: the last position.
-    fn last(&self) -> u32 {
-        self.processes - 1
+    /// The position above another, 0 above the top one.
+    pub fn parent(&self, position: u32) -> u32 {
+        let bit = position & position.wrapping_neg();
+        let above = (position ^ bit) | (bit << 1);
+        if above <= self.last { above } else { position ^ bit }
     }
 
-    /// The position of a place in a tree, or the place of a position: mirroring undoes itself.
-    fn mirrored(&self, tree: usize, position: u32) -> u32 {
-        let even = self.last() & !1;
-        if tree == 0 || position > even || position == 0 { position } else { even + 1 - position }
-    }
-
-    fn node(&self, tree: usize, place: u32) -> Node {
-        let position = self.mirrored(tree, place);
-        let mut round = tree as i64;
-        let mut below = position;
-        while let above @ 1.. = parent(below, self.last()) {
-            round += if above > below { 1 } else { 2 };
-            below = above;
+    /// The positions left and right below another. To the right may be fewer positions than a whole
+    /// subtree has: then the largest that fits hangs there.
+    fn sides(&self, position: u32) -> [Option<u32>; 2] {
+        let mut distance = (position & position.wrapping_neg()) / 2;
+        if distance == 0 {
+            return [None; 2];
         }
-        Node { tree, position, round }
-    }
-
-    fn series(&self, place: u32) -> Series {
-        let nodes = [self.node(0, place), self.node(1, place)];
-        let [inner, leaf] = if nodes[1].position.is_multiple_of(2) { [nodes[1], nodes[0]] } else { nodes };
-        let [left, right] = children(inner.position, self.last());
-        // The first receive of the leaf's tree after the inner node's first, which segment is that?
-        let order = |node: Node| 2 * node.round + node.tree as i64;
-        let ahead = (order(inner) - order(leaf)).div_euclid(4) + 1;
-        Series { inner, leaf, left, right, ahead, segments: i64::from(self.segments()) }
-    }
-
-    fn moves(&self, place: u32, stage: u32) -> Moves {
-        if place != 0 {
-            return self.series(place).moves(stage);
+        let left = Some(position - distance);
+        while distance > 0 && position + distance > self.last {
+            distance /= 2;
         }
-        let top = 1 << self.last().ilog2();
-        Moves { receives: None, sends: Some((top, stage / 2)) }
+        [left, (distance > 0).then_some(position + distance)]
     }
 
-    /// The tree in which a place sends in a stage.
-    fn sends_in(&self, place: u32, stage: u32) -> usize {
-        if place == 0 { (stage % 2) as usize } else { self.series(place).inner.tree }
+    /// The positions below another: the one served in the round after the position gets a segment, and
+    /// the one served in the second round after it.
+    pub fn children(&self, position: u32) -> [Option<u32>; 2] {
+        let own = self.colour(position);
+        let [left, right] = self.sides(position);
+        let is_next = |&child: &u32| self.colour(child) != own;
+        let find = |next| [left, right].into_iter().flatten().find(|child| is_next(child) == next);
+        [find(true), find(false)]
     }
 
-    fn message(&self, place: u32, tree: usize, segment: u32) -> Message {
-        let peer = add_modulo(place, self.root, self.processes);
-        Message { peer, tag: tree as u32, bytes: self.halves[tree].segments.of(segment) }
-    }
-
-    fn bytes(&self, tree: usize, segment: u32) -> Range<u64> {
-        let half = &self.halves[tree];
-        let range = half.segments.range(segment..segment + 1);
-        half.start + range.start..half.start + range.end
-    }
-
-    fn place(&self, rank: Rank) -> u32 {
-        subtract_modulo(rank, self.root, self.processes)
-    }
-}
-
-/// The position above another, 0 above the top one.
-fn parent(position: u32, last: u32) -> u32 {
-    let bit = position & position.wrapping_neg();
-    let above = (position ^ bit) | (bit << 1);
-    if above <= last { above } else { position ^ bit }
-}
-
-/// The positions below another. To the right of an inner node may be fewer positions than a whole
-/// subtree has: then the largest that fits hangs there.
-fn children(position: u32, last: u32) -> [Option<u32>; 2] {
-    let mut distance = (position & position.wrapping_neg()) / 2;
-    if distance == 0 {
-        return [None; 2];
-    }
-    let left = Some(position - distance);
-    while distance > 0 && position + distance > last {
-        distance /= 2;
-    }
-    [left, (distance > 0).then_some(position + distance)]
-}
-
-impl Series {
-    fn a(&self, number: i64) -> Moves {
-        Moves {
-            receives: self.segment(number).map(|segment| (self.inner.tree, segment)),
-            sends: self.right.zip(self.segment(number - 1)),
+    /// The position in the second tree of what is at this position in the first, and the other way round.
+    pub fn mirrored(&self, position: u32) -> u32 {
+        let whole = self.last & !3;
+        let changes = self.last - whole >= 2 && position <= whole + 2;
+        match position {
+            0 => 0,
+            _ if position <= whole => whole + 1 - position,
+            _ if changes => 2 * whole + 3 - position,
+            _ => position,
         }
     }
 
-    fn b(&self, number: i64) -> Moves {
-        Moves {
-            receives: self.segment(number + self.ahead).map(|segment| (self.leaf.tree, segment)),
-            sends: self.left.zip(self.segment(number)),
+    /// In which round a segment gets to a position, if it gets to the top in round 0.
+    pub fn round(&self, position: u32) -> u32 {
+        let (mut below, mut colour, mut round) = (position, self.colour(position), 0);
+        while let above @ 1.. = self.parent(below) {
+            let colour_above = self.colour(above);
+            round += if colour_above == colour { 2 } else { 1 };
+            (below, colour) = (above, colour_above);
         }
+        round
     }
 
-    fn segment(&self, number: i64) -> Option<u32> {
-        (0..self.segments).contains(&number).then_some(number as u32)
-    }
-
-    /// Numbers between which the same is done again and again.
-    fn bounds(&self) -> [i64; 5] {
-        let mut bounds = [0, self.segments, self.segments + 1, -self.ahead, self.segments - self.ahead];
-        bounds.sort_unstable();
-        bounds
-    }
-
-    /// Runs of numbers in which each number has the same steps: with how many steps.
-    fn runs(&self) -> impl Iterator<Item = (Range<i64>, i64)> {
-        let bounds = self.bounds();
-        (0..4).map(move |run| {
-            let numbers = bounds[run]..bounds[run + 1];
-            let steps = [self.a(numbers.start), self.b(numbers.start)];
-            (numbers, steps.iter().filter(|step| **step != Moves::default()).count() as i64)
-        })
-    }
-
-    fn stages(&self) -> u32 {
-        self.runs().map(|(numbers, steps)| (numbers.end - numbers.start) * steps).sum::<i64>() as u32
-    }
-
-    fn moves(&self, stage: u32) -> Moves {
-        let mut left = i64::from(stage);
-        for (numbers, steps) in self.runs() {
-            let here = (numbers.end - numbers.start) * steps;
-            if left < here {
-                let number = numbers.start + left / steps;
-                let a = self.a(number);
-                let is_a = left % steps == 0 && a != Moves::default();
-                return if is_a { a } else { self.b(number) };
-            }
-            left -= here;
+    /// The colour of the edge to a position in the first tree.
+    fn colour(&self, position: u32) -> bool {
+        let whole = self.last & !3;
+        if position <= whole {
+            let even = if position.is_multiple_of(2) { position } else { whole + 1 - position };
+            return even_colour(even / 2, whole / 2);
         }
-        Moves::default()
+        // One position more hangs on the right of the last mirrored one; of two or three more the second
+        // hangs there. The first has the colour of the second, the third the other one.
+        let sibling = whole - (whole & whole.wrapping_neg()) / 2;
+        let second = whole > 0 && !even_colour(sibling / 2, whole / 2);
+        second != (position == whole + 3)
     }
 }
 
-impl Steps for DoubleTree {
-    fn processes(&self) -> u32 {
-        self.processes
-    }
-
-    fn stages(&self, rank: Rank) -> u32 {
-        match self.place(rank) {
-            _ if self.processes == 1 => 0,
-            0 => 2 * self.segments(),
-            place => self.series(place).stages(),
+/// The colour of even position 2·`half` of 2·`halves`. The even positions are themselves a search tree
+/// of `halves` positions; neighbours 1 and 2, 3 and 4, … of it differ because the leaves mirrored to them
+/// are siblings. So an odd one is given by its neighbour, or, if it is the last and has none, by its
+/// sibling. Among the even ones, again a search tree, neighbours 1 and 2, … must differ because the odd
+/// neighbours of theirs are siblings, and so on.
+fn even_colour(mut half: u32, mut halves: u32) -> bool {
+    let mut colour = false;
+    loop {
+        if half.is_multiple_of(2) {
+            (half, halves) = (half / 2, halves / 2);
+        } else if half < halves {
+            (half, colour) = (half + 1, !colour);
+        } else if half == 1 {
+            return colour;
+        } else {
+            let above = half - 1;
+            (half, colour) = (above - (above & above.wrapping_neg()) / 2, !colour);
         }
-    }
-
-    fn step(&self, rank: Rank, stage: u32) -> Step {
-        let place = self.place(rank);
-        let moves = self.moves(place, stage);
-        let send = moves.sends.map(|(position, segment)| {
-            let tree = self.sends_in(place, stage);
-            self.message(self.mirrored(tree, position), tree, segment)
-        });
-        let recv = moves.receives.map(|(tree, segment)| {
-            let above = parent(self.mirrored(tree, place), self.last());
-            self.message(self.mirrored(tree, above), tree, segment)
-        });
-        Step { send, recv, ..Step::default() }
-    }
-
-    fn largest_message(&self) -> u64 {
-        if self.processes == 1 { 0 } else { self.halves[0].segments.largest() }
-    }
-
-    fn messages(&self) -> u64 {
-        2 * u64::from(self.last()) * u64::from(self.segments())
-    }
-}
-
-impl Meaning for DoubleTree {
-    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
-        let place = self.place(rank);
-        let sends = self.moves(place, stage).sends;
-        sends.map_or_else(Vec::new, |(_, segment)| piece(self.bytes(self.sends_in(place, stage), segment)))
-    }
-
-    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
-        PLACE
-    }
-}
-
-impl Mirrored for DoubleTree {
-    fn brings(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
-        let receives = self.moves(self.place(rank), stage).receives;
-        receives.map_or_else(Vec::new, |(tree, segment)| piece(self.bytes(tree, segment)))
     }
 }
 
@@ -286,33 +126,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_an_inner_node_twice() {
-        for processes in 2..300 {
-            let tree = DoubleTree::new(&Job::new(processes, 8), 8).unwrap();
-            let mut served = [0, 0];
-            for place in 1..processes {
-                let has_children = |of: usize| {
-                    let below = children(tree.mirrored(of, place), processes - 1);
-                    below.iter().flatten().count()
-                };
-                let counts = [has_children(0), has_children(1)];
-                assert!(counts[0] == 0 || counts[1] == 0, "{processes} {place}");
-                served = [served[0] + counts[0] as u32, served[1] + counts[1] as u32];
+    fn parents_and_children_agree() {
+        for last in 1..300 {
+            let tree = Positions::new(last);
+            let served: usize =
+                (1..=last).map(|position| tree.children(position).into_iter().flatten().count()).sum();
+            assert_eq!(served as u32, last - 1, "all but the top are somebody's child");
+            assert_eq!(tree.parent(tree.top()), 0);
+            for position in 1..=last {
+                for (child, rounds) in tree.children(position).into_iter().zip(1..) {
+                    let Some(child) = child else { continue };
+                    assert_eq!(tree.parent(child), position);
+                    assert_eq!(tree.round(child), tree.round(position) + rounds, "{last} {child}");
+                }
             }
-            // The top of each tree is served by the root.
-            assert_eq!(served, [processes - 2; 2]);
         }
     }
 
     #[test]
-    fn parents_and_children_agree() {
+    fn nobody_is_an_inner_node_twice() {
         for last in 1..300 {
+            let tree = Positions::new(last);
             for position in 1..=last {
-                for below in children(position, last).into_iter().flatten() {
-                    assert_eq!(parent(below, last), position);
-                }
+                let mirrored = tree.mirrored(position);
+                assert_eq!(tree.mirrored(mirrored), position);
+                assert!((1..=last).contains(&mirrored));
+                assert!(tree.children(position) == [None; 2] || tree.children(mirrored) == [None; 2]);
             }
         }
-        assert_eq!(parent(1 << 30, (1 << 31) - 1), 0);
+    }
+
+    #[test]
+    fn nobody_receives_twice_in_a_round() {
+        for last in (1..700).chain([4096, 9999, 100_001]) {
+            let tree = Positions::new(last);
+            for position in 1..=last {
+                // The second tree is a round behind the first.
+                let rounds = [tree.round(position), tree.round(tree.mirrored(position)) + 1];
+                assert_ne!(rounds[0] % 2, rounds[1] % 2, "{last} {position}");
+                assert!(rounds[0] <= 2 * last.ilog2());
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_tree_does_not_overflow() {
+        let tree = Positions::new((1 << 31) - 1);
+        assert_eq!((tree.top(), tree.parent(1 << 30)), (1 << 30, 0));
+        assert!(tree.round((1 << 31) - 1) <= 60);
     }
 }
