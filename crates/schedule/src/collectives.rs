@@ -16,17 +16,24 @@ mod catalogue;
 pub mod check;
 mod choice;
 mod fold;
+pub mod gather;
+mod groups;
 mod hops;
 mod job;
 mod meaning;
 mod operation;
 pub mod reduce;
 pub mod reduce_scatter;
+#[cfg(test)]
+mod rounds;
 pub mod scan;
+pub mod scatter;
 pub mod selector;
+mod sequence;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 mod two_level;
 
 use crate::steps::{Step, Steps};
@@ -58,6 +65,12 @@ pub enum CollectiveError {
         sizes::Segments::MOST
     )]
     TooManySegments { bytes: u64, segment: u64 },
+    #[error("a tree of radix {radix} does not grow: use 2 or more")]
+    RadixTooSmall { radix: u32 },
+    #[error("two levels need the number of ranks on a node: write two-level,per-node=N, with N at least 1")]
+    PerNodeMissing,
+    #[error("{operation} is not done in two levels: {reason}")]
+    NoLevels { operation: &'static str, reason: &'static str },
 }
 
 /// So many processes that a rank and a distance add up inside 32 bits.

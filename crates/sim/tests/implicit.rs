@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use straggler_model::network::PerByte;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
-use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
+use straggler_schedule::collectives::{Algorithm, Collective, Job, Name, Operation};
 use straggler_schedule::{Cycles, Graph, Steps, script};
 use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
 
@@ -29,10 +29,14 @@ fn noise() -> Injection {
     }
 }
 
-/// Every algorithm with its default parameters.
+/// Every algorithm with its default parameters. How many ranks a node has must be given.
 fn all() -> impl Iterator<Item = (Operation, Algorithm)> {
     Operation::ALL.into_iter().flat_map(|operation| {
-        operation.algorithms().iter().map(move |&name| (operation, Algorithm::from(name)))
+        operation.algorithms().iter().map(move |&name| {
+            let mut algorithm = Algorithm::from(name);
+            algorithm.levels.per_node = (name == Name::TwoLevel).then_some(6);
+            (operation, algorithm)
+        })
     })
 }
 

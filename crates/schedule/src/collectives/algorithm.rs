@@ -234,6 +234,9 @@ impl Algorithm {
     /// than round the ranks counts some twice: that is right for barriers, and for reductions to which a
     /// second time makes no difference (maximum, minimum, and, or).
     pub fn is_exact(&self, operation: Operation, processes: u32) -> bool {
+        if self.name == Name::TwoLevel {
+            return super::two_level::is_exact(self, operation, processes);
+        }
         if self.name != Name::Dissemination || operation != Operation::Allreduce {
             return true;
         }

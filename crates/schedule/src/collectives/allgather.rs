@@ -13,7 +13,7 @@ pub use ring::Ring;
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] =
-    &[Name::Bruck, Name::Dissemination, Name::Linear, Name::RecursiveDoubling, Name::Ring];
+    &[Name::Bruck, Name::Dissemination, Name::Linear, Name::RecursiveDoubling, Name::Ring, Name::TwoLevel];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {

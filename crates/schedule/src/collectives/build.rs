@@ -12,9 +12,11 @@ impl Operation {
             Operation::Barrier => barrier::ALGORITHMS,
             Operation::Bcast => bcast::ALGORITHMS,
             Operation::Exscan => scan::EXCLUSIVE_ALGORITHMS,
+            Operation::Gather => gather::ALGORITHMS,
             Operation::Reduce => reduce::ALGORITHMS,
             Operation::ReduceScatterBlock => reduce_scatter::ALGORITHMS,
             Operation::Scan => scan::ALGORITHMS,
+            Operation::Scatter => scatter::ALGORITHMS,
             _ => &[],
         }
     }
@@ -39,9 +41,11 @@ pub(super) fn build(
         Operation::Barrier => barrier::build(algorithm, job)?,
         Operation::Bcast => bcast::build(algorithm, job)?,
         Operation::Exscan => scan::build(scan::Own::LeftOut, algorithm, job)?,
+        Operation::Gather => gather::build(algorithm, job)?,
         Operation::Reduce => reduce::build(algorithm, job)?,
         Operation::ReduceScatterBlock => reduce_scatter::build(algorithm, job)?,
         Operation::Scan => scan::build(scan::Own::Included, algorithm, job)?,
+        Operation::Scatter => scatter::build(algorithm, job)?,
         _ => None,
     };
     built.ok_or(CollectiveError::NotAnAlgorithm {
