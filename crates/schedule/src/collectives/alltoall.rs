@@ -65,3 +65,26 @@ fn largest(job: &Job) -> u64 {
 fn pairs(processes: u32) -> u64 {
     u64::from(processes) * u64::from(processes - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collectives::sizes::Sizes;
+
+    #[test]
+    fn the_largest_block_that_travels() {
+        // Lists shorter and longer than there are blocks, one of the sizes larger than all others.
+        for processes in 1..6 {
+            for length in 1..40 {
+                for peak in 0..length {
+                    let list: Vec<u64> =
+                        (0..length).map(|place| place + 100 * u64::from(place == peak)).collect();
+                    let job = Job { sizes: Sizes::repeating(&list), ..Job::new(processes, 0) };
+                    let pairs = (0..processes).flat_map(|from| (0..processes).map(move |to| (from, to)));
+                    let sizes = pairs.filter(|(from, to)| from != to).map(|(from, to)| bytes(&job, from, to));
+                    assert_eq!(largest(&job), sizes.max().unwrap_or(0), "{job:?}");
+                }
+            }
+        }
+    }
+}

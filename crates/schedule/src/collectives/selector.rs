@@ -55,7 +55,7 @@ impl Selector {
 
     pub fn preset(name: &str) -> Result<Selector, SelectorError> {
         let text = Selector::preset_text(name).ok_or_else(|| SelectorError::unknown(name))?;
-        file::read_preset(text, name)
+        file::read(text, name)
     }
 
     /// The file of a preset, with its comments.

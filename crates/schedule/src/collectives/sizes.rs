@@ -96,8 +96,7 @@ impl Sizes {
 
     /// The largest size of the first blocks.
     pub fn largest_before(&self, blocks: u64) -> u64 {
-        let first = usize::try_from(blocks).unwrap_or(usize::MAX);
-        self.starts.windows(2).take(first).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+        (0..blocks.min(self.period())).map(|block| self.of(block)).max().unwrap_or(0)
     }
 
     /// The bytes of `count` blocks from `first` on, where block `all` is block 0 again; `first` is less
@@ -221,6 +220,9 @@ mod tests {
         assert_eq!((0..4).map(|block| later.of(block)).collect::<Vec<_>>(), [5, 3, 0, 5]);
         assert_eq!((0..4).map(|block| later.start(block)).collect::<Vec<_>>(), [0, 5, 8, 8]);
         assert_eq!([1, 2, 3, 6].map(|blocks| sizes.period_of_runs(blocks)), [3, 3, 1, 1]);
+        assert_eq!([0, 2, 3, 9].map(|blocks| sizes.largest_before(blocks)), [0, 3, 5, 5]);
+        // Blocks 4 and 0, of five, are neighbours on the ring.
+        assert_eq!([sizes.cyclic(1, 3, 5), sizes.cyclic(4, 2, 5), sizes.cyclic(2, 5, 5)], [8, 3, 11]);
     }
 
     proptest! {

@@ -1,6 +1,8 @@
 //! Every algorithm for all small numbers of processes, all roots and several sizes: the data gets where
 //! it should, and the closed formulas count what is there.
 
+mod rounds;
+
 use super::check::check;
 use super::sizes::Sizes;
 use super::{Algorithm, Collective, Data, Job, Name, Operation};

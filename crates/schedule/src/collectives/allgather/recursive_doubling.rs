@@ -85,12 +85,14 @@ mod tests {
     #[test]
     fn a_pair_is_one_place_with_two_blocks() {
         let steps = RecursiveDoubling::new(&Job::new(5, 10));
-        let sent = |rank| -> Vec<Vec<Range<u64>>> {
+        let sent = |rank| -> Vec<Vec<(u64, u64)>> {
             let sends = (0..steps.stages(rank)).filter(|&stage| steps.step(rank, stage).send.is_some());
-            sends.map(|stage| steps.carries(rank, stage)).collect()
+            let ends =
+                |stage| steps.carries(rank, stage).iter().map(|range| (range.start, range.end)).collect();
+            sends.map(ends).collect()
         };
-        assert_eq!(sent(0), [[0..10]]);
-        assert_eq!(sent(1), [vec![0..20], vec![0..30], vec![0..0, 10..50]]);
-        assert_eq!(sent(4), [[40..50], [30..50]]);
+        assert_eq!(sent(0), [[(0, 10)]]);
+        assert_eq!(sent(1), [vec![(0, 20)], vec![(0, 30)], vec![(0, 0), (10, 50)]]);
+        assert_eq!(sent(4), [[(40, 50)], [(30, 50)]]);
     }
 }

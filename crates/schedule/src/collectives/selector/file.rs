@@ -99,8 +99,6 @@ impl<'de> Deserialize<'de> for Names {
 struct Source<'a> {
     text: &'a str,
     table: Arc<str>,
-    /// Leaves out rules whose operation does not have the algorithm.
-    lenient: bool,
 }
 
 impl Source<'_> {
@@ -128,14 +126,7 @@ impl Source<'_> {
                 .map_err(|fault| self.wrong(number, &typed.algorithm, RuleFault::from(fault)))?;
             Ok(Rule { operation, when, algorithm, table: self.table.clone(), number, line: self.line(rule) })
         };
-        let absent = |rule: &Result<Rule, SelectorError>| {
-            let fault = rule.as_ref().err();
-            self.lenient
-                && fault.is_some_and(|fault| {
-                    matches!(fault, SelectorError::Rule { fault: RuleFault::Algorithm(_), .. })
-                })
-        };
-        operations.iter().map(of_operation).filter(|rule| !absent(rule)).collect()
+        operations.iter().map(of_operation).collect()
     }
 
     fn when(&self, number: usize, typed: &FileRule) -> Result<When, SelectorError> {
@@ -176,21 +167,12 @@ impl Source<'_> {
 }
 
 pub fn read(text: &str, name: &str) -> Result<Selector, SelectorError> {
-    read_rules(text, name, false)
-}
-
-/// A preset may name algorithms that are still to come.
-pub fn read_preset(text: &str, name: &str) -> Result<Selector, SelectorError> {
-    read_rules(text, name, true)
-}
-
-fn read_rules(text: &str, name: &str, lenient: bool) -> Result<Selector, SelectorError> {
     let file: FileSelector = toml::from_str(text)?;
     if let Some(found) = file.version.filter(|&version| version != VERSION) {
         return Err(SelectorError::Version { found });
     }
     let name = file.name.unwrap_or_else(|| name.to_string());
-    let source = Source { text, table: name.as_str().into(), lenient };
+    let source = Source { text, table: name.as_str().into() };
     let mut rules = Vec::new();
     for (number, rule) in (1..).zip(&file.rules) {
         rules.extend(source.rules(number, rule)?);
@@ -200,7 +182,7 @@ fn read_rules(text: &str, name: &str, lenient: bool) -> Result<Selector, Selecto
         let Some(text) = Selector::preset_text(base.get_ref()) else {
             return Err(SelectorError::Base { line: source.line(&base), base: base.into_inner() });
         };
-        rules.extend(read_preset(text, base.get_ref())?.rules);
+        rules.extend(read(text, base.get_ref())?.rules);
     }
     Ok(Selector { name, rules })
 }
