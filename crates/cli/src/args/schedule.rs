@@ -48,11 +48,11 @@ EXAMPLES
 
 const CHECK_EXAMPLES: &str = "\
 EXAMPLES
-  straggler schedule check --collective allreduce:ring --processes 13 --size 1KiB
+  straggler schedule check --collective allreduce:ring --processes 13
   straggler schedule check --collective bcast:chain,segment=100 --processes 7 \\
       --root 3 --size 1000
-  straggler schedule check --collective allreduce:dissemination --processes 12 \\
-      --idempotent --json
+  straggler schedule check --collective allreduce:dissemination \\
+      --processes 12 --idempotent --json
 
 Instead of data every byte holds how often the contribution of each rank is in it. What is proven
 holds for this number of processes, these sizes and this root. Ends with code 5 if a check fails.";
@@ -67,8 +67,8 @@ const SELECTOR_EXAMPLES: &str = "\
 EXAMPLES
   straggler schedule selector paper
   straggler schedule selector open-mpi --operation bcast
-  straggler schedule selector mpich --toml > mine.toml
-  straggler schedule selector mine.toml";
+  straggler schedule selector mpich --toml > table.toml
+  straggler schedule selector table.toml";
 
 #[derive(Debug, Subcommand)]
 pub enum ScheduleCommand {

@@ -4,7 +4,7 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 18] = [
     "",
     "simulate",
     "schedule",
@@ -12,6 +12,9 @@ const COMMANDS: [&str; 15] = [
     "schedule info",
     "schedule validate",
     "schedule generate",
+    "schedule algorithms",
+    "schedule selector",
+    "schedule check",
     "network",
     "network list",
     "network show",

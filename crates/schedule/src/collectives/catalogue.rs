@@ -43,10 +43,21 @@ fn parameters(name: Name) -> Vec<String> {
 
 fn explanation(operation: Operation, name: Name) -> (&'static str, &'static str) {
     match operation.uniform() {
+        Operation::Barrier => barrier(name),
         Operation::Scan | Operation::Exscan => scan(name),
         Operation::Reduce | Operation::Gather => towards_root(name),
         Operation::Allgather | Operation::Alltoall => exchange(operation, name),
         _ => general(name),
+    }
+}
+
+fn barrier(name: Name) -> (&'static str, &'static str) {
+    match name {
+        Name::Binomial | Name::KNomial => {
+            ("up a tree to rank 0, and down again", "Yew, Tzeng and Lawrie 1987")
+        }
+        Name::Linear => ("everyone reports to rank 0, which releases them", PLAIN),
+        other => general(other),
     }
 }
 
@@ -105,7 +116,9 @@ fn general(name: Name) -> (&'static str, &'static str) {
         Name::RecursiveHalving => ("exchange half of what is left with ever nearer ranks", THAKUR),
         Name::ReduceBcast => ("binomial reduce to rank 0, then binomial broadcast", THAKUR),
         Name::Ring => ("blocks go round from neighbour to neighbour", "Patarasuk and Yuan 2009"),
-        Name::ScatterAllgather => ("scatter the data, then gather it everywhere", "Barnett et al. 1994"),
+        Name::ScatterAllgather => {
+            ("binomial scatter, then a ring gathers it everywhere", "Barnett et al. 1994")
+        }
         Name::Tournament => ("everyone meets everyone once, in pairs", "Tabe, Hardwick and Stout 1995"),
         Name::TwoLevel => ("inside the nodes, and between their leaders", "Karonis et al. 2000"),
     }
