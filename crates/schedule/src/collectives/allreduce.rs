@@ -17,7 +17,7 @@ pub use ring::Ring;
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] =
-    &[Name::Dissemination, Name::Rabenseifner, Name::RecursiveDoubling, Name::ReduceBcast, Name::Ring];
+    &[Name::Dissemination, Name::RecursiveDoubling, Name::Ring, Name::Rabenseifner, Name::ReduceBcast];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
