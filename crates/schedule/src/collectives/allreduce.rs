@@ -18,10 +18,10 @@ use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] = &[
     Name::Dissemination,
-    Name::Rabenseifner,
     Name::RecursiveDoubling,
-    Name::ReduceBcast,
     Name::Ring,
+    Name::Rabenseifner,
+    Name::ReduceBcast,
     Name::TwoLevel,
 ];
 

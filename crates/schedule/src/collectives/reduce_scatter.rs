@@ -10,7 +10,7 @@ pub use ring::Ring;
 
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
-pub const ALGORITHMS: &[Name] = &[Name::Pairwise, Name::RecursiveHalving, Name::Ring];
+pub const ALGORITHMS: &[Name] = &[Name::RecursiveHalving, Name::Pairwise, Name::Ring];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {

@@ -11,9 +11,9 @@ pub use recursive_doubling::RecursiveDoubling;
 use super::{Algorithm, Buffer, Collective, CollectiveError, Job, Name, Take};
 
 /// Of a scan.
-pub const ALGORITHMS: &[Name] = &[Name::Binomial, Name::Linear, Name::RecursiveDoubling];
+pub const ALGORITHMS: &[Name] = &[Name::RecursiveDoubling, Name::Binomial, Name::Linear];
 /// Of a scan that leaves out a rank's own data.
-pub const EXCLUSIVE_ALGORITHMS: &[Name] = &[Name::Linear, Name::RecursiveDoubling];
+pub const EXCLUSIVE_ALGORITHMS: &[Name] = &[Name::RecursiveDoubling, Name::Linear];
 
 /// Whether a rank's own data is part of its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

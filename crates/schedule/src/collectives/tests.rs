@@ -1,6 +1,7 @@
 //! Every algorithm for all small numbers of processes, all roots and several sizes: the data gets where
 //! it should, and the closed formulas count what is there.
 
+mod limits;
 mod rounds;
 
 use super::check::check;

@@ -3,7 +3,7 @@
 //! The vector is cut into 2^m parts. In round k of the reduce-scatter partners are 2^k apart and part the
 //! run of parts that both still care for: each sends the half it gives up and combines the half it keeps. The
 //! largest messages so go to the nearest ranks. The allgather goes the same way back (Thakur, Rabenseifner
-//! and Gropp 2005, section 4.5).
+//! and Gropp 2005).
 
 use crate::collectives::Job;
 use crate::collectives::fold::{Exchanges, Fold, Folded, Turn};

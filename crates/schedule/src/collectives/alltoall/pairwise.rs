@@ -1,5 +1,5 @@
 //! Pairwise exchange: in round s ranks whose numbers differ by the bits of s exchange their blocks (Thakur,
-//! Rabenseifner and Gropp 2005, section 4.2). If the number of processes is no power of two not everyone has
+//! Rabenseifner and Gropp 2005). If the number of processes is no power of two not everyone has
 //! such a partner, and everyone sends to the rank s after it instead.
 
 use super::{bytes, largest, pairs, range};

@@ -1,5 +1,5 @@
 //! Pairwise exchange: in round s everyone sends to the rank s after it that rank's block, and combines its
-//! own block with what the rank s before it has of it (Thakur, Rabenseifner and Gropp 2005, section 4.3).
+//! own block with what the rank s before it has of it (Thakur, Rabenseifner and Gropp 2005).
 
 use crate::collectives::{
     COMBINE, CollectiveError, Job, Meaning, Name, Take, add_modulo, at_most, subtract_modulo,

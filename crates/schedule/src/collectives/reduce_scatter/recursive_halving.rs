@@ -1,6 +1,6 @@
 //! Recursive halving: partners far apart first, each sends the half of the blocks on the other's side and
 //! combines the half on its own, until only its own block is left (Thakur, Rabenseifner and Gropp 2005,
-//! section 4.3, for commutative operations).
+//! for commutative operations).
 
 use crate::collectives::Job;
 use crate::collectives::fold::{Exchanges, Fold, Folded, Turn};

@@ -1,7 +1,7 @@
 //! How many rounds algorithms take and how many bytes a rank sends, against the formulas of the literature.
 //!
 //! Unless another source is named they are those of Thakur, Rabenseifner and Gropp, *Optimization of
-//! Collective Communication Operations in MPICH* (2005), section 4: p processes, n bytes.
+//! Collective Communication Operations in MPICH* (2005): p processes, n bytes.
 
 use super::super::{Algorithm, Collective, Job, Operation};
 use crate::{Message, Steps, Then};

@@ -2,7 +2,7 @@
 
 use super::{Mutation, verdict};
 use crate::collectives::check::{Fault, check};
-use crate::collectives::{Algorithm, Buffer, Collective, Job, Meaning, Operation, Take};
+use crate::collectives::{Algorithm, Buffer, Collective, Job, Meaning, Name, Operation, Take};
 use crate::{Message, Step, Steps};
 use std::ops::Range;
 use straggler_model::Rank;
@@ -143,9 +143,11 @@ fn scan_that_combines_from_above() {
 fn mutants_of_every_algorithm() {
     for operation in Operation::ALL {
         for name in operation.algorithms() {
-            let right = right(operation, name.text());
+            let levels = if *name == Name::TwoLevel { ",per-node=3" } else { "" };
+            let name = format!("{}{levels}", name.text());
+            let right = right(operation, &name);
             let sends = (0..right.stages(1)).any(|stage| right.step(1, stage).send.is_some());
-            let early = verdict(operation, name.text(), Mutation::StopsEarly);
+            let early = verdict(operation, &name, Mutation::StopsEarly);
             let unfinished = matches!(
                 early,
                 Fault::Deadlock { .. }
@@ -153,13 +155,13 @@ fn mutants_of_every_algorithm() {
                     | Fault::EndsOpen { .. }
                     | Fault::Missing { .. }
             );
-            assert!(unfinished, "{operation}:{}: {early}", name.text());
-            let hurried = verdict(operation, name.text(), Mutation::Hurries);
-            assert_eq!(hurried, Fault::EndsOpen { rank: 1 }, "{operation}:{}", name.text());
+            assert!(unfinished, "{operation}:{name}: {early}");
+            let hurried = verdict(operation, &name, Mutation::Hurries);
+            assert_eq!(hurried, Fault::EndsOpen { rank: 1 }, "{operation}:{name}");
             if sends {
-                let short = verdict(operation, name.text(), Mutation::ShortMessage);
+                let short = verdict(operation, &name, Mutation::ShortMessage);
                 let seen = matches!(short, Fault::ReceiveDiffers { from: 1, .. });
-                assert!(seen, "{operation}:{}: {short}", name.text());
+                assert!(seen, "{operation}:{name}: {short}");
             }
         }
     }
