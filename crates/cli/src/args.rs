@@ -2,6 +2,7 @@
 //! variable, no clock.
 
 pub mod bench;
+pub mod collective;
 pub mod generated;
 pub mod network;
 pub mod noise;

@@ -1,6 +1,7 @@
 //! The stages that do the work: each takes a plan, fetches what it names and calls the libraries.
 
 mod bench;
+mod collective;
 mod generated;
 mod network;
 mod noise;

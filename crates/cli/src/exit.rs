@@ -5,7 +5,7 @@ use straggler_model::noise::offsets::OffsetsError;
 use straggler_model::noise::{InjectionError, LoadError};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
-use straggler_schedule::collectives::CollectiveError;
+use straggler_schedule::collectives::{CollectiveError, SelectorError};
 use straggler_schedule::goal::ReadError;
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::ButterflyError;
@@ -56,6 +56,13 @@ impl From<NetworkError> for Failure {
     fn from(error: NetworkError) -> Failure {
         let in_file = matches!(error, NetworkError::InFile { .. } | NetworkError::Unreadable { .. });
         Failure::new(if in_file { Exit::BadInput } else { Exit::Usage }, error)
+    }
+}
+
+impl From<SelectorError> for Failure {
+    fn from(error: SelectorError) -> Failure {
+        let typed = matches!(error, SelectorError::Unknown { .. });
+        Failure::new(if typed { Exit::Usage } else { Exit::BadInput }, error)
     }
 }
 

@@ -2,23 +2,38 @@
 //!
 //! Every algorithm is a [`Steps`], a pure function of rank and stage, and has a [`Meaning`]: which bytes
 //! its messages carry. [`mod@check`] follows these bytes and proves that every rank gets what the
-//! [`Operation`] promises. A [`Choice`] is what a user asks for (`allreduce:ring`); an [`Algorithm`] is
-//! built for a [`Job`] and becomes a [`Collective`].
+//! [`Operation`] promises. A [`Choice`] is what a user asks for (`allreduce:ring`); a [`Selector`] finds the
+//! algorithm if it names none; an [`Algorithm`] is built for a [`Job`] and becomes a [`Collective`].
 
 mod algorithm;
+pub mod allgather;
 pub mod allreduce;
+pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
 mod build;
+mod catalogue;
 pub mod check;
 mod choice;
+mod fold;
+pub mod gather;
+mod groups;
+mod hops;
 mod job;
 mod meaning;
 mod operation;
 pub mod reduce;
+pub mod reduce_scatter;
+#[cfg(test)]
+mod rounds;
+pub mod scan;
+pub mod scatter;
+pub mod selector;
+mod sequence;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 mod two_level;
 
 use crate::steps::{Step, Steps};
@@ -27,10 +42,12 @@ use std::sync::Arc;
 use straggler_model::Rank;
 
 pub use algorithm::{Algorithm, AlgorithmError, Levels, Name};
+pub use catalogue::Entry;
 pub use choice::{Choice, UnknownCollective};
 pub use job::Job;
 pub use meaning::{Buffer, COMBINE, Meaning, PLACE, Take, piece};
 pub use operation::{Data, Operation, UnknownOperation};
+pub use selector::{Selector, SelectorError};
 
 /// A collective cannot be built for these parameters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -48,6 +65,12 @@ pub enum CollectiveError {
         sizes::Segments::MOST
     )]
     TooManySegments { bytes: u64, segment: u64 },
+    #[error("a tree of radix {radix} does not grow: use 2 or more")]
+    RadixTooSmall { radix: u32 },
+    #[error("two levels need the number of ranks on a node: write two-level,per-node=N, with N at least 1")]
+    PerNodeMissing,
+    #[error("{operation} is not done in two levels: {reason}")]
+    NoLevels { operation: &'static str, reason: &'static str },
 }
 
 /// So many processes that a rank and a distance add up inside 32 bits.

@@ -1,10 +1,9 @@
 //! `straggler schedule` as typed.
 
+use super::collective::{DataOptions, Repetition};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
-use straggler_model::Time;
-use straggler_model::units::Bytes;
-use straggler_schedule::collectives::Choice;
+use straggler_schedule::collectives::{Choice, Operation};
 
 /// Convert, inspect, check and generate schedules
 #[derive(Debug, Args)]
@@ -19,7 +18,9 @@ EXAMPLES
   straggler schedule info fixtures/conformance/eager-00.goal
   straggler schedule convert fixtures/conformance/eager-00.goal -o eager.bin
   straggler schedule validate fixtures/conformance/wildcard-02.bin
-  straggler schedule generate --collective barrier --processes 16 -o bar.goal";
+  straggler schedule generate --collective barrier --processes 16 -o bar.goal
+  straggler schedule algorithms allreduce
+  straggler schedule check --collective allreduce:ring --processes 13";
 
 const CONVERT_EXAMPLES: &str = "\
 EXAMPLES
@@ -45,6 +46,30 @@ EXAMPLES
   straggler schedule generate --collective barrier --processes 1024 \\
       --cycles 10 --compute 1ms -o barrier.bin";
 
+const CHECK_EXAMPLES: &str = "\
+EXAMPLES
+  straggler schedule check --collective allreduce:ring --processes 13
+  straggler schedule check --collective bcast:chain,segment=100 --processes 7 \\
+      --root 3 --size 1000
+  straggler schedule check --collective allreduce:dissemination \\
+      --processes 12 --idempotent --json
+
+Instead of data every byte holds how often the contribution of each rank is in it. What is proven
+holds for this number of processes, these sizes and this root. Ends with code 5 if a check fails.";
+
+const ALGORITHMS_EXAMPLES: &str = "\
+EXAMPLES
+  straggler schedule algorithms
+  straggler schedule algorithms allreduce
+  straggler schedule algorithms --json";
+
+const SELECTOR_EXAMPLES: &str = "\
+EXAMPLES
+  straggler schedule selector paper
+  straggler schedule selector open-mpi --operation bcast
+  straggler schedule selector mpich --toml > table.toml
+  straggler schedule selector table.toml";
+
 #[derive(Debug, Subcommand)]
 pub enum ScheduleCommand {
     /// Rewrite a schedule as GOAL text or binary, by the ending of the output
@@ -59,6 +84,15 @@ pub enum ScheduleCommand {
     /// Write a collective as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(Generate),
+    /// The collective operations and their algorithms
+    #[command(after_help = ALGORITHMS_EXAMPLES)]
+    Algorithms(Algorithms),
+    /// The rules that find an algorithm when none is named
+    #[command(after_help = SELECTOR_EXAMPLES)]
+    Selector(SelectorShow),
+    /// Prove that a collective does what its operation promises
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
 }
 
 #[derive(Debug, Args)]
@@ -87,32 +121,49 @@ pub struct Validate {
 
 #[derive(Debug, Args)]
 pub struct Generate {
-    /// The collective: allreduce, allreduce:ring, barrier, bcast, reduce, …
-    #[arg(long, value_name = "OPERATION[:ALGORITHM]")]
-    pub collective: Choice,
-    /// Number of processes
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
-    pub processes: u32,
-    /// Bytes of data; 8 unless given
-    #[arg(long, value_name = "BYTES")]
-    pub size: Option<Bytes>,
+    #[command(flatten)]
+    pub what: What,
     #[command(flatten)]
     pub repetition: Repetition,
-    /// The rank that a bcast begins with and a reduce ends with
-    #[arg(long, value_name = "RANK")]
-    pub root: Option<u32>,
     /// Where to write; .bin is binary, all else is text
     #[arg(short, long, value_name = "FILE.goal|FILE.bin")]
     pub output: PathBuf,
 }
 
-/// How often a collective is done, and what comes between.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct Repetition {
-    /// How many times; once unless given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub cycles: Option<u32>,
-    /// Computation before each, on every process
-    #[arg(long, value_name = "TIME")]
-    pub compute: Option<Time>,
+/// A collective of so many processes.
+#[derive(Debug, Args)]
+pub struct What {
+    /// The collective: allreduce, allreduce:ring, bcast:chain,segment=8KiB, …
+    #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]")]
+    pub collective: Choice,
+    /// Number of processes
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    pub processes: u32,
+    #[command(flatten)]
+    pub data: DataOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct Algorithms {
+    /// Only those of one operation
+    pub operation: Option<Operation>,
+}
+
+#[derive(Debug, Args)]
+pub struct SelectorShow {
+    /// A preset (paper, mpich, open-mpi) or a file of rules
+    #[arg(value_name = "PRESET|FILE.toml")]
+    pub selector: String,
+    /// Only the rules of one operation
+    #[arg(long)]
+    pub operation: Option<Operation>,
+    /// Print a file of rules to start an own one from
+    #[arg(long, conflicts_with = "operation")]
+    pub toml: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    #[command(flatten)]
+    pub what: What,
 }

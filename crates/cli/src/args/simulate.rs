@@ -1,13 +1,13 @@
 //! `straggler simulate` as typed.
 
+use super::collective::{DataOptions, Repetition};
 pub use super::ranges::{RankRanges, TimeRange};
-use super::schedule::Repetition;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_model::network::Factor;
 use straggler_model::noise::NoiseSpec;
-use straggler_model::units::{self, Bytes};
+use straggler_model::units;
 use straggler_schedule::collectives::Choice;
 
 const EXAMPLES: &str = "\
@@ -29,6 +29,9 @@ EXAMPLES
   straggler simulate --collective bcast --processes 1024 --size 8 --explain \\
       --network chic --noise delay:rank=0,at=0us,duration=1ms
 
+  straggler simulate --collective allgatherv --sizes 1KiB,8KiB --processes 48 \\
+      --network chic --algorithms mpich
+
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
@@ -46,7 +49,8 @@ REPLICAS  draw where in the noise each process begins anew. With several, makesp
 pub struct Simulate {
     /// A schedule: GOAL text or binary
     #[arg(value_name = "FILE.goal|FILE.bin", required_unless_present = "collective")]
-    #[arg(conflicts_with_all = ["collective", "processes", "size", "cycles", "compute", "root"])]
+    #[arg(conflicts_with_all = ["collective", "processes", "size", "sizes", "cycles", "compute", "root"])]
+    #[arg(conflicts_with_all = ["reduction_cost", "idempotent", "algorithms"])]
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
@@ -66,20 +70,17 @@ pub struct Simulate {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Collective")]
 pub struct CollectiveOptions {
-    /// Simulate a collective: allreduce, allreduce:ring, barrier, bcast, reduce, …
-    #[arg(long, value_name = "OPERATION[:ALGORITHM]", requires = "processes")]
+    /// Simulate a collective: allreduce, allreduce:ring, bcast:chain,segment=8KiB, …; `straggler schedule
+    /// algorithms` lists them
+    #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]", requires = "processes")]
     pub collective: Option<Choice>,
     /// Number of processes
     #[arg(long, value_name = "P", requires = "collective", value_parser = clap::value_parser!(u32).range(1..))]
     pub processes: Option<u32>,
-    /// Bytes of data; 8 unless given
-    #[arg(long, value_name = "BYTES", requires = "collective")]
-    pub size: Option<Bytes>,
+    #[command(flatten)]
+    pub data: DataOptions,
     #[command(flatten)]
     pub repetition: Repetition,
-    /// The rank that a bcast begins with and a reduce ends with
-    #[arg(long, value_name = "RANK", requires = "collective")]
-    pub root: Option<u32>,
 }
 
 /// The machine and how it is simulated.

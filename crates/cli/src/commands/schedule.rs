@@ -1,12 +1,16 @@
 //! `straggler schedule`: files of schedules.
 
+mod algorithms;
+mod check;
 mod generate;
+mod selector;
 
+use super::collective;
 use crate::args::schedule::{Convert, ScheduleCommand, Validate};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
-use crate::plan::collective::CollectivePlan;
+use crate::plan::collective::CollectiveRequest;
 use serde::Serialize;
 use std::path::Path;
 use straggler_model::Time;
@@ -22,11 +26,16 @@ pub fn run(command: ScheduleCommand, console: &Console) -> Outcome<()> {
     match command {
         ScheduleCommand::Convert(typed) => convert(&typed, console),
         ScheduleCommand::Info(typed) => info(&typed.file, console),
-        ScheduleCommand::Validate(typed) => check(&typed, console),
+        ScheduleCommand::Validate(typed) => findings(&typed, console),
         ScheduleCommand::Generate(typed) => {
-            let plan = CollectivePlan::of_generate(&typed)?;
-            generate::run(&plan, &typed.output, console)
+            let request = CollectiveRequest::new(&typed.what, typed.repetition)?;
+            let chosen = collective::load(&request)?;
+            chosen.warnings.iter().for_each(|warning| console.warn(warning));
+            generate::run(&chosen.plan, &typed.output, console)
         }
+        ScheduleCommand::Algorithms(typed) => algorithms::run(typed.operation, console),
+        ScheduleCommand::Selector(typed) => selector::run(&typed, console),
+        ScheduleCommand::Check(typed) => check::run(&typed, console),
     }
 }
 
@@ -214,7 +223,7 @@ struct FindingAnswer {
     text: String,
 }
 
-fn check(typed: &Validate, console: &Console) -> Outcome<()> {
+fn findings(typed: &Validate, console: &Console) -> Outcome<()> {
     let loaded = read_path(&typed.file)?;
     let findings = validate(&loaded.graph);
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();

@@ -1,28 +1,46 @@
 //! A collective that can be built.
 
-use crate::args::schedule::{Generate, Repetition};
+mod words;
+
+use crate::args::collective::{DataOptions, Repetition};
+use crate::args::schedule::What;
 use crate::args::simulate::CollectiveOptions;
 use crate::exit::{Failure, Outcome};
 use straggler_model::Time;
+use straggler_model::network::PerByte;
 use straggler_model::units::Bytes;
 use straggler_schedule::Cycles;
-use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation, barrier};
+use straggler_schedule::collectives::sizes::Sizes;
+use straggler_schedule::collectives::{Algorithm, Choice, Collective, Data, Job, Operation, barrier};
+
+/// What was asked for, before a table of algorithms is read.
+#[derive(Clone, Debug)]
+pub struct CollectiveRequest {
+    pub operation: Operation,
+    /// The one that was named.
+    pub algorithm: Option<Algorithm>,
+    /// The table that finds one.
+    pub algorithms: Option<String>,
+    pub job: Job,
+    pub idempotent: bool,
+    cycles: u32,
+    compute: Time,
+}
 
 /// A collective, how often it is done and the computation before each time.
 #[derive(Clone, Debug)]
 pub struct CollectivePlan {
     pub operation: Operation,
     pub algorithm: Algorithm,
-    pub bytes: u64,
+    pub job: Job,
     pub collective: Collective,
-    pub processes: u32,
     pub cycles: u32,
     pub compute: Time,
 }
 
-impl CollectivePlan {
+impl CollectiveRequest {
     /// What `simulate` was told, if that was a collective.
-    pub fn of_simulate(typed: &CollectiveOptions) -> Outcome<Option<CollectivePlan>> {
+    pub fn of_simulate(typed: &CollectiveOptions) -> Outcome<Option<CollectiveRequest>> {
         let (Some(choice), Some(processes)) = (&typed.collective, typed.processes) else {
             let repeats = typed.repetition.cycles.is_some() || typed.repetition.compute.is_some();
             return if repeats {
@@ -33,69 +51,104 @@ impl CollectivePlan {
                 Ok(None)
             };
         };
-        CollectivePlan::new(choice, processes, typed.size, typed.repetition, typed.root).map(Some)
+        CollectiveRequest::of(choice, processes, &typed.data, typed.repetition).map(Some)
     }
 
-    pub fn of_generate(typed: &Generate) -> Outcome<CollectivePlan> {
-        CollectivePlan::new(&typed.collective, typed.processes, typed.size, typed.repetition, typed.root)
+    pub fn new(typed: &What, repetition: Repetition) -> Outcome<CollectiveRequest> {
+        CollectiveRequest::of(&typed.collective, typed.processes, &typed.data, repetition)
     }
 
-    fn new(
+    fn of(
         choice: &Choice,
         processes: u32,
-        size: Option<Bytes>,
+        data: &DataOptions,
         repetition: Repetition,
-        root: Option<u32>,
-    ) -> Outcome<CollectivePlan> {
+    ) -> Outcome<CollectiveRequest> {
         let operation = choice.operation;
-        if root.is_some() && !operation.has_root() {
-            return Err(Failure::usage(format!("{operation} has no root: leave --root out")));
-        }
-        let bytes = size.map_or_else(|| default_bytes(operation), |Bytes(bytes)| bytes);
-        let algorithm =
-            choice.algorithm.clone().or_else(|| operation.algorithms().first().map(|&name| name.into()));
-        let Some(algorithm) = algorithm else {
-            return Err(Failure::usage(format!("{operation} has no algorithm yet")));
-        };
-        let job = Job { root: root.unwrap_or(0), ..Job::new(processes, bytes) };
-        Ok(CollectivePlan {
-            operation,
-            bytes,
-            collective: algorithm.build(operation, &job)?,
-            algorithm,
+        refuse_what_does_not_apply(operation, data)?;
+        let job = Job {
             processes,
+            root: data.root.unwrap_or(0),
+            sizes: sizes(operation, data),
+            reduction: data.reduction_cost.unwrap_or(PerByte::ZERO),
+        };
+        refuse_too_much(operation, &job)?;
+        Ok(CollectiveRequest {
+            operation,
+            algorithm: choice.algorithm.clone(),
+            algorithms: data.algorithms.clone(),
+            job,
+            idempotent: data.idempotent,
             cycles: repetition.cycles.unwrap_or(1),
             compute: repetition.compute.unwrap_or(Time::ZERO),
         })
     }
 
-    pub fn script(&self) -> Cycles<&Collective> {
-        Cycles { steps: &self.collective, cycles: self.cycles, compute: self.compute }
+    pub fn build(&self, algorithm: Algorithm) -> Outcome<CollectivePlan> {
+        Ok(CollectivePlan {
+            operation: self.operation,
+            collective: algorithm.build(self.operation, &self.job)?,
+            algorithm,
+            job: self.job.clone(),
+            cycles: self.cycles,
+            compute: self.compute,
+        })
     }
 
-    /// "an allreduce of 8 B", "10 barriers after 1 ms of computation each".
-    pub fn describe(&self) -> String {
-        let operation = match self.operation.name() {
-            "bcast" => "broadcast",
-            other => other,
-        };
-        let size = match operation {
-            "barrier" => String::new(),
-            _ => format!(" of {}", Bytes(self.bytes)),
-        };
-        let compute = match self.compute {
-            Time::ZERO => String::new(),
-            time if self.cycles == 1 => format!(" after {time} of computation"),
-            time => format!(", each after {time} of computation"),
-        };
-        if self.cycles == 1 {
-            let article = if operation.starts_with('a') { "an" } else { "a" };
-            format!("{article} {operation}{size}{compute}")
-        } else {
-            let cycles = straggler_report::numbers::grouped(self.cycles);
-            format!("{cycles} {operation}s{size}{compute}")
+    /// What the user should know about an algorithm for this.
+    pub fn warnings(&self, algorithm: &Algorithm) -> Vec<String> {
+        let (operation, processes) = (self.operation, self.job.processes);
+        let mut warnings = Vec::new();
+        if self.algorithms.is_some() && self.algorithm.is_some() {
+            warnings.push("--algorithms has no effect: the algorithm is named".to_string());
         }
+        if operation.reduces() && !self.idempotent && !algorithm.is_exact(operation, processes) {
+            warnings.push(format!(
+                "{algorithm} over {processes} processes counts some contributions twice: a sum would be wrong, a \
+                 maximum right; --idempotent says that it makes no difference"
+            ));
+        }
+        warnings
     }
+}
+
+/// Options that say something about an operation that it does not have.
+fn refuse_what_does_not_apply(operation: Operation, data: &DataOptions) -> Outcome<()> {
+    let vectors: Vec<&str> =
+        Operation::ALL.into_iter().filter(|operation| operation.is_vector()).map(Operation::name).collect();
+    let refusals = [
+        (
+            data.root.is_some() && !operation.has_root(),
+            format!("{operation} has no root, all ranks are alike: leave --root out"),
+        ),
+        (
+            !data.sizes.is_empty() && !operation.is_vector(),
+            format!(
+                "--sizes: in {operation} all sizes are the same, give --size; they may differ in {}",
+                vectors.join(", ")
+            ),
+        ),
+        (
+            data.reduction_cost.is_some() && !operation.reduces(),
+            format!("{operation} combines no data: leave --reduction-cost out"),
+        ),
+        (
+            data.idempotent && !operation.reduces(),
+            format!("{operation} combines no data: leave --idempotent out"),
+        ),
+    ];
+    match refusals.into_iter().find(|(holds, _)| *holds) {
+        Some((_, text)) => Err(Failure::usage(text)),
+        None => Ok(()),
+    }
+}
+
+fn sizes(operation: Operation, data: &DataOptions) -> Sizes {
+    if !data.sizes.is_empty() {
+        let sizes: Vec<u64> = data.sizes.iter().map(|&Bytes(bytes)| bytes).collect();
+        return Sizes::repeating(&sizes);
+    }
+    Sizes::uniform(data.size.map_or_else(|| default_bytes(operation), |Bytes(bytes)| bytes))
 }
 
 /// How many bytes to exchange when the user does not say.
@@ -103,35 +156,92 @@ fn default_bytes(operation: Operation) -> u64 {
     if operation == Operation::Barrier { barrier::BYTES } else { 8 }
 }
 
+/// Sizes of runs of blocks are computed in 64 bits.
+fn refuse_too_much(operation: Operation, job: &Job) -> Outcome<()> {
+    const MOST: u64 = 1 << 62;
+    let processes = u64::from(job.processes);
+    let blocks = match operation.data() {
+        Data::Vector => 1,
+        Data::BlockForEachRank => processes,
+        Data::BlockForEachPair => processes.saturating_mul(processes),
+    };
+    if job.sizes.start(blocks) <= MOST && job.sizes.largest() <= MOST {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "all data of this {operation} is more than {}: give smaller sizes",
+        Bytes(MOST)
+    )))
+}
+
+impl CollectivePlan {
+    pub fn processes(&self) -> u32 {
+        self.job.processes
+    }
+
+    pub fn script(&self) -> Cycles<&Collective> {
+        Cycles { steps: &self.collective, cycles: self.cycles, compute: self.compute }
+    }
+
+    /// As `--collective` takes it: `allreduce:ring`.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.operation, self.algorithm)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plan(choice: &str, cycles: Option<u32>, compute: Option<Time>) -> CollectivePlan {
-        let repetition = Repetition { cycles, compute };
-        CollectivePlan::new(&choice.parse().unwrap(), 16, None, repetition, None).unwrap()
+    fn request(choice: &str, data: DataOptions) -> Outcome<CollectiveRequest> {
+        CollectiveRequest::of(&choice.parse().unwrap(), 4, &data, Repetition::default())
     }
 
-    #[test]
-    fn described_as_a_person_would() {
-        assert_eq!(plan("allreduce", None, None).describe(), "an allreduce of 8 B");
-        assert_eq!(
-            plan("barrier", Some(1), Some(Time::from_ns(1000))).describe(),
-            "a barrier after 1 µs of computation"
-        );
-        assert_eq!(
-            plan("bcast", Some(1000), Some(Time::from_ns(1_000_000))).describe(),
-            "1,000 broadcasts of 8 B, each after 1 ms of computation"
-        );
+    fn says(choice: &str, data: DataOptions, text: &str) {
+        let failure = request(choice, data).unwrap_err();
+        assert!(failure.error.to_string().contains(text), "{}", failure.error);
     }
 
     #[test]
     fn a_root_needs_an_operation_that_has_one() {
-        let repetition = Repetition { cycles: None, compute: None };
-        let choice: Choice = "allreduce".parse().unwrap();
-        assert!(CollectivePlan::new(&choice, 4, None, repetition, Some(1)).is_err());
-        let choice: Choice = "bcast".parse().unwrap();
-        assert!(CollectivePlan::new(&choice, 4, None, repetition, Some(4)).is_err());
-        assert!(CollectivePlan::new(&choice, 4, None, repetition, Some(3)).is_ok());
+        let root = |root| DataOptions { root: Some(root), ..DataOptions::default() };
+        says("allreduce", root(1), "allreduce has no root");
+        let build = |number| {
+            let request = request("bcast:binomial", root(number)).unwrap();
+            request.build(request.algorithm.clone().unwrap())
+        };
+        assert!(build(4).is_err());
+        assert!(build(3).is_ok());
+    }
+
+    #[test]
+    fn options_that_do_not_apply_are_refused_with_a_reason() {
+        let sizes = |list: &[u64]| DataOptions {
+            sizes: list.iter().map(|&bytes| Bytes(bytes)).collect(),
+            ..DataOptions::default()
+        };
+        says("allgather", sizes(&[1, 2]), "they may differ in allgatherv, alltoallv, gatherv");
+        assert_eq!(request("allgatherv", sizes(&[1, 2])).unwrap().job.sizes, Sizes::repeating(&[1, 2]));
+        let cost = DataOptions { reduction_cost: Some(PerByte::from_ps(5)), ..DataOptions::default() };
+        says("bcast", cost.clone(), "combines no data");
+        assert_eq!(request("reduce", cost).unwrap().job.reduction, PerByte::from_ps(5));
+        let idempotent = DataOptions { idempotent: true, ..DataOptions::default() };
+        says("barrier", idempotent, "combines no data");
+        let huge = DataOptions { size: Some(Bytes(1 << 61)), ..DataOptions::default() };
+        says("allgather", huge.clone(), "smaller sizes");
+        assert!(request("allreduce", huge).is_ok());
+    }
+
+    #[test]
+    fn sums_that_would_be_wrong_are_warned_of() {
+        let warnings = |processes, idempotent| {
+            let data = DataOptions { idempotent, ..DataOptions::default() };
+            let choice: Choice = "allreduce:dissemination".parse().unwrap();
+            let request = CollectiveRequest::of(&choice, processes, &data, Repetition::default()).unwrap();
+            request.warnings(&choice.algorithm.unwrap())
+        };
+        assert!(warnings(8, false).is_empty());
+        assert!(warnings(11, false)[0].contains("a sum would be wrong"));
+        assert!(warnings(11, true).is_empty());
     }
 }

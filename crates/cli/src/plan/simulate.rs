@@ -1,6 +1,6 @@
 //! `straggler simulate`, validated.
 
-use super::collective::CollectivePlan;
+use super::collective::CollectiveRequest;
 use crate::args::Common;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
@@ -47,7 +47,7 @@ pub struct TimelinePlan {
 #[derive(Debug)]
 pub enum WorkloadPlan {
     File(PathBuf),
-    Collective(CollectivePlan),
+    Collective(CollectiveRequest),
 }
 
 /// All sources together and where processes begin in them.
@@ -61,7 +61,7 @@ pub struct NoisePlan {
 
 impl Plan {
     pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
-        let collective = CollectivePlan::of_simulate(&typed.collective)?;
+        let collective = CollectiveRequest::of_simulate(&typed.collective)?;
         let workload = match (typed.file, collective) {
             (Some(file), None) => WorkloadPlan::File(file),
             (None, Some(collective)) => WorkloadPlan::Collective(collective),

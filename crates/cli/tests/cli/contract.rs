@@ -134,32 +134,18 @@ fn engines_agree_and_say_why() {
 }
 
 #[test]
-fn every_collective_runs() {
-    let folder = Folder::new();
-    for collective in [
-        "allreduce:dissemination",
-        "allreduce:recursive-doubling",
-        "allreduce:ring",
-        "barrier",
-        "bcast",
-        "reduce",
-    ] {
-        let line = format!("simulate --collective {collective} --processes 37 --network chic --json");
-        assert!(folder.run(&line).good().json()["makespan_ps"].as_u64().unwrap() > 0, "{collective}");
-    }
-    let rooted = "simulate --collective bcast --processes 37 --root 36 --network chic --json";
-    assert!(folder.run(rooted).good().json()["makespan_ps"].as_u64().unwrap() > 0);
-}
-
-#[test]
 fn people_get_a_sentence() {
     let folder = Folder::new();
     let noise = "--noise periodic:period=1ms,duration=50us";
     let text = folder.run(&format!("{COLLECTIVE} {noise} --compare-quiet")).good().stdout();
     let first = text.lines().next().unwrap();
-    assert!(first.starts_with("1,000 processes finish an allreduce of 8 B in "), "{first}");
+    assert!(
+        first.starts_with("1,000 processes finish an allreduce of 8 B by recursive doubling in "),
+        "{first}"
+    );
     assert!(first.contains("; with this noise it takes "), "{first}");
-    assert!(text.contains("messages       10,000"), "{text}");
+    // 9 rounds of 512 ranks, and 488 ranks that fold before and after them.
+    assert!(text.contains("messages       5,584"), "{text}");
 }
 
 #[test]

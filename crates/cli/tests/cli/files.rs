@@ -5,7 +5,7 @@ use serde_json::Value;
 use straggler_model::Time;
 use straggler_report::finish_times;
 
-const NOISY: &str = "simulate --collective allreduce --processes 500 --network chic --noise periodic:period=1ms,duration=50us";
+const NOISY: &str = "simulate --collective allreduce --processes 512 --network chic --noise periodic:period=1ms,duration=50us";
 
 #[test]
 fn finish_times_as_csv_and_parquet() {
@@ -40,7 +40,7 @@ fn the_object_goes_to_a_file() {
     folder.run(&format!("{NOISY} -o answer.json")).good();
     let text = std::fs::read_to_string(folder.path().join("answer.json")).unwrap();
     let answer: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(answer["processes"], 500);
+    assert_eq!(answer["processes"], 512);
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn a_timeline_holds_what_was_asked_for() {
         .ends_with(2)
         .says("--timeline-ranks");
     folder
-        .run(&format!("{NOISY} --timeline t.json --timeline-ranks 500"))
+        .run(&format!("{NOISY} --timeline t.json --timeline-ranks 512"))
         .ends_with(2)
-        .says("there is no rank 500");
+        .says("there is no rank 512");
 }
 
 #[test]

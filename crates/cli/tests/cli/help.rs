@@ -4,15 +4,19 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 20] = [
     "",
     "simulate",
+    "redundancy",
     "resample",
     "schedule",
     "schedule convert",
     "schedule info",
     "schedule validate",
     "schedule generate",
+    "schedule algorithms",
+    "schedule selector",
+    "schedule check",
     "network",
     "network list",
     "network show",

@@ -50,10 +50,10 @@ impl Name {
     }
 
     /// The parameters it understands.
-    fn parameters(self) -> &'static [Parameter] {
+    pub(super) fn parameters(self) -> &'static [Parameter] {
         match self {
             Name::Binary | Name::Chain | Name::DoubleTree => &[Parameter::Segment],
-            Name::KNomial | Name::Dissemination => &[Parameter::Radix],
+            Name::Bruck | Name::Dissemination | Name::KNomial => &[Parameter::Radix],
             Name::TwoLevel => &[Parameter::PerNode, Parameter::Node, Parameter::Network],
             _ => &[],
         }
@@ -61,7 +61,7 @@ impl Name {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Parameter {
+pub(super) enum Parameter {
     Segment,
     Radix,
     PerNode,
@@ -70,7 +70,7 @@ enum Parameter {
 }
 
 impl Parameter {
-    fn text(self) -> &'static str {
+    pub(super) fn text(self) -> &'static str {
         match self {
             Parameter::Segment => "segment",
             Parameter::Radix => "radix",
@@ -230,18 +230,23 @@ impl fmt::Display for Algorithm {
 }
 
 impl Algorithm {
-    /// Whether every contribution is counted exactly once. Dissemination over a number of ranks that is
-    /// no power of its radix counts some twice: that is right for barriers, and for reductions to which a
+    /// Whether every contribution is counted exactly once. A dissemination whose last round reaches further
+    /// than round the ranks counts some twice: that is right for barriers, and for reductions to which a
     /// second time makes no difference (maximum, minimum, and, or).
     pub fn is_exact(&self, operation: Operation, processes: u32) -> bool {
-        if self.name != Name::Dissemination || operation == Operation::Barrier {
+        if self.name == Name::TwoLevel {
+            return super::two_level::is_exact(self, operation, processes);
+        }
+        if self.name != Name::Dissemination || operation != Operation::Allreduce {
             return true;
         }
-        let radix = u64::from(self.radix.unwrap_or(2));
-        let mut power = 1;
-        while power < u64::from(processes) {
-            power *= radix;
+        // Before the last round a rank knows of as many ranks as that round's distance, and it asks just
+        // enough partners who know of as many.
+        let (all, radix) = (u64::from(processes), u64::from(self.radix.unwrap_or(2).max(2)));
+        let mut distance = 1;
+        while distance * radix < all {
+            distance *= radix;
         }
-        power == u64::from(processes)
+        all.is_multiple_of(distance)
     }
 }

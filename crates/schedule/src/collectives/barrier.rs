@@ -1,18 +1,41 @@
 //! Barrier: nobody leaves before everybody has come.
 
-use super::allreduce::Dissemination;
-use super::{Algorithm, Collective, CollectiveError, Job, Name};
+use super::allreduce::{RecursiveDoubling, disseminate};
+use super::sequence::{Part, Sequence};
+use super::{Algorithm, Collective, CollectiveError, Job, Name, at_most, bcast, reduce};
+use crate::steps::MOST_STAGES;
 
 /// A barrier's messages carry nothing; one byte costs the same as none.
 pub const BYTES: u64 = 1;
 
-pub const ALGORITHMS: &[Name] = &[Name::Dissemination];
+pub const ALGORITHMS: &[Name] = &[
+    Name::Dissemination,
+    Name::Binomial,
+    Name::KNomial,
+    Name::Linear,
+    Name::RecursiveDoubling,
+    Name::TwoLevel,
+];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
-    Ok(Some(match algorithm.name {
+    Ok(match algorithm.name {
         // The dissemination barrier is the dissemination allreduce of next to no data.
-        Name::Dissemination => Collective::Dissemination(Dissemination::new(job)),
-        _ => return Ok(None),
-    }))
+        Name::Dissemination => Some(disseminate(algorithm, job)?),
+        Name::RecursiveDoubling => Some(Collective::RecursiveDoubling(RecursiveDoubling::new(job))),
+        Name::Binomial | Name::KNomial | Name::Linear => up_and_down(algorithm, job)?,
+        _ => None,
+    })
+}
+
+/// Rank 0 hears that everybody has come, and releases them.
+fn up_and_down(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
+    // Rank 0 has up to two steps for every other rank.
+    if algorithm.name != Name::Binomial {
+        at_most(algorithm.name, job.processes, MOST_STAGES / 2)?;
+    }
+    let job = Job { root: 0, ..job.clone() };
+    let (up, down) = (reduce::build(algorithm, &job)?, bcast::build(algorithm, &job)?);
+    let parts = up.into_iter().chain(down).map(Part::everyone).collect();
+    Ok(Some(Collective::other(Sequence::new(job.processes, parts))))
 }

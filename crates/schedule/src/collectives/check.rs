@@ -16,4 +16,4 @@ mod run;
 mod tests;
 
 pub use fault::Fault;
-pub use run::{Proof, check};
+pub use run::{Proof, check, memory};

@@ -1,17 +1,46 @@
 //! Reduce: the root gets the reduction of everyone's data.
 
+mod binary;
 mod binomial;
+mod chain;
+mod double_tree;
+mod k_nomial;
+mod linear;
+mod rabenseifner;
 
+pub use binary::{Binary, binary};
 pub use binomial::Binomial;
+pub use chain::{Chain, chain};
+pub use double_tree::{DoubleTree, double_tree};
+pub use k_nomial::{KNomial, k_nomial};
+pub use linear::{Linear, linear};
+pub use rabenseifner::Rabenseifner;
 
+use super::tree::{SEGMENT, radix};
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
-pub const ALGORITHMS: &[Name] = &[Name::Binomial];
+pub const ALGORITHMS: &[Name] = &[
+    Name::Binomial,
+    Name::Binary,
+    Name::Chain,
+    Name::DoubleTree,
+    Name::KNomial,
+    Name::Linear,
+    Name::Rabenseifner,
+    Name::TwoLevel,
+];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
+    let segment = algorithm.segment;
     Ok(Some(match algorithm.name {
         Name::Binomial => Collective::other(Binomial::new(job)),
+        Name::Binary => Collective::other(binary(job, segment)?),
+        Name::Chain => Collective::other(chain(job, segment.unwrap_or(SEGMENT))?),
+        Name::DoubleTree => Collective::other(double_tree(job, segment.unwrap_or(SEGMENT))?),
+        Name::KNomial => Collective::other(k_nomial(job, radix(algorithm)?)?),
+        Name::Linear => Collective::other(linear(job)?),
+        Name::Rabenseifner => Collective::other(Rabenseifner::new(job)),
         _ => return Ok(None),
     }))
 }

@@ -9,12 +9,14 @@ use std::sync::Arc;
 pub struct Sizes {
     /// Where each block of a period begins, and where the period ends.
     starts: Arc<[u64]>,
+    /// How many blocks of the list come before block 0.
+    skipped: u64,
 }
 
 impl Sizes {
     /// All blocks have the same size.
     pub fn uniform(bytes: u64) -> Sizes {
-        Sizes { starts: [0, bytes].into() }
+        Sizes { starts: [0, bytes].into(), skipped: 0 }
     }
 
     /// Sizes that repeat; none stands for blocks of no size.
@@ -27,10 +29,11 @@ impl Sizes {
             end = end.saturating_add(bytes);
             end
         });
-        Sizes { starts: [0].into_iter().chain(ends).collect() }
+        Sizes { starts: [0].into_iter().chain(ends).collect(), skipped: 0 }
     }
 
-    fn period(&self) -> u64 {
+    /// After how many blocks the sizes repeat.
+    pub fn period(&self) -> u64 {
         self.starts.len() as u64 - 1
     }
 
@@ -43,12 +46,30 @@ impl Sizes {
         self.starts.windows(2).all(|pair| pair[1] - pair[0] == self.starts[1])
     }
 
+    /// The sizes of block `first` and those after it.
+    pub fn from(&self, first: u64) -> Sizes {
+        Sizes { starts: self.starts.clone(), skipped: (self.skipped + first % self.period()) % self.period() }
+    }
+
+    /// After how many runs of `blocks` blocks, at least one, their sizes repeat.
+    pub fn period_of_runs(&self, blocks: u64) -> u64 {
+        let (mut divisor, mut rest) = (self.period(), blocks);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        self.period() / divisor
+    }
+
     /// Where block `block` begins.
     #[inline]
     pub fn start(&self, block: u64) -> u64 {
         if self.starts.len() == 2 {
             return block.saturating_mul(self.starts[1]);
         }
+        self.start_in_list(self.skipped.saturating_add(block)) - self.starts[self.skipped as usize]
+    }
+
+    fn start_in_list(&self, block: u64) -> u64 {
         let (periods, place) = (block / self.period(), block % self.period());
         periods.saturating_mul(self.period_bytes()).saturating_add(self.starts[place as usize])
     }
@@ -59,7 +80,7 @@ impl Sizes {
         if self.starts.len() == 2 {
             return self.starts[1];
         }
-        let place = (block % self.period()) as usize;
+        let place = ((self.skipped + block % self.period()) % self.period()) as usize;
         self.starts[place + 1] - self.starts[place]
     }
 
@@ -70,7 +91,24 @@ impl Sizes {
 
     /// The largest size.
     pub fn largest(&self) -> u64 {
-        self.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+        self.largest_before(self.period())
+    }
+
+    /// The largest size of the first blocks.
+    pub fn largest_before(&self, blocks: u64) -> u64 {
+        (0..blocks.min(self.period())).map(|block| self.of(block)).max().unwrap_or(0)
+    }
+
+    /// The bytes of `count` blocks from `first` on, where block `all` is block 0 again; `first` is less
+    /// than `all` and `count` is not more.
+    #[inline]
+    pub fn cyclic(&self, first: u64, count: u64, all: u64) -> u64 {
+        let end = first + count;
+        if end <= all {
+            self.start(end) - self.start(first)
+        } else {
+            self.start(all) - self.start(first) + self.start(end - all)
+        }
     }
 }
 
@@ -178,6 +216,13 @@ mod tests {
         assert!(!sizes.is_uniform());
         assert!(Sizes::repeating(&[4, 4]).is_uniform());
         assert_eq!(Sizes::repeating(&[]).of(9), 0);
+        let later = sizes.from(4).from(1);
+        assert_eq!((0..4).map(|block| later.of(block)).collect::<Vec<_>>(), [5, 3, 0, 5]);
+        assert_eq!((0..4).map(|block| later.start(block)).collect::<Vec<_>>(), [0, 5, 8, 8]);
+        assert_eq!([1, 2, 3, 6].map(|blocks| sizes.period_of_runs(blocks)), [3, 3, 1, 1]);
+        assert_eq!([0, 2, 3, 9].map(|blocks| sizes.largest_before(blocks)), [0, 3, 5, 5]);
+        // Blocks 4 and 0, of five, are neighbours on the ring.
+        assert_eq!([sizes.cyclic(1, 3, 5), sizes.cyclic(4, 2, 5), sizes.cyclic(2, 5, 5)], [8, 3, 11]);
     }
 
     proptest! {

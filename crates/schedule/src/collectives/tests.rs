@@ -1,6 +1,9 @@
 //! Every algorithm for all small numbers of processes, all roots and several sizes: the data gets where
 //! it should, and the closed formulas count what is there.
 
+mod limits;
+mod rounds;
+
 use super::check::check;
 use super::sizes::Sizes;
 use super::{Algorithm, Collective, Data, Job, Name, Operation};
@@ -18,12 +21,54 @@ fn variants(operation: Operation) -> Vec<Algorithm> {
     let texts = operation.algorithms().iter().flat_map(|name| {
         let parameters: &[&str] = match name {
             Name::Binary | Name::Chain | Name::DoubleTree => &["", ",segment=1", ",segment=7", ",segment=64"],
+            Name::Bruck | Name::Dissemination => {
+                &["", ",radix=2", ",radix=3", ",radix=4", ",radix=5", ",radix=40"]
+            }
             Name::KNomial => &["", ",radix=2", ",radix=3", ",radix=5", ",radix=40"],
+            Name::TwoLevel => two_levels(operation),
             _ => &[""],
         };
         parameters.iter().map(move |parameter| format!("{}{parameter}", name.text()))
     });
     texts.map(|text| Algorithm::parse(operation, &text).unwrap()).collect()
+}
+
+/// Numbers of ranks a node, and pairs of algorithms.
+fn two_levels(operation: Operation) -> &'static [&'static str] {
+    match operation.uniform() {
+        Operation::Barrier => &[
+            ",per-node=1",
+            ",per-node=2,node=linear,network=dissemination",
+            ",per-node=3,node=binomial,network=recursive-doubling",
+            ",per-node=5,node=k-nomial,network=linear",
+        ],
+        Operation::Bcast => &[
+            ",per-node=1",
+            ",per-node=2,node=binary,network=scatter-allgather",
+            ",per-node=3,node=linear,network=binomial",
+            ",per-node=5,node=double-tree/segment=7,network=chain/segment=7",
+        ],
+        Operation::Reduce => &[
+            ",per-node=1",
+            ",per-node=2,node=binary,network=rabenseifner",
+            ",per-node=3,node=linear,network=binomial",
+            ",per-node=5,node=rabenseifner,network=chain/segment=7",
+        ],
+        Operation::Allreduce => &[
+            ",per-node=1",
+            ",per-node=2,node=binomial,network=ring",
+            ",per-node=3,node=rabenseifner,network=recursive-doubling",
+            ",per-node=5,node=chain/segment=7,network=dissemination",
+        ],
+        Operation::Scatter | Operation::Gather => &[
+            ",per-node=1",
+            ",per-node=2,node=linear,network=binomial",
+            ",per-node=3,node=binomial,network=k-nomial/radix=3",
+            ",per-node=5,node=k-nomial,network=linear",
+        ],
+        Operation::Allgather => &[",per-node=1", ",per-node=2,node=linear", ",per-node=3", ",per-node=5"],
+        _ => &[],
+    }
 }
 
 fn sizes(operation: Operation) -> Vec<Sizes> {
@@ -39,8 +84,15 @@ fn roots(operation: Operation, processes: u32) -> std::ops::Range<u32> {
     0..if operation.has_root() { processes } else { 1 }
 }
 
-/// Whether the size is worth trying: blocks for pairs are many.
-fn tried(operation: Operation, job: &Job) -> bool {
+/// Whether the size is worth trying: blocks for pairs are many, and so may segments be.
+fn tried(operation: Operation, algorithm: &Algorithm, job: &Job) -> bool {
+    if algorithm.segment.is_some_and(|segment| job.vector() > 30 * segment) {
+        return false;
+    }
+    // Next to no data is no different for many processes.
+    if job.processes > 17 && job.sizes.largest() <= 1 {
+        return false;
+    }
     operation.data() != Data::BlockForEachPair || job.processes <= 17 || job.sizes.largest() == 13
 }
 
@@ -51,7 +103,7 @@ fn each(most: u32, mut examine: impl FnMut(Operation, &Algorithm, &Job, &Collect
                 for root in roots(operation, processes) {
                     for sizes in sizes(operation) {
                         let job = Job { processes, root, sizes, reduction: PerByte::from_ps(7) };
-                        if tried(operation, &job) {
+                        if tried(operation, &algorithm, &job) {
                             let collective = algorithm.build(operation, &job).unwrap();
                             examine(operation, &algorithm, &job, &collective);
                         }

@@ -75,8 +75,9 @@ pub fn measure(case: Case) -> Outcome<Measured> {
 
 fn dissemination(processes: u32, cycles: u32, compute: Time) -> Outcome<CollectivePlan> {
     let (operation, algorithm) = (Operation::Allreduce, Algorithm::from(Name::Dissemination));
-    let collective = algorithm.build(operation, &Job::new(processes, 1))?;
-    Ok(CollectivePlan { operation, algorithm, bytes: 1, collective, processes, cycles, compute })
+    let job = Job::new(processes, 1);
+    let collective = algorithm.build(operation, &job)?;
+    Ok(CollectivePlan { operation, algorithm, job, collective, cycles, compute })
 }
 
 fn implicit(case: Case, cycles: u32, compute: Time, noise: bool) -> Outcome<Measured> {

@@ -24,14 +24,14 @@ pub fn run(plan: &CollectivePlan, output: &Path, console: &Console) -> Outcome<(
             (super::write(output, &graph)?, graph.operations())
         }
     };
-    super::report_written(output, plan.processes, operations, written, console)
+    super::report_written(output, plan.processes(), operations, written, console)
 }
 
 fn stream_text(plan: &CollectivePlan, out: impl Write) -> io::Result<(Written, u64)> {
-    let mut writer = TextWriter::new(out, plan.processes)?;
+    let mut writer = TextWriter::new(out, plan.processes())?;
     let mut rank_operations = RankBuilder::default();
     let mut operations = 0;
-    for rank in 0..plan.processes {
+    for rank in 0..plan.processes() {
         rank_operations.clear();
         materialise_rank(&plan.script(), rank, &mut rank_operations);
         operations += rank_operations.len() as u64;

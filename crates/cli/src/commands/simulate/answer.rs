@@ -40,6 +40,9 @@ pub struct Answer {
     pub messages_per_second: f64,
     pub peak_rss_bytes: Option<u64>,
     pub workload: String,
+    /// As `--collective` takes it, with the algorithm that was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collective: Option<String>,
     pub network: NetworkAnswer,
     pub noise: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,6 +139,7 @@ impl Answer {
             messages_per_second: replicas.messages() as f64 / findings.wall_seconds.max(1e-9),
             peak_rss_bytes: peak_rss_bytes(),
             workload: inputs.workload.describe(),
+            collective: inputs.workload.collective(),
             network: NetworkAnswer::of(&inputs.network),
             noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
             stuck: replicas.stuck().map(StuckAnswer::of),

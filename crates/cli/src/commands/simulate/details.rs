@@ -132,14 +132,16 @@ fn record(runner: &Runner<'_>, replica: u32, timeline: &TimelinePlan) -> Outcome
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::plan::collective::CollectivePlan;
+    use crate::commands::collective;
+    use crate::plan::collective::CollectiveRequest;
     use clap::Parser;
 
     fn check(line: &str, explain: bool, available: Option<u64>) -> Outcome<()> {
         let words = ["straggler", "simulate", "--network", "chic", "--collective", "barrier"];
         let cli = Cli::try_parse_from(words.into_iter().chain(line.split(' '))).unwrap();
         let Command::Simulate(typed) = cli.command else { panic!("not simulate") };
-        let plan = CollectivePlan::of_simulate(&typed.collective).unwrap().unwrap();
+        let request = CollectiveRequest::of_simulate(&typed.collective).unwrap().unwrap();
+        let plan = collective::load(&request).unwrap().plan;
         check_memory(&Workload::Collective(plan), explain, available)
     }
 

@@ -1,7 +1,7 @@
 //! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
 
 use super::workload::Workload;
-use crate::commands::threads;
+use crate::commands::{collective, threads};
 use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
@@ -30,8 +30,8 @@ pub struct LoadedNoise {
 impl Inputs {
     pub fn load(plan: &Plan) -> Outcome<Inputs> {
         let network = load_network(&plan.network, plan.network_scale)?;
-        let workload = load_workload(&plan.workload)?;
         let mut warnings = plan.warnings.clone();
+        let workload = load_workload(&plan.workload, &mut warnings)?;
         let noise = if plan.noise.spec.is_none() {
             None
         } else {
@@ -59,9 +59,13 @@ pub fn load_network(text: &str, scale: Option<straggler_model::network::Factor>)
     }
 }
 
-fn load_workload(plan: &WorkloadPlan) -> Outcome<Workload> {
+fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>) -> Outcome<Workload> {
     match plan {
-        WorkloadPlan::Collective(plan) => Ok(Workload::Collective(plan.clone())),
+        WorkloadPlan::Collective(request) => {
+            let chosen = collective::load(request)?;
+            warnings.extend(chosen.warnings);
+            Ok(Workload::Collective(chosen.plan))
+        }
         WorkloadPlan::File(path) => {
             let loaded = goal::read_path(path)?;
             Ok(Workload::Graph { graph: loaded.graph, name: path.display().to_string() })

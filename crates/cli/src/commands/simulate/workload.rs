@@ -21,7 +21,7 @@ impl Workload {
     pub fn processes(&self) -> u32 {
         match self {
             Workload::Graph { graph, .. } => graph.processes(),
-            Workload::Collective(plan) => plan.processes,
+            Workload::Collective(plan) => plan.processes(),
         }
     }
 
@@ -46,6 +46,14 @@ impl Workload {
         match self {
             Workload::Graph { name, .. } => name.clone(),
             Workload::Collective(plan) => plan.describe(),
+        }
+    }
+
+    /// `allreduce:ring`, if it is a collective.
+    pub fn collective(&self) -> Option<String> {
+        match self {
+            Workload::Graph { .. } => None,
+            Workload::Collective(plan) => Some(plan.name()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Runs the ranks of a collective against each other.
 
-use super::super::{Buffer, Job, Meaning, Operation, Take};
+use super::super::{Buffer, Data, Job, Meaning, Operation, Take};
 use super::atoms::Atoms;
 use super::fault::Fault;
 use super::promise;
@@ -57,15 +57,33 @@ struct State {
     posted: Vec<(u32, Message)>,
 }
 
+/// How many bytes of memory [`check`] takes at most, or `None` if just to find that out takes too long: more
+/// than a minute or so for that many messages.
+pub fn memory(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Option<u64> {
+    const MOST_MESSAGES: u64 = 50_000_000;
+    let processes = u64::from(job.processes);
+    let pairs = if operation.data() == Data::BlockForEachPair { processes * processes } else { 0 };
+    if processes > MOST_MESSAGES || pairs > MOST_MESSAGES || algorithm.messages() > MOST_MESSAGES {
+        return None;
+    }
+    // In both buffers, if no two values are the same: how often each rank is contained, and the counts of Rc.
+    let value = 2 * size_of::<Value>() as u64 + 4 * processes + 16;
+    Some(processes * cut(operation, job, algorithm).len() as u64 * value)
+}
+
+/// The data, cut wherever a message or a block begins or ends.
+fn cut(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Atoms {
+    let carried = (0..algorithm.processes()).flat_map(|rank| {
+        let sends = (0..algorithm.stages(rank)).filter(move |&at| algorithm.step(rank, at).send.is_some());
+        sends.flat_map(move |stage| algorithm.carries(rank, stage))
+    });
+    let blocks = promise::blocks(operation, job);
+    Atoms::new(promise::extent(operation, job), blocks.into_iter().chain(carried))
+}
+
 impl<'a> Checker<'a> {
     fn new(operation: Operation, job: &'a Job, algorithm: &'a dyn Meaning) -> Checker<'a> {
-        let carried = (0..algorithm.processes()).flat_map(|rank| {
-            let sends =
-                (0..algorithm.stages(rank)).filter(move |&at| algorithm.step(rank, at).send.is_some());
-            sends.flat_map(move |stage| algorithm.carries(rank, stage))
-        });
-        let blocks = promise::blocks(operation, job);
-        let atoms = Atoms::new(promise::extent(operation, job), blocks.into_iter().chain(carried));
+        let atoms = cut(operation, job, algorithm);
         let ranks = (0..job.processes).map(|rank| State::new(operation, job, &atoms, rank)).collect();
         Checker { operation, job, algorithm, atoms, ranks, flying: HashMap::new(), messages: 0 }
     }

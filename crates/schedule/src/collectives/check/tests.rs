@@ -1,5 +1,7 @@
 //! The checker catches what is wrong: each mutant of a right algorithm gets its verdict.
 
+mod exchanges;
+
 use super::{Fault, check};
 use crate::collectives::{Algorithm, Collective, Job, Meaning, Operation, Take};
 use crate::{Message, Step, Steps};
@@ -33,6 +35,10 @@ enum Mutation {
     Hurries,
     /// The tag of rank 1's first message is another.
     WrongTag,
+    /// Rank 1 sends other data of the same size.
+    WrongData,
+    /// Rank 1 sends in each step what it should send in the next.
+    SendsEarly,
 }
 
 impl Steps for Mutant {
@@ -41,7 +47,8 @@ impl Steps for Mutant {
     }
     fn stages(&self, rank: Rank) -> u32 {
         let stages = self.right.stages(rank);
-        stages - u32::from(rank == 1 && self.mutation == Mutation::StopsEarly)
+        let shorter = matches!(self.mutation, Mutation::StopsEarly | Mutation::SendsEarly);
+        stages - u32::from(rank == 1 && shorter)
     }
     fn step(&self, rank: Rank, stage: u32) -> Step {
         let step = self.right.step(rank, stage);
@@ -56,6 +63,7 @@ impl Steps for Mutant {
             Mutation::ShortMessage => send(&|m| Message { bytes: m.bytes - 1, ..m }),
             Mutation::FreeReduction => step.after(Time::ZERO),
             Mutation::Hurries if last => step.go(),
+            Mutation::SendsEarly => Step { send: self.right.step(rank, stage + 1).send, ..step },
             _ => step,
         }
     }
@@ -66,7 +74,12 @@ impl Steps for Mutant {
 
 impl Meaning for Mutant {
     fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
-        let mut carried = self.right.carries(rank, stage);
+        let early = u32::from(rank == 1 && self.mutation == Mutation::SendsEarly);
+        let mut carried = self.right.carries(rank, stage + early);
+        if let Some(range) = carried.last_mut().filter(|_| rank == 1 && self.mutation == Mutation::WrongData)
+        {
+            *range = 0..range.end - range.start;
+        }
         let less = matches!(self.mutation, Mutation::ShortMessage | Mutation::CarriesLess);
         if let Some(range) = carried.last_mut().filter(|_| rank == 1 && less) {
             range.end -= 1;
@@ -119,4 +132,39 @@ fn a_sum_that_is_wrong_is_found() {
     let fault =
         check(Operation::Reduce, &job, &Mutant { right, mutation: Mutation::CountsTwice }).unwrap_err();
     assert!(matches!(fault, Fault::Wrong { found: 2, expected: 1, .. }));
+}
+
+/// The verdict with rank 1, the one that is mutated, as root or below the root.
+fn rooted(operation: Operation, algorithm: &str, root: Rank, mutation: Mutation) -> Fault {
+    let job = Job { root, ..Job::new(8, 40) };
+    let right = Algorithm::parse(operation, algorithm).unwrap().build(operation, &job).unwrap();
+    assert!(check(operation, &job, &right).is_ok());
+    check(operation, &job, &Mutant { right, mutation }).unwrap_err()
+}
+
+#[test]
+fn mutants_of_trees() {
+    use Operation::*;
+    // The root deals out the wrong blocks: somebody does not get its own, or passes on what it has not got.
+    assert!(matches!(rooted(Scatter, "linear", 1, Mutation::WrongData), Fault::Missing { .. }));
+    for algorithm in ["binomial", "k-nomial,radix=3", "two-level,per-node=2"] {
+        let fault = rooted(Scatter, algorithm, 1, Mutation::WrongData);
+        assert!(matches!(fault, Fault::SendsMissing { .. } | Fault::Missing { .. }), "{fault}");
+    }
+    // Rank 1, with others below it, passes on blocks that it has not got.
+    let fault = rooted(Gather, "binomial", 5, Mutation::WrongData);
+    assert!(matches!(fault, Fault::SendsMissing { rank: 1, .. }), "{fault}");
+    // A pipeline that runs ahead of its data.
+    for algorithm in ["chain,segment=10", "binomial"] {
+        let fault = rooted(Bcast, algorithm, 0, Mutation::SendsEarly);
+        assert!(matches!(fault, Fault::SendsMissing { rank: 1, stage: 0, .. }), "{fault}");
+        let fault = rooted(Reduce, algorithm, 0, Mutation::SendsEarly);
+        assert!(matches!(fault, Fault::Wrong { rank: 0, found: 0, expected: 1, .. }), "{fault}");
+    }
+    for algorithm in ["double-tree,segment=4", "scatter-allgather", "binary,segment=7"] {
+        let fault = rooted(Bcast, algorithm, 1, Mutation::WrongData);
+        assert!(matches!(fault, Fault::SendsMissing { .. } | Fault::Missing { .. }), "{algorithm} {fault}");
+    }
+    let fault = rooted(Reduce, "rabenseifner", 0, Mutation::WrongData);
+    assert!(matches!(fault, Fault::Wrong { rank: 0, .. }), "{fault}");
 }

@@ -1,0 +1,90 @@
+//! The catalogue of collectives.
+
+use crate::console::Console;
+use crate::exit::Outcome;
+use serde::Serialize;
+use std::fmt::Write;
+use straggler_report::Table;
+use straggler_schedule::collectives::{Data, Operation};
+
+#[derive(Serialize)]
+struct OperationAnswer {
+    operation: &'static str,
+    /// What `--size` is the size of.
+    size: &'static str,
+    root: bool,
+    reduces: bool,
+    sizes_may_differ: bool,
+    algorithms: Vec<AlgorithmAnswer>,
+}
+
+#[derive(Serialize)]
+struct AlgorithmAnswer {
+    name: &'static str,
+    parameters: Vec<String>,
+    text: &'static str,
+    source: &'static str,
+}
+
+pub fn run(only: Option<Operation>, console: &Console) -> Outcome<()> {
+    let wanted = |operation: &Operation| only.is_none_or(|only| only == *operation);
+    if console.json {
+        #[derive(Serialize)]
+        struct Answer {
+            operations: Vec<OperationAnswer>,
+        }
+        let operations = Operation::ALL.into_iter().filter(wanted).map(answer).collect();
+        return console.print_json(&Answer { operations });
+    }
+    // Operations that differ only in the sizes of their blocks share their algorithms.
+    let shown = Operation::ALL.into_iter().filter(|operation| match only {
+        Some(only) => only == *operation,
+        None => operation.uniform() == *operation,
+    });
+    let text: Vec<String> = shown.map(|operation| section(operation, only.is_some())).collect();
+    console.print(&format!("{}\nUse: --collective OPERATION:ALGORITHM[,KEY=VALUE…]\n", text.join("\n")))
+}
+
+fn answer(operation: Operation) -> OperationAnswer {
+    let algorithms = operation.catalogue().into_iter().map(|entry| AlgorithmAnswer {
+        name: entry.name.text(),
+        parameters: entry.parameters,
+        text: entry.text,
+        source: entry.source,
+    });
+    OperationAnswer {
+        operation: operation.name(),
+        size: size(operation),
+        root: operation.has_root(),
+        reduces: operation.reduces(),
+        sizes_may_differ: operation.is_vector(),
+        algorithms: algorithms.collect(),
+    }
+}
+
+fn size(operation: Operation) -> &'static str {
+    match operation.data() {
+        _ if operation == Operation::Barrier => "each message",
+        Data::Vector => "the vector",
+        Data::BlockForEachRank => "the block of each rank",
+        Data::BlockForEachPair => "the block of each pair of ranks",
+    }
+}
+
+fn section(operation: Operation, alone: bool) -> String {
+    let same: Vec<&str> = Operation::ALL
+        .into_iter()
+        .filter(|other| *other == operation || (!alone && other.uniform() == operation))
+        .map(Operation::name)
+        .collect();
+    let root = if operation.has_root() { "; --root R" } else { "" };
+    let mut text = format!("{}: --size is that of {}{root}\n", same.join(", "), size(operation));
+    let mut table = Table::new().text(1).text(2).text(3);
+    for entry in operation.catalogue() {
+        let keys: Vec<&str> = entry.parameters.iter().filter_map(|key| key.split('=').next()).collect();
+        let keys = if keys.is_empty() { String::new() } else { format!("{}=", keys.join("=, ")) };
+        table.row([entry.name.text().to_string(), keys, entry.text.to_string(), entry.source.to_string()]);
+    }
+    let _ = write!(text, "{table}");
+    text
+}

@@ -1,0 +1,11 @@
+//! Pipelined chain: everyone hands each segment to the next while it receives the one after it.
+
+use crate::collectives::tree::{self, Vector, Walk};
+use crate::collectives::{CollectiveError, Job, Name};
+
+pub type Chain = Walk<tree::Chain, Vector>;
+
+pub fn chain(job: &Job, segment: u64) -> Result<Chain, CollectiveError> {
+    let load = Vector(tree::segments(job.vector(), Some(segment))?);
+    Walk::new(Name::Chain, job, tree::Chain::new(job.processes), load)
+}

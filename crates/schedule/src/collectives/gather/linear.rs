@@ -1,0 +1,11 @@
+//! Linear: everyone sends its block to the root, which posts all receives and waits for them together, so
+//! that nobody who comes late keeps the others waiting.
+
+use crate::collectives::tree::Mirror;
+use crate::collectives::{CollectiveError, Job, scatter};
+
+pub type Linear = Mirror<scatter::Linear>;
+
+pub fn linear(job: &Job) -> Result<Linear, CollectiveError> {
+    Ok(Mirror::placing(scatter::linear(job)?))
+}

@@ -1,0 +1,61 @@
+//! What can be wrong with rules.
+
+use super::super::{AlgorithmError, Operation, UnknownOperation};
+use super::Selector;
+use super::bounds::BoundsFault;
+use std::path::PathBuf;
+use straggler_model::units::Bytes;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SelectorError {
+    #[error("the rules are wrong: {0}")]
+    Toml(#[from] toml::de::Error),
+    #[error("version {found} of the rules is unknown; this program reads version 1")]
+    Version { found: u32 },
+    #[error("line {line}, rule {rule}: {fault}")]
+    Rule { line: usize, rule: usize, fault: RuleFault },
+    #[error("line {line}: the base `{base}` is no preset: known are {}", Selector::PRESETS.join(", "))]
+    Base { line: usize, base: String },
+    #[error(
+        "`{name}` is no table of algorithms: give one of {} or a file that ends in .toml",
+        Selector::PRESETS.join(", ")
+    )]
+    Unknown { name: String },
+    #[error("{path}: {fault}", path = .path.display())]
+    InFile { path: PathBuf, fault: Box<SelectorError> },
+    #[error("{path}: cannot be read: {fault}", path = .path.display())]
+    Unreadable { path: PathBuf, fault: std::io::Error },
+    #[error(
+        "{selector} has no rule for {operation} of {size} over {processes} processes{why}: add one for {operation} \
+         without conditions, or base = \"{base}\"",
+        size = Bytes(*.bytes),
+        why = if *.inexact { " but such that count contributions twice" } else { "" },
+        base = Selector::PRESETS[0]
+    )]
+    NoRule { selector: String, operation: Operation, bytes: u64, processes: u32, inexact: bool },
+}
+
+/// What can be wrong with one rule.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RuleFault {
+    #[error(transparent)]
+    Operation(#[from] UnknownOperation),
+    #[error("it names no operation: write operation = \"allreduce\", or several in a list")]
+    NoOperation,
+    #[error(transparent)]
+    Algorithm(#[from] AlgorithmError),
+    #[error("{key} = \"{text}\" is no range: {fault}; write one like {example}")]
+    Bounds { key: &'static str, text: String, fault: BoundsFault, example: &'static str },
+    #[error("idempotent is asked of {operation}, which combines no data: leave it out")]
+    CombinesNothing { operation: Operation },
+}
+
+impl SelectorError {
+    pub(super) fn unknown(name: &str) -> SelectorError {
+        SelectorError::Unknown { name: name.to_string() }
+    }
+
+    pub(super) fn in_file(self, path: &std::path::Path) -> SelectorError {
+        SelectorError::InFile { path: path.into(), fault: Box::new(self) }
+    }
+}

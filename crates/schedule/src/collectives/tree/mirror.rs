@@ -1,0 +1,87 @@
+//! From the leaves to the root: a walk with time reversed. Each send becomes a receive, each receive a
+//! send, and the last step the first; what cannot deadlock in one direction cannot in the other.
+
+use crate::collectives::{COMBINE, Job, Meaning, PLACE, Take};
+use crate::steps::{Step, Steps, Then};
+use std::ops::Range;
+use straggler_model::Rank;
+use straggler_model::network::PerByte;
+
+/// A collective whose receives are known as well as its sends, so that time can be reversed.
+pub trait Mirrored: Meaning {
+    /// The bytes that the receive of this step brings.
+    fn brings(&self, rank: Rank, stage: u32) -> Vec<Range<u64>>;
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mirror<W> {
+    walk: W,
+    /// What combining costs a byte, if what arrives is combined.
+    combines: Option<PerByte>,
+}
+
+impl<W: Mirrored> Mirror<W> {
+    /// Received data is combined with the rank's own, as a reduction does.
+    pub fn combining(walk: W, job: &Job) -> Mirror<W> {
+        Mirror { walk, combines: Some(job.reduction) }
+    }
+
+    /// Received data is put in its place, as gather does.
+    pub fn placing(walk: W) -> Mirror<W> {
+        Mirror { walk, combines: None }
+    }
+
+    #[inline]
+    fn reversed(&self, rank: Rank, stage: u32) -> u32 {
+        self.walk.stages(rank) - 1 - stage
+    }
+}
+
+impl<W: Mirrored> Steps for Mirror<W> {
+    fn processes(&self) -> u32 {
+        self.walk.processes()
+    }
+
+    #[inline]
+    fn stages(&self, rank: Rank) -> u32 {
+        self.walk.stages(rank)
+    }
+
+    #[inline]
+    fn step(&self, rank: Rank, stage: u32) -> Step {
+        let reversed = self.reversed(rank, stage);
+        let step = self.walk.step(rank, reversed);
+        // Steps that belong together still do: this one goes with the one before it in the walk.
+        let then = match reversed.checked_sub(1) {
+            Some(before) if self.walk.overlaps() => self.walk.step(rank, before).then,
+            _ => Then::Wait,
+        };
+        let mirrored = Step { send: step.recv, recv: step.send, then, ..step };
+        match (self.combines, mirrored.recv) {
+            (Some(reduction), Some(message)) => mirrored.after(reduction.of(message.bytes)),
+            _ => mirrored,
+        }
+    }
+
+    fn largest_message(&self) -> u64 {
+        self.walk.largest_message()
+    }
+
+    fn overlaps(&self) -> bool {
+        self.walk.overlaps()
+    }
+
+    fn messages(&self) -> u64 {
+        self.walk.messages()
+    }
+}
+
+impl<W: Mirrored> Meaning for Mirror<W> {
+    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
+        self.walk.brings(rank, self.reversed(rank, stage))
+    }
+
+    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
+        if self.combines.is_some() { COMBINE } else { PLACE }
+    }
+}
