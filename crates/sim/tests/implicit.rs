@@ -29,6 +29,14 @@ fn noise() -> Injection {
     }
 }
 
+/// Pipelines of several segments, each larger than what is sent eagerly.
+fn pipelines() -> impl Iterator<Item = (Operation, Algorithm)> {
+    [Operation::Bcast, Operation::Reduce].into_iter().flat_map(|operation| {
+        let texts = ["binary,segment=310", "chain,segment=310", "double-tree,segment=310"];
+        texts.map(|text| (operation, Algorithm::parse(operation, text).unwrap()))
+    })
+}
+
 /// Every algorithm with its default parameters. How many ranks a node has must be given.
 fn all() -> impl Iterator<Item = (Operation, Algorithm)> {
     Operation::ALL.into_iter().flat_map(|operation| {
@@ -99,10 +107,10 @@ fn equals_materialised_for_every_small_number_of_processes() {
         let simulation = Simulation { noise, ..Simulation::new(&network) };
         for (cycles, compute) in [(1, Time::ZERO), (3, Time(2_500_000))] {
             let setting = Setting { simulation: simulation.clone(), cycles, compute };
-            for (operation, algorithm) in all() {
+            for (operation, algorithm) in all().chain(pipelines()) {
                 for processes in (1..=34).chain([48, 64, 65, 70]) {
                     // Eager and, beyond 300 bytes, rendezvous.
-                    for bytes in [1, 1000] {
+                    for bytes in [1, 1240] {
                         let job = Job { root: processes / 2, reduction, ..Job::new(processes, bytes) };
                         setting.check(operation, &algorithm, &job, 1);
                     }

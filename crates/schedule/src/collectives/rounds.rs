@@ -203,3 +203,28 @@ fn synchronous_sends_do_not_deadlock() {
         }
     }
 }
+
+#[test]
+fn messages_are_as_many_as_edges_and_segments() {
+    let messages = |operation, text, processes, bytes| {
+        let algorithm = Algorithm::parse(operation, text).unwrap();
+        algorithm.build(operation, &Job::new(processes, bytes)).unwrap().messages()
+    };
+    for processes in [1u32, 2, 7, 16, 33] {
+        let edges = u64::from(processes) - 1;
+        for text in ["linear", "k-nomial", "binomial", "binary"] {
+            assert_eq!(messages(Operation::Bcast, text, processes, 100), edges);
+            assert_eq!(messages(Operation::Reduce, text, processes, 100), edges);
+        }
+        assert_eq!(messages(Operation::Barrier, "linear", processes, 1), 2 * edges);
+        assert_eq!(messages(Operation::Bcast, "chain,segment=30", processes, 100), 4 * edges);
+        // Two trees, each with half of the vector in two segments.
+        assert_eq!(messages(Operation::Bcast, "double-tree,segment=30", processes, 100), 4 * edges);
+        let ring = u64::from(processes) * edges;
+        assert_eq!(messages(Operation::Bcast, "scatter-allgather", processes, 100), edges + ring);
+        // Levels part the edges between them.
+        assert_eq!(messages(Operation::Gather, "two-level,per-node=4", processes, 100), edges);
+    }
+    // Thakur, Rabenseifner and Gropp 2005: P messages in each round of halving, then a tree.
+    assert_eq!(messages(Operation::Reduce, "rabenseifner", 64, 100), 64 * 6 + 63);
+}

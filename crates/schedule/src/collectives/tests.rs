@@ -181,3 +181,39 @@ fn one_process_does_nothing() {
         assert_eq!(counts, (0, 0, 0), "{operation}:{algorithm}");
     });
 }
+
+#[test]
+fn what_would_overflow_is_refused() {
+    use super::CollectiveError::*;
+    let build =
+        |operation, text: &str, job: &Job| Algorithm::parse(operation, text).unwrap().build(operation, job);
+    let huge = Job::new(1 << 31, 1 << 50);
+    let rooted = [Operation::Bcast, Operation::Reduce, Operation::Scatter, Operation::Gather];
+    for operation in rooted.into_iter().chain([Operation::Barrier]) {
+        assert!(matches!(build(operation, "linear", &huge), Err(TooManyProcesses { .. })), "{operation}");
+        let wide = build(operation, "k-nomial,radix=4000000000", &huge);
+        assert!(matches!(wide, Err(TooManyProcesses { .. })), "{operation}");
+        let levels = build(operation, "two-level,per-node=4", &huge);
+        assert!(matches!(levels, Err(TooManyProcesses { .. })), "{operation}");
+        assert!(build(operation, "binomial", &huge).is_ok(), "{operation}");
+        let none = Algorithm { radix: Some(1), ..Algorithm::from(Name::KNomial) };
+        assert_eq!(none.build(operation, &Job::new(8, 1)).unwrap_err(), RadixTooSmall { radix: 1 });
+    }
+    for operation in [Operation::Bcast, Operation::Reduce] {
+        for text in ["chain", "double-tree", "binary,segment=1"] {
+            assert!(
+                matches!(build(operation, text, &huge), Err(TooManySegments { .. })),
+                "{operation}:{text}"
+            );
+        }
+        let most = Job::new(1 << 31, 1 << 24);
+        for text in ["chain,segment=1", "double-tree,segment=1", "binary,segment=1"] {
+            let most = build(operation, text, &most).unwrap();
+            let ranks = [0, 1, 2, 3, 1 << 30, (1 << 31) - 1];
+            assert!(ranks.into_iter().all(|rank| most.stages(rank) < crate::steps::MOST_STAGES));
+        }
+    }
+    let scatter = build(Operation::Scatter, "binomial", &huge).unwrap();
+    assert!((0..3).all(|stage| scatter.step(0, stage).send.is_some()));
+    assert!(matches!(build(Operation::Bcast, "scatter-allgather", &huge), Err(TooManyProcesses { .. })));
+}
