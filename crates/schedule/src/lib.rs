@@ -7,6 +7,7 @@ pub mod script;
 pub mod steps;
 pub mod summary;
 pub mod validate;
+pub mod workloads;
 
 pub use graph::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder, RankView};
 pub use script::{Cycles, Script};

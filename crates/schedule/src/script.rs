@@ -109,7 +109,7 @@ impl<S: Steps + ?Sized> Steps for &S {
 }
 
 /// The operations of one rank, as a graph's builder takes them.
-pub fn materialise_rank(script: &impl Script, rank: Rank, out: &mut RankBuilder) {
+pub fn materialise_rank(script: &(impl Script + ?Sized), rank: Rank, out: &mut RankBuilder) {
     let mut chain = Chain::default();
     for phase in 0..script.phases() {
         for stage in 0..script.stages(rank, phase) {
@@ -161,7 +161,7 @@ impl Chain {
 }
 
 /// The same schedule as an explicit graph.
-pub fn materialise(script: &impl Script) -> Graph {
+pub fn materialise(script: &(impl Script + ?Sized)) -> Graph {
     let mut graph = GraphBuilder::default();
     let mut builder = RankBuilder::default();
     for rank in 0..script.processes() {

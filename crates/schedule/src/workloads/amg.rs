@@ -1,0 +1,121 @@
+//! `amg`: V-cycles of an algebraic multigrid solver on a box of processes, as in AMG2006.
+//!
+//! Level l of the hierarchy lives on the processes whose coordinates are multiples of 2^l, and neighbours
+//! are 2^l apart: coarser levels have fewer processes with partners further away. A V-cycle exchanges
+//! halos going down to the coarsest level and coming up again, with nonblocking calls behind which the
+//! level's computation runs; each level has an eighth of the finer one's.
+//!
+//! The setup comes first: allgathers, scans and broadcasts, spread evenly, and a barrier. The
+//! allreduces of the convergence checks are spread evenly over the V-cycles. The defaults are the paper's
+//! 24 allgathers, 8 scans, 23 broadcasts, 1 barrier and 356 allreduces.
+
+use super::Kind;
+use super::computation::Computation;
+use super::error::WorkloadError;
+use super::grid::Grid;
+use super::halo::{Calls, Halo};
+use super::parameters::{GRID, IMBALANCE, Parameter, SEED, Setting, parameter};
+use super::parts::{Builder, Part, spread};
+use crate::collectives::{Operation, barrier};
+use straggler_model::Time;
+
+pub(super) const KIND: Kind = Kind {
+    name: "amg",
+    summary: "multigrid V-cycles on a box of processes with nonblocking halos, many allreduces",
+    parameters: PARAMETERS,
+    build,
+};
+
+const PARAMETERS: &[Parameter] = &[
+    parameter("iterations", "355", "V-cycles"),
+    parameter("sweeps", "2", "halo exchanges of a level on the way down, and on the way up"),
+    parameter("levels", "8", "levels at most; a box has as many as its longest side can be halved"),
+    parameter(
+        "compute",
+        "60us",
+        "computation of an exchange on the finest level, an eighth of it on the next",
+    ),
+    parameter("face", "2KiB", "bytes of the message to a neighbour, a quarter of it on the next level"),
+    parameter("allreduces", "356", "over all V-cycles"),
+    parameter("allgathers", "24", "of the setup"),
+    parameter("scans", "8", "of the setup"),
+    parameter("broadcasts", "23", "of the setup"),
+    parameter("barriers", "1", "of the setup"),
+    GRID,
+    IMBALANCE,
+    SEED,
+];
+
+fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
+    let grid = setting.grid(3)?;
+    let (iterations, sweeps) = (setting.count("iterations")?, setting.count("sweeps")?);
+    let mut builder = Builder::default();
+    setup(setting, &mut builder)?;
+    let levels = levels(setting, grid, &mut builder)?;
+    let allreduce = collective(setting, "allreduces", Operation::Allreduce)?;
+    let allreduce = builder.part(allreduce);
+    // V-cycles and allreduces share the rest of the run evenly.
+    for kind in spread(&[iterations, setting.number("allreduces")?]) {
+        if builder.is_full() {
+            break;
+        }
+        if kind == 1 {
+            builder.then(allreduce);
+            continue;
+        }
+        for &level in levels.iter().chain(levels.iter().rev()) {
+            builder.times(sweeps, level);
+        }
+    }
+    let levels = levels.len();
+    Ok((builder, format!("{iterations} V-cycles over {levels} levels on {grid} processes")))
+}
+
+/// A collective of 8 bytes, if it is called at all.
+fn collective(
+    setting: &Setting<'_>,
+    count: &'static str,
+    operation: Operation,
+) -> Result<Part, WorkloadError> {
+    let bytes = if operation == Operation::Barrier { barrier::BYTES } else { 8 };
+    if setting.number(count)? == 0 { Ok(Part::Nothing) } else { setting.collective(operation, bytes, 0) }
+}
+
+fn setup(setting: &Setting<'_>, builder: &mut Builder) -> Result<(), WorkloadError> {
+    let kinds = [
+        ("allgathers", Operation::Allgather),
+        ("scans", Operation::Scan),
+        ("broadcasts", Operation::Bcast),
+        ("barriers", Operation::Barrier),
+    ];
+    let (mut parts, mut counts) = (Vec::new(), Vec::new());
+    for (count, operation) in kinds {
+        parts.push(builder.part(collective(setting, count, operation)?));
+        counts.push(setting.number(count)?);
+    }
+    for kind in spread(&counts) {
+        builder.then(parts[kind as usize]);
+    }
+    Ok(())
+}
+
+/// The parts of the levels, the finest first.
+fn levels(setting: &Setting<'_>, grid: Grid, builder: &mut Builder) -> Result<Vec<u32>, WorkloadError> {
+    let (compute, face) = (setting.computation("compute")?, setting.bytes("face")?);
+    let longest = (0..3).map(|dimension| grid.extent(dimension)).max().unwrap_or(1);
+    let possible = (longest - 1).checked_ilog2().map_or(1, |power| power + 1);
+    let count = setting.count("levels")?.min(possible);
+    let level = |level: u32| {
+        let time = Time(compute.time.ps().checked_shr(3 * level).unwrap_or(0));
+        Halo {
+            grid,
+            periodic: [false; 3],
+            stride: 1 << level,
+            bytes: [face.checked_shr(2 * level).unwrap_or(0).max(8); 3],
+            calls: Calls::Nonblocking,
+            inside: Computation { time, ..compute },
+            silent: false,
+        }
+    };
+    Ok((0..count).map(|number| builder.part(Part::Halo(level(number)))).collect())
+}
