@@ -54,8 +54,10 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let levels = levels(setting, grid, &mut builder)?;
     let allreduce = collective(setting, "allreduces", Operation::Allreduce)?;
     let allreduce = builder.part(allreduce);
+    let too_long = WorkloadError::TooLong { workload: setting.workload };
     // V-cycles and allreduces share the rest of the run evenly.
-    for kind in spread(&[iterations, setting.number("allreduces")?]) {
+    let order = spread(&[iterations, setting.number("allreduces")?]);
+    for kind in order.ok_or(too_long)? {
         if builder.is_full() {
             break;
         }
@@ -93,7 +95,7 @@ fn setup(setting: &Setting<'_>, builder: &mut Builder) -> Result<(), WorkloadErr
         parts.push(builder.part(collective(setting, count, operation)?));
         counts.push(setting.number(count)?);
     }
-    for kind in spread(&counts) {
+    for kind in spread(&counts).ok_or(WorkloadError::TooLong { workload: setting.workload })? {
         builder.then(parts[kind as usize]);
     }
     Ok(())

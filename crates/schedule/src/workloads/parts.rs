@@ -41,7 +41,7 @@ pub enum Only {
 
 impl Part {
     #[inline]
-    fn stages(&self, rank: Rank) -> u32 {
+    fn stages(&self, rank: Rank, phase: u32) -> u32 {
         match self {
             Part::Nothing => 0,
             Part::Compute(_) => 1,
@@ -51,7 +51,7 @@ impl Part {
             Part::Grouped(grouped) => grouped.stages(rank),
             Part::Overlapped(overlapped) => overlapped.stages(rank),
             Part::MasterWorker(tasks) => tasks.stages(rank),
-            Part::Pipeline(slot) => slot.stages(rank),
+            Part::Pipeline(pipeline) => pipeline.stages(rank, phase),
         }
     }
 
@@ -66,12 +66,13 @@ impl Part {
             Part::Grouped(grouped) => grouped.step(rank, stage),
             Part::Overlapped(overlapped) => overlapped.step(rank, phase, stage),
             Part::MasterWorker(tasks) => tasks.step(rank, stage),
-            Part::Pipeline(slot) => slot.step(rank, phase, stage),
+            Part::Pipeline(pipeline) => pipeline.step(rank, phase, stage),
         }
     }
 
-    fn messages(&self) -> u64 {
-        match self {
+    /// Of a number of phases.
+    fn messages(&self, phases: u64) -> u64 {
+        let once = match self {
             Part::Nothing | Part::Compute(_) => 0,
             Part::Collective(collective) => collective.messages(),
             Part::Halo(halo) => halo.messages(),
@@ -79,8 +80,10 @@ impl Part {
             Part::Grouped(grouped) => grouped.messages(),
             Part::Overlapped(overlapped) => overlapped.messages(),
             Part::MasterWorker(tasks) => tasks.messages(),
-            Part::Pipeline(slot) => slot.messages(),
-        }
+            // Its phases differ from one another.
+            Part::Pipeline(pipeline) => return pipeline.messages(),
+        };
+        once.saturating_mul(phases)
     }
 
     fn largest_message(&self) -> u64 {
@@ -92,7 +95,7 @@ impl Part {
             Part::Grouped(grouped) => grouped.largest_message(),
             Part::Overlapped(overlapped) => overlapped.largest_message(),
             Part::MasterWorker(tasks) => tasks.largest_message(),
-            Part::Pipeline(slot) => slot.largest_message(),
+            Part::Pipeline(pipeline) => pipeline.largest_message(),
         }
     }
 
@@ -130,7 +133,7 @@ impl Part {
             Part::Halo(halo) => return Part::Halo(halo.silent()),
             Part::Sweep(sweep) => sweep.inside,
             Part::Overlapped(overlapped) => overlapped.inside,
-            Part::Pipeline(slot) => return Part::Pipeline(slot.silent()),
+            Part::Pipeline(pipeline) => return Part::Pipeline(pipeline.silent()),
             Part::MasterWorker(tasks) => return Part::MasterWorker(tasks.silent()),
             _ => return Part::Nothing,
         };
@@ -165,9 +168,8 @@ impl Application {
         counts
     }
 
-    fn sum(&self, of: impl Fn(&Part) -> u64) -> u64 {
-        let all = self.parts().map(|(part, count)| of(part).saturating_mul(count));
-        all.fold(0, u64::saturating_add)
+    fn sum(&self, of: impl Fn(&Part, u64) -> u64) -> u64 {
+        self.parts().map(|(part, count)| of(part, count)).fold(0, u64::saturating_add)
     }
 
     /// Without the communication of the other kind. Phases keep their numbers, and with them the lengths
@@ -200,7 +202,7 @@ impl Script for Application {
 
     #[inline]
     fn stages(&self, rank: Rank, phase: u32) -> u32 {
-        self.parts[self.order[phase as usize] as usize].stages(rank)
+        self.parts[self.order[phase as usize] as usize].stages(rank, phase)
     }
 
     #[inline]
@@ -225,7 +227,9 @@ impl Script for Application {
     }
 
     fn operations(&self) -> u64 {
-        let computations = self.sum(Part::computations).saturating_mul(u64::from(self.processes));
+        let computations = self
+            .sum(|part, phases| part.computations().saturating_mul(phases))
+            .saturating_mul(u64::from(self.processes));
         self.messages().saturating_mul(2).saturating_add(computations)
     }
 }
@@ -240,8 +244,8 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// The list of phases takes at most 256 MiB.
-    pub const MOST_PHASES: usize = 1 << 26;
+    /// The list of phases takes at most 64 MiB.
+    pub const MOST_PHASES: usize = 1 << 24;
 
     /// Adds a part and returns its number.
     pub fn part(&mut self, part: Part) -> u32 {
@@ -283,12 +287,16 @@ impl Builder {
     }
 }
 
-/// Several calls in a row, each kind spread evenly: call k of n comes at (k + ½) / n of the whole.
-pub(super) fn spread(counts: &[u32]) -> Vec<u32> {
+/// Several calls in a row, each kind spread evenly: call k of n comes at (k + ½) / n of the whole. `None`
+/// if there are more than an application may have phases.
+pub(super) fn spread(counts: &[u32]) -> Option<Vec<u32>> {
     let mut done = vec![0u64; counts.len()];
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    if total > Builder::MOST_PHASES as u64 {
+        return None;
+    }
     let mut order = Vec::new();
-    for _ in 0..total.min(Builder::MOST_PHASES as u64 + 1) {
+    for _ in 0..total {
         // The smallest (2k + 1) / n, compared without division.
         let mut first: Option<usize> = None;
         for kind in (0..counts.len()).filter(|&kind| done[kind] < u64::from(counts[kind])) {
@@ -305,7 +313,7 @@ pub(super) fn spread(counts: &[u32]) -> Vec<u32> {
         done[kind] += 1;
         order.push(kind as u32);
     }
-    order
+    Some(order)
 }
 
 #[cfg(test)]
@@ -314,11 +322,12 @@ mod tests {
 
     #[test]
     fn calls_are_spread_evenly() {
-        assert_eq!(spread(&[1, 3]), [1, 0, 1, 1]);
-        assert_eq!(spread(&[2, 0, 2]), [0, 2, 0, 2]);
-        let many = spread(&[608, 575, 703]);
+        assert_eq!(spread(&[1, 3]).unwrap(), [1, 0, 1, 1]);
+        assert_eq!(spread(&[2, 0, 2]).unwrap(), [0, 2, 0, 2]);
+        let many = spread(&[608, 575, 703]).unwrap();
         assert_eq!(many.len(), 608 + 575 + 703);
         assert_eq!(many[..943].iter().filter(|&&kind| kind == 0).count(), 304);
-        assert!(spread(&[]).is_empty());
+        assert_eq!(spread(&[]), Some(Vec::new()));
+        assert_eq!(spread(&[u32::MAX]), None);
     }
 }

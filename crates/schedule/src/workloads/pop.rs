@@ -65,7 +65,7 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     ];
     let parts = parts.map(|part| builder.part(part));
     let before = builder.compute(compute);
-    let order = spread(&counts);
+    let order = spread(&counts).ok_or(WorkloadError::TooLong { workload: setting.workload })?;
     for _ in 0..iterations {
         if builder.is_full() {
             break;

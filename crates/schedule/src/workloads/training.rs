@@ -90,12 +90,13 @@ impl Order {
     }
 }
 
-/// A phase of every stage's slot number `slot`. Both orders bring microbatches of one direction in the
-/// same order to all stages, so that messages between two stages need no number.
+/// What every stage does in its own slot of the order. Both orders bring microbatches of one direction in
+/// the same order to all stages, so that messages between two stages need no number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pipeline {
     order: Order,
-    slot: u32,
+    /// Phases of a slot; the first slot begins with the first phase.
+    by_slot: Divisor,
     what: What,
 }
 
@@ -109,11 +110,11 @@ enum What {
 
 impl Pipeline {
     #[inline]
-    pub fn stages(&self, rank: Rank) -> u32 {
+    pub fn stages(&self, rank: Rank, phase: u32) -> u32 {
         match self.what {
             What::Compute(computation) => u32::from(computation.is_any()),
             What::HandOver { bytes } => {
-                let (send, recv) = self.messages_of(rank, bytes);
+                let (send, recv) = self.messages_of(rank, phase, bytes);
                 u32::from(send.is_some() || recv.is_some())
             }
         }
@@ -124,21 +125,22 @@ impl Pipeline {
         match self.what {
             What::Compute(computation) => {
                 let forward = computation.of(rank, phase);
-                match self.order.direction(self.order.stage(rank), self.slot) {
+                match self.order.direction(self.order.stage(rank), self.by_slot.divide(phase).0) {
                     Direction::Forward => Step::calc(forward),
                     Direction::Backward => Step::calc(forward + forward),
                 }
             }
             What::HandOver { bytes } => {
-                let (send, recv) = self.messages_of(rank, bytes);
+                let (send, recv) = self.messages_of(rank, phase, bytes);
                 Step { send, recv, ..Step::default() }
             }
         }
     }
 
     #[inline(always)]
-    fn messages_of(&self, rank: Rank, bytes: u64) -> (Option<Message>, Option<Message>) {
+    fn messages_of(&self, rank: Rank, phase: u32, bytes: u64) -> (Option<Message>, Option<Message>) {
         let Order { stages, ranks, .. } = self.order;
+        let slot = self.by_slot.divide(phase).0;
         let stage = self.order.stage(rank);
         let message = |up: bool, direction: Direction| {
             let there = if up { stage + 1 < stages } else { stage > 0 };
@@ -147,19 +149,23 @@ impl Pipeline {
         };
         let direction = |slot| self.order.direction(stage, slot);
         // Forward goes up the stages, backward down.
-        let send = (self.slot > 0).then(|| direction(self.slot - 1));
+        let send = (slot > 0).then(|| direction(slot - 1));
         let send = send.and_then(|direction| message(direction == Direction::Forward, direction));
-        let recv = (self.slot < self.order.slots()).then(|| direction(self.slot));
+        let recv = (slot < self.order.slots()).then(|| direction(slot));
         let recv = recv.and_then(|direction| message(direction == Direction::Backward, direction));
         (send, recv)
     }
 
-    /// In slot k a stage hands on what it did in slot k - 1: a rank of every stage but one.
+    /// Every microbatch crosses from each stage to the next, and back, on all ranks of the stage.
     pub fn messages(&self) -> u64 {
-        let What::HandOver { bytes } = self.what else { return 0 };
-        let ranks = self.order.ranks;
-        let sends = |stage: &u32| self.messages_of(*stage * ranks, bytes).0.is_some();
-        (0..self.order.stages).filter(sends).count() as u64 * u64::from(ranks)
+        let Order { stages, ranks, .. } = self.order;
+        match self.what {
+            What::HandOver { .. } => {
+                let crossings = u64::from(stages - 1) * u64::from(ranks);
+                u64::from(self.order.slots()).saturating_mul(crossings)
+            }
+            What::Compute(_) => 0,
+        }
     }
 
     pub fn largest_message(&self) -> u64 {
@@ -268,23 +274,25 @@ fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let order = order(setting, &model)?;
     let mut builder = Builder::default();
     let tensor = builder.part(Model::group(setting, Operation::Allreduce, model.tp, 1, model.activation)?);
-    for slot in 0..=order.slots() {
-        if builder.is_full() {
-            break;
-        }
-        let what = What::HandOver { bytes: model.activation };
-        let hand_over = builder.part(Part::Pipeline(Pipeline { order, slot, what }));
+    // The phases of a slot: a hand-over, and two computations and two sums a layer where there are any.
+    let halves = model.layers.saturating_mul(2);
+    let sums = if model.tp > 1 { 2 } else { 1 };
+    let by_slot = Divisor::new(halves.saturating_mul(sums).saturating_add(1))
+        .ok_or(WorkloadError::TooLong { workload: setting.workload })?;
+    let part = |what| Part::Pipeline(Pipeline { order, by_slot, what });
+    let hand_over = builder.part(part(What::HandOver { bytes: model.activation }));
+    let compute = builder.part(part(What::Compute(model.half_layer)));
+    for _ in 0..order.slots() {
         builder.then(hand_over);
-        if slot == order.slots() {
-            break;
-        }
-        let what = What::Compute(model.half_layer);
-        let compute = builder.part(Part::Pipeline(Pipeline { order, slot, what }));
-        for _ in 0..2 * model.layers {
+        for _ in 0..halves {
+            if builder.is_full() {
+                return Err(WorkloadError::TooLong { workload: setting.workload });
+            }
             builder.then(compute);
             builder.then(tensor);
         }
     }
+    builder.then(hand_over);
     gradients(setting, &model, &mut builder)?;
     let Model { tp, pp, dp, .. } = model;
     let microbatches = order.microbatches;
