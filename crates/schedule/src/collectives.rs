@@ -6,16 +6,22 @@
 //! built for a [`Job`] and becomes a [`Collective`].
 
 mod algorithm;
+pub mod allgather;
 pub mod allreduce;
+pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
 mod build;
 pub mod check;
 mod choice;
+mod fold;
+mod hops;
 mod job;
 mod meaning;
 mod operation;
 pub mod reduce;
+pub mod reduce_scatter;
+pub mod scan;
 pub mod sizes;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ pub mod graph;
 pub mod script;
 pub mod steps;
 pub mod summary;
+pub mod tournament;
 pub mod validate;
 pub mod workloads;
 

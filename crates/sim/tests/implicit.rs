@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use straggler_model::network::PerByte;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
-use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
+use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation};
 use straggler_schedule::{Cycles, Graph, Steps, script};
 use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
 
@@ -102,6 +102,27 @@ fn equals_materialised_for_every_small_number_of_processes() {
                         let job = Job { root: processes / 2, reduction, ..Job::new(processes, bytes) };
                         setting.check(operation, &algorithm, &job, 1);
                     }
+                }
+            }
+        }
+    }
+}
+
+/// With a radix above two a round has several partners, which are dealt with together.
+#[test]
+fn rounds_of_several_partners_equal_materialised_ones() {
+    let (network, noise) = (network(), noise());
+    let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
+    let setting = Setting { simulation, cycles: 3, compute: Time(2_500_000) };
+    let choices = ["allreduce:dissemination", "barrier:dissemination", "allgather:bruck", "alltoall:bruck"];
+    for choice in choices {
+        for radix in [3, 4, 40] {
+            let choice: Choice = format!("{choice},radix={radix}").parse().unwrap();
+            for processes in [1, 2, 3, 5, 9, 16, 17, 27, 64, 70] {
+                for bytes in [1, 1000] {
+                    let reduction = PerByte::from_ps(900);
+                    let job = Job { reduction, ..Job::new(processes, bytes) };
+                    setting.check(choice.operation, choice.algorithm.as_ref().unwrap(), &job, 2);
                 }
             }
         }

@@ -53,7 +53,7 @@ impl Name {
     fn parameters(self) -> &'static [Parameter] {
         match self {
             Name::Binary | Name::Chain | Name::DoubleTree => &[Parameter::Segment],
-            Name::KNomial | Name::Dissemination => &[Parameter::Radix],
+            Name::Bruck | Name::Dissemination | Name::KNomial => &[Parameter::Radix],
             Name::TwoLevel => &[Parameter::PerNode, Parameter::Node, Parameter::Network],
             _ => &[],
         }
@@ -230,18 +230,20 @@ impl fmt::Display for Algorithm {
 }
 
 impl Algorithm {
-    /// Whether every contribution is counted exactly once. Dissemination over a number of ranks that is
-    /// no power of its radix counts some twice: that is right for barriers, and for reductions to which a
+    /// Whether every contribution is counted exactly once. A dissemination whose last round reaches further
+    /// than round the ranks counts some twice: that is right for barriers, and for reductions to which a
     /// second time makes no difference (maximum, minimum, and, or).
     pub fn is_exact(&self, operation: Operation, processes: u32) -> bool {
-        if self.name != Name::Dissemination || operation == Operation::Barrier {
+        if self.name != Name::Dissemination || operation != Operation::Allreduce {
             return true;
         }
-        let radix = u64::from(self.radix.unwrap_or(2));
-        let mut power = 1;
-        while power < u64::from(processes) {
-            power *= radix;
+        // Before the last round a rank knows of as many ranks as that round's distance, and it asks just
+        // enough partners who know of as many.
+        let (all, radix) = (u64::from(processes), u64::from(self.radix.unwrap_or(2).max(2)));
+        let mut distance = 1;
+        while distance * radix < all {
+            distance *= radix;
         }
-        power == u64::from(processes)
+        all.is_multiple_of(distance)
     }
 }

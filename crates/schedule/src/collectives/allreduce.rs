@@ -1,23 +1,40 @@
 //! Allreduce: everyone gets the reduction of everyone's data.
 
 mod dissemination;
+mod n_way_dissemination;
+mod rabenseifner;
 mod recursive_doubling;
+mod reduce_bcast;
 mod ring;
 
 pub use dissemination::Dissemination;
+pub use n_way_dissemination::NWayDissemination;
+pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
+pub use reduce_bcast::ReduceBcast;
 pub use ring::Ring;
 
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
-pub const ALGORITHMS: &[Name] = &[Name::Dissemination, Name::RecursiveDoubling, Name::Ring];
+pub const ALGORITHMS: &[Name] =
+    &[Name::Dissemination, Name::Rabenseifner, Name::RecursiveDoubling, Name::ReduceBcast, Name::Ring];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
-        Name::Dissemination => Collective::Dissemination(Dissemination::new(job)),
+        Name::Dissemination => disseminate(algorithm, job)?,
+        Name::Rabenseifner => Collective::other(Rabenseifner::new(job)),
         Name::RecursiveDoubling => Collective::RecursiveDoubling(RecursiveDoubling::new(job)),
+        Name::ReduceBcast => Collective::other(ReduceBcast::new(job)),
         Name::Ring => Collective::other(Ring::new(job)?),
         _ => return Ok(None),
     }))
+}
+
+/// Dissemination with one partner a round, or with more.
+pub(super) fn disseminate(algorithm: &Algorithm, job: &Job) -> Result<Collective, CollectiveError> {
+    Ok(match algorithm.radix {
+        None | Some(2) => Collective::Dissemination(Dissemination::new(job)),
+        Some(radix) => Collective::other(NWayDissemination::new(job, radix)?),
+    })
 }

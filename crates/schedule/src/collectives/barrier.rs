@@ -1,6 +1,6 @@
 //! Barrier: nobody leaves before everybody has come.
 
-use super::allreduce::Dissemination;
+use super::allreduce::disseminate;
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 /// A barrier's messages carry nothing; one byte costs the same as none.
@@ -12,7 +12,7 @@ pub const ALGORITHMS: &[Name] = &[Name::Dissemination];
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
         // The dissemination barrier is the dissemination allreduce of next to no data.
-        Name::Dissemination => Collective::Dissemination(Dissemination::new(job)),
+        Name::Dissemination => disseminate(algorithm, job)?,
         _ => return Ok(None),
     }))
 }

@@ -6,10 +6,15 @@ impl Operation {
     /// The algorithms of an operation.
     pub fn algorithms(self) -> &'static [Name] {
         match self.uniform() {
+            Operation::Allgather => allgather::ALGORITHMS,
             Operation::Allreduce => allreduce::ALGORITHMS,
+            Operation::Alltoall => alltoall::ALGORITHMS,
             Operation::Barrier => barrier::ALGORITHMS,
             Operation::Bcast => bcast::ALGORITHMS,
+            Operation::Exscan => scan::EXCLUSIVE_ALGORITHMS,
             Operation::Reduce => reduce::ALGORITHMS,
+            Operation::ReduceScatterBlock => reduce_scatter::ALGORITHMS,
+            Operation::Scan => scan::ALGORITHMS,
             _ => &[],
         }
     }
@@ -28,10 +33,15 @@ pub(super) fn build(
         return two_level::build(operation, algorithm, job);
     }
     let built = match operation.uniform() {
+        Operation::Allgather => allgather::build(algorithm, job)?,
         Operation::Allreduce => allreduce::build(algorithm, job)?,
+        Operation::Alltoall => alltoall::build(algorithm, job)?,
         Operation::Barrier => barrier::build(algorithm, job)?,
         Operation::Bcast => bcast::build(algorithm, job)?,
+        Operation::Exscan => scan::build(scan::Own::LeftOut, algorithm, job)?,
         Operation::Reduce => reduce::build(algorithm, job)?,
+        Operation::ReduceScatterBlock => reduce_scatter::build(algorithm, job)?,
+        Operation::Scan => scan::build(scan::Own::Included, algorithm, job)?,
         _ => None,
     };
     built.ok_or(CollectiveError::NotAnAlgorithm {

@@ -30,7 +30,8 @@ impl Sizes {
         Sizes { starts: [0].into_iter().chain(ends).collect() }
     }
 
-    fn period(&self) -> u64 {
+    /// After how many blocks the sizes repeat.
+    pub fn period(&self) -> u64 {
         self.starts.len() as u64 - 1
     }
 
@@ -70,7 +71,24 @@ impl Sizes {
 
     /// The largest size.
     pub fn largest(&self) -> u64 {
-        self.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+        self.largest_before(self.period())
+    }
+
+    /// The largest size of the first blocks.
+    pub fn largest_before(&self, blocks: u64) -> u64 {
+        (0..blocks.min(self.period())).map(|block| self.of(block)).max().unwrap_or(0)
+    }
+
+    /// The bytes of `count` blocks from `first` on, where block `all` is block 0 again; `first` is less
+    /// than `all` and `count` is not more.
+    #[inline]
+    pub fn cyclic(&self, first: u64, count: u64, all: u64) -> u64 {
+        let end = first + count;
+        if end <= all {
+            self.start(end) - self.start(first)
+        } else {
+            self.start(all) - self.start(first) + self.start(end - all)
+        }
     }
 }
 
@@ -178,6 +196,9 @@ mod tests {
         assert!(!sizes.is_uniform());
         assert!(Sizes::repeating(&[4, 4]).is_uniform());
         assert_eq!(Sizes::repeating(&[]).of(9), 0);
+        assert_eq!([0, 2, 3, 9].map(|blocks| sizes.largest_before(blocks)), [0, 3, 5, 5]);
+        // Blocks 4 and 0, of five, are neighbours on the ring.
+        assert_eq!([sizes.cyclic(1, 3, 5), sizes.cyclic(4, 2, 5), sizes.cyclic(2, 5, 5)], [8, 3, 11]);
     }
 
     proptest! {

@@ -1,6 +1,8 @@
 //! Every algorithm for all small numbers of processes, all roots and several sizes: the data gets where
 //! it should, and the closed formulas count what is there.
 
+mod rounds;
+
 use super::check::check;
 use super::sizes::Sizes;
 use super::{Algorithm, Collective, Data, Job, Name, Operation};
@@ -18,6 +20,9 @@ fn variants(operation: Operation) -> Vec<Algorithm> {
     let texts = operation.algorithms().iter().flat_map(|name| {
         let parameters: &[&str] = match name {
             Name::Binary | Name::Chain | Name::DoubleTree => &["", ",segment=1", ",segment=7", ",segment=64"],
+            Name::Bruck | Name::Dissemination => {
+                &["", ",radix=2", ",radix=3", ",radix=4", ",radix=5", ",radix=40"]
+            }
             Name::KNomial => &["", ",radix=2", ",radix=3", ",radix=5", ",radix=40"],
             _ => &[""],
         };

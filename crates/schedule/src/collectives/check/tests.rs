@@ -1,5 +1,7 @@
 //! The checker catches what is wrong: each mutant of a right algorithm gets its verdict.
 
+mod exchanges;
+
 use super::{Fault, check};
 use crate::collectives::{Algorithm, Collective, Job, Meaning, Operation, Take};
 use crate::{Message, Step, Steps};
