@@ -8,6 +8,7 @@ pub mod noise;
 pub mod ranges;
 pub mod schedule;
 pub mod simulate;
+pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;

@@ -6,6 +6,7 @@ use straggler_model::noise::{InjectionError, LoadError};
 use straggler_report::ReplaceError;
 use straggler_schedule::collectives::CollectiveError;
 use straggler_schedule::goal::ReadError;
+use straggler_schedule::workloads::WorkloadError;
 use straggler_sim::outcome::RunError;
 
 /// An exit code other than 0.
@@ -83,4 +84,5 @@ leads_to! {
     ReadError => BadInput,
     ReplaceError => BadInput,
     CollectiveError => Usage,
+    WorkloadError => Usage,
 }

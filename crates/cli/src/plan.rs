@@ -4,3 +4,4 @@
 pub mod bench;
 pub mod collective;
 pub mod simulate;
+pub mod workload;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::workloads::{Application, Only, Workload, choose_default};
-use straggler_schedule::{Graph, Script, script, validate};
+use straggler_schedule::{Graph, OperationKind, Script, script, validate};
 use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
 
 /// Small versions of every workload: numbers of processes, and what to run.
@@ -69,7 +69,7 @@ fn implicit(simulation: &Simulation<'_>, script: &dyn Script, engine: EngineChoi
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let simulation = Simulation { engine, ..simulation.clone() };
-    simulation.run_script(script, &mut Control::new(2, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
+    simulation.run_script(script, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
 }
 
 fn check(simulation: &Simulation<'_>, text: &str, processes: u32, only: Only) {
@@ -106,4 +106,35 @@ fn equals_materialised() {
             }
         }
     }
+}
+
+/// Mean share of a rank's time in which it does not compute, on the paper's CHiC without noise; and the
+/// makespan.
+fn communication(text: &str, processes: u32, only: Only) -> (f64, f64) {
+    let application = build(text, processes, only);
+    let network = Network::load("chic").unwrap();
+    let outcome = implicit(&Simulation::new(&network), &application, EngineChoice::Windowed);
+    let makespan = outcome.finish.iter().max().unwrap().seconds();
+    let graph = script::materialise(&application);
+    let computed = |rank| -> f64 {
+        let operations = graph.rank(rank).operations();
+        operations.filter(|o| o.kind == OperationKind::Calc).map(|o| o.amount as f64 * 1e-12).sum()
+    };
+    let mean = (0..processes).map(computed).sum::<f64>() / f64::from(processes);
+    (1.0 - mean / makespan, makespan)
+}
+
+/// The share of communication, and how much of the run the collectives and the messages between
+/// neighbours cost: what the run is shorter without them.
+fn shares(text: &str, processes: u32) -> [f64; 3] {
+    let (share, all) = communication(text, processes, Only::All);
+    let without = |only| 1.0 - communication(text, processes, only).1 / all;
+    [share, without(Only::P2p), without(Only::Collectives)]
+}
+
+fn near(measured: f64, expected: f64, points: f64) {
+    assert!(
+        (measured - expected).abs() < points / 100.0,
+        "{measured} is not within {points} points of {expected}"
+    );
 }

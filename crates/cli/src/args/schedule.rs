@@ -1,5 +1,6 @@
 //! `straggler schedule` as typed.
 
+use super::workload::WorkloadOptions;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -43,7 +44,9 @@ EXAMPLES
   straggler schedule generate --collective allreduce:ring --processes 16 \\
       --size 1KiB -o ring.goal
   straggler schedule generate --collective barrier --processes 1024 \\
-      --cycles 10 --compute 1ms -o barrier.bin";
+      --cycles 10 --compute 1ms -o barrier.bin
+  straggler schedule generate --workload halo2d,iterations=10 --processes 64 \\
+      -o halo.bin";
 
 #[derive(Debug, Subcommand)]
 pub enum ScheduleCommand {
@@ -56,7 +59,7 @@ pub enum ScheduleCommand {
     /// Everything that is wrong with a schedule, as far as that shows without running it
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(Validate),
-    /// Write a collective as a schedule
+    /// Write a collective or a workload as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(Generate),
 }
@@ -88,8 +91,8 @@ pub struct Validate {
 #[derive(Debug, Args)]
 pub struct Generate {
     /// The collective: allreduce, allreduce:ring, barrier, bcast, reduce, …
-    #[arg(long, value_name = "OPERATION[:ALGORITHM]")]
-    pub collective: Choice,
+    #[arg(long, value_name = "OPERATION[:ALGORITHM]", required_unless_present = "workload")]
+    pub collective: Option<Choice>,
     /// Number of processes
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
     pub processes: u32,
@@ -101,6 +104,8 @@ pub struct Generate {
     /// The rank that a bcast begins with and a reduce ends with
     #[arg(long, value_name = "RANK")]
     pub root: Option<u32>,
+    #[command(flatten)]
+    pub workload: WorkloadOptions,
     /// Where to write; .bin is binary, all else is text
     #[arg(short, long, value_name = "FILE.goal|FILE.bin")]
     pub output: PathBuf,

@@ -2,6 +2,7 @@
 
 pub use super::ranges::{RankRanges, TimeRange};
 use super::schedule::Repetition;
+use super::workload::WorkloadOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -29,6 +30,8 @@ EXAMPLES
   straggler simulate --collective bcast --processes 1024 --size 8 --explain \\
       --network chic --noise delay:rank=0,at=0us,duration=1ms
 
+  straggler simulate --workload pop --processes 128 --network chic
+
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
@@ -45,12 +48,15 @@ REPLICAS  draw where in the noise each process begins anew. With several, makesp
 #[command(after_help = EXAMPLES)]
 pub struct Simulate {
     /// A schedule: GOAL text or binary
-    #[arg(value_name = "FILE.goal|FILE.bin", required_unless_present = "collective")]
-    #[arg(conflicts_with_all = ["collective", "processes", "size", "cycles", "compute", "root"])]
+    #[arg(value_name = "FILE.goal|FILE.bin", required_unless_present_any = ["collective", "workload"])]
+    #[arg(conflicts_with_all = ["collective", "processes", "size", "cycles", "compute", "root", "workload"])]
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
     pub collective: CollectiveOptions,
+
+    #[command(flatten)]
+    pub workload: WorkloadOptions,
 
     #[command(flatten)]
     pub model: ModelOptions,
@@ -70,7 +76,7 @@ pub struct CollectiveOptions {
     #[arg(long, value_name = "OPERATION[:ALGORITHM]", requires = "processes")]
     pub collective: Option<Choice>,
     /// Number of processes
-    #[arg(long, value_name = "P", requires = "collective", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
     pub processes: Option<u32>,
     /// Bytes of data; 8 unless given
     #[arg(long, value_name = "BYTES", requires = "collective")]

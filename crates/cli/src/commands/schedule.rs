@@ -7,6 +7,7 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::plan::collective::CollectivePlan;
+use crate::plan::workload::application;
 use serde::Serialize;
 use std::path::Path;
 use straggler_model::Time;
@@ -24,8 +25,12 @@ pub fn run(command: ScheduleCommand, console: &Console) -> Outcome<()> {
         ScheduleCommand::Info(typed) => info(&typed.file, console),
         ScheduleCommand::Validate(typed) => check(&typed, console),
         ScheduleCommand::Generate(typed) => {
-            let plan = CollectivePlan::of_generate(&typed)?;
-            generate::run(&plan, &typed.output, console)
+            let collective = CollectivePlan::of_generate(&typed)?;
+            match (collective, application(&typed.workload, Some(typed.processes))?) {
+                (Some(plan), _) => generate::run(&plan.script(), &typed.output, console),
+                (None, Some(application)) => generate::run(&*application, &typed.output, console),
+                (None, None) => Err(Failure::usage("give --collective or --workload")),
+            }
         }
     }
 }

@@ -36,8 +36,12 @@ impl CollectivePlan {
         CollectivePlan::new(choice, processes, typed.size, typed.repetition, typed.root).map(Some)
     }
 
-    pub fn of_generate(typed: &Generate) -> Outcome<CollectivePlan> {
-        CollectivePlan::new(&typed.collective, typed.processes, typed.size, typed.repetition, typed.root)
+    /// What `generate` was told, if that was a collective.
+    pub fn of_generate(typed: &Generate) -> Outcome<Option<CollectivePlan>> {
+        let plan = typed.collective.as_ref().map(|choice| {
+            CollectivePlan::new(choice, typed.processes, typed.size, typed.repetition, typed.root)
+        });
+        plan.transpose()
     }
 
     fn new(

@@ -1,14 +1,17 @@
 //! `straggler simulate`, validated.
 
 use super::collective::CollectivePlan;
+use super::workload::application;
 use crate::args::Common;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use straggler_model::Time;
 use straggler_model::network::Factor;
 use straggler_model::noise::NoiseSpec;
+use straggler_schedule::workloads::Application;
 use straggler_sim::observers::Selection;
 use straggler_sim::{Acknowledgement, EngineChoice};
 
@@ -48,6 +51,7 @@ pub struct TimelinePlan {
 pub enum WorkloadPlan {
     File(PathBuf),
     Collective(CollectivePlan),
+    Application(Arc<Application>),
 }
 
 /// All sources together and where processes begin in them.
@@ -62,10 +66,16 @@ pub struct NoisePlan {
 impl Plan {
     pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
         let collective = CollectivePlan::of_simulate(&typed.collective)?;
-        let workload = match (typed.file, collective) {
-            (Some(file), None) => WorkloadPlan::File(file),
-            (None, Some(collective)) => WorkloadPlan::Collective(collective),
-            _ => return Err(Failure::usage("give either a schedule FILE or --collective with --processes")),
+        let application = application(&typed.workload, typed.collective.processes)?;
+        let workload = match (typed.file, collective, application) {
+            (Some(file), None, None) => WorkloadPlan::File(file),
+            (None, Some(collective), None) => WorkloadPlan::Collective(collective),
+            (None, None, Some(application)) => WorkloadPlan::Application(application),
+            _ => {
+                return Err(Failure::usage(
+                    "give a schedule FILE, or --collective or --workload with --processes",
+                ));
+            }
         };
         let warnings = ineffective(&typed.noise);
         let replicas = replicas(&typed.noise)?;

@@ -30,7 +30,7 @@ const PARAMETERS: &[Parameter] = &[
     parameter("barriers", "575", "barriers of an iteration"),
     parameter("broadcasts", "703", "broadcasts of an iteration"),
     parameter("halos", "158", "halo exchanges of an iteration"),
-    parameter("compute", "13us", "computation before each call"),
+    parameter("compute", "10us", "computation before each call"),
     parameter("bytes", "8", "of an allreduce and of a broadcast"),
     parameter("face", "512", "bytes of the message to a neighbour"),
     GRID,

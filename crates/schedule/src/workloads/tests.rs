@@ -38,6 +38,18 @@ fn sweep3d_has_the_calls_of_the_paper() {
 }
 
 #[test]
+fn amg_has_the_calls_of_the_paper() {
+    let application = build("amg", 16_000).unwrap();
+    let everybody = 14 * 16_000;
+    let scan = everybody - ((1 << 14) - 1);
+    let calls = calls(&application);
+    assert_eq!(calls, [(everybody, 24), (scan, 8), (15_999, 23), (everybody, 1), (everybody, 356)]);
+    let halos = 119 * (12 * 92_120 + 2 * (11_484 + 1_418 + 208 + 24));
+    assert_eq!(application.messages(), halos + 381 * everybody + 8 * scan + 23 * 15_999);
+    assert!(application.messages() > 222_000_000);
+}
+
+#[test]
 fn only_one_kind_of_communication() {
     for text in ["pop", "sweep3d", "halo3d,reduce=3", "training,tp=4,pp=4", "master-worker", "overlap"] {
         let workload: Workload = text.parse().unwrap();
@@ -142,6 +154,18 @@ fn no_number_is_too_large_to_be_refused() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn the_guide_tells_every_parameter() {
+    let guide = include_str!("../../../../docs/guide/workloads.md");
+    for kind in KINDS {
+        assert!(guide.contains(&format!("### {}", kind.name)) || kind.name == "halo3d", "{}", kind.name);
+        for Parameter { name, default, meaning } in kind.parameters {
+            let row = format!("| `{name}` | `{default}` | {meaning} |");
+            assert!(guide.contains(&row), "{}: {row}", kind.name);
         }
     }
 }

@@ -62,6 +62,7 @@ pub fn load_network(text: &str, scale: Option<straggler_model::network::Factor>)
 fn load_workload(plan: &WorkloadPlan) -> Outcome<Workload> {
     match plan {
         WorkloadPlan::Collective(plan) => Ok(Workload::Collective(plan.clone())),
+        WorkloadPlan::Application(application) => Ok(Workload::Application(application.clone())),
         WorkloadPlan::File(path) => {
             let loaded = goal::read_path(path)?;
             Ok(Workload::Graph { graph: loaded.graph, name: path.display().to_string() })
