@@ -11,6 +11,7 @@ pub mod redundancy;
 pub mod resample;
 pub mod schedule;
 pub mod simulate;
+pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;

@@ -1,5 +1,6 @@
 //! The stages that do the work: each takes a plan, fetches what it names and calls the libraries.
 
+mod application;
 mod bench;
 mod collective;
 mod generated;

@@ -7,6 +7,7 @@ use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
 use straggler_schedule::goal::ReadError;
+use straggler_schedule::workloads::WorkloadError;
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::ButterflyError;
 use straggler_sim::resampling::ResamplingError;
@@ -105,4 +106,5 @@ leads_to! {
     ReplaceError => BadInput,
     CollectiveError => Usage,
     ButterflyError => Usage,
+    WorkloadError => Usage,
 }

@@ -6,3 +6,4 @@ pub mod collective;
 pub mod redundancy;
 pub mod resample;
 pub mod simulate;
+pub mod workload;

@@ -2,7 +2,8 @@
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use straggler_schedule::goal::{binary, text, text_write};
+use straggler_schedule::goal::{Format, binary, stream, text, text_write};
+use straggler_schedule::workloads::{Only, Workload, choose_default};
 use straggler_schedule::{Graph, GraphBuilder, Operation, RankBuilder};
 
 fn main() {
@@ -77,4 +78,25 @@ fn read_binary(bencher: Bencher<'_, '_>, threads: usize) {
     let pool = pool(threads);
     let bencher = bencher.counter(BytesCount::of_slice(&bytes));
     bencher.bench_local(|| pool.install(|| binary::parse(&bytes).unwrap()));
+}
+
+/// A collective written as it is computed.
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn stream_binary(bencher: Bencher<'_, '_>, threads: usize) {
+    stream(bencher, threads, Format::Binary);
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn stream_text(bencher: Bencher<'_, '_>, threads: usize) {
+    stream(bencher, threads, Format::Text);
+}
+
+fn stream(bencher: Bencher<'_, '_>, threads: usize, format: Format) {
+    let workload: Workload = "cycles,cycles=2".parse().expect("a workload there is");
+    let application = workload.build(PROCESSES, Only::All, &choose_default).expect("it can be built");
+    let mut bytes = Vec::new();
+    stream::write(&application, format, &mut bytes).expect("memory takes every byte");
+    let pool = pool(threads);
+    let bencher = bencher.counter(BytesCount::of_slice(&bytes));
+    bencher.bench_local(|| pool.install(|| stream::write(&application, format, std::io::sink()).unwrap()));
 }

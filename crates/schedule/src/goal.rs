@@ -8,6 +8,7 @@ pub mod binary;
 pub mod error;
 pub mod file;
 mod rounding;
+pub mod stream;
 pub mod text;
 pub mod text_write;
 

@@ -8,6 +8,7 @@ pub mod steps;
 pub mod summary;
 pub mod tournament;
 pub mod validate;
+pub mod workloads;
 
 pub use graph::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder, RankView};
 pub use script::{Cycles, Script};

@@ -108,8 +108,68 @@ impl<S: Steps + ?Sized> Steps for &S {
     }
 }
 
+/// What takes the operations of a rank, one after the other, each followed by its dependencies.
+pub trait Taker {
+    /// Takes an operation and gives its number.
+    fn push(&mut self, operation: Operation) -> u32;
+    /// `dependent` may start when `before` has completed.
+    fn requires(&mut self, dependent: u32, before: u32);
+    /// `dependent` may start when `before` has started.
+    fn irequires(&mut self, dependent: u32, before: u32);
+}
+
+impl Taker for RankBuilder {
+    fn push(&mut self, operation: Operation) -> u32 {
+        RankBuilder::push(self, operation)
+    }
+    fn requires(&mut self, dependent: u32, before: u32) {
+        RankBuilder::requires(self, dependent, before);
+    }
+    fn irequires(&mut self, dependent: u32, before: u32) {
+        RankBuilder::irequires(self, dependent, before);
+    }
+}
+
+/// How much a rank does, without keeping any of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Extent {
+    pub operations: u64,
+    pub dependencies: u64,
+    /// Operations that wait for others.
+    pub dependents: u64,
+    /// The last operation that was found to wait, plus one.
+    last: u32,
+}
+
+impl Extent {
+    pub fn of(script: &(impl Script + ?Sized), rank: Rank) -> Extent {
+        let mut extent = Extent::default();
+        materialise_rank(script, rank, &mut extent);
+        extent
+    }
+
+    fn depends(&mut self, dependent: u32) {
+        self.dependencies += 1;
+        self.dependents += u64::from(self.last != dependent.wrapping_add(1));
+        self.last = dependent.wrapping_add(1);
+    }
+}
+
+impl Taker for Extent {
+    fn push(&mut self, _: Operation) -> u32 {
+        self.operations += 1;
+        (self.operations - 1) as u32
+    }
+    fn requires(&mut self, dependent: u32, _: u32) {
+        self.depends(dependent);
+    }
+    fn irequires(&mut self, dependent: u32, _: u32) {
+        self.depends(dependent);
+    }
+}
+
 /// The operations of one rank, as a graph's builder takes them.
-pub fn materialise_rank(script: &impl Script, rank: Rank, out: &mut RankBuilder) {
+pub fn materialise_rank(script: &(impl Script + ?Sized), rank: Rank, out: &mut impl Taker) {
     let mut chain = Chain::default();
     for phase in 0..script.phases() {
         for stage in 0..script.stages(rank, phase) {
@@ -130,24 +190,23 @@ struct Chain {
 }
 
 impl Chain {
-    fn add(&mut self, step: Step, out: &mut RankBuilder) {
+    fn add(&mut self, step: Step, out: &mut impl Taker) {
         let operations = [
             step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
             step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
             step.calc.map(Operation::calc),
         ];
-        let first = out.len() as u32;
+        let before = self.open.len();
         for operation in operations.into_iter().flatten() {
             let dependent = out.push(operation);
             self.started.iter().for_each(|&before| out.irequires(dependent, before));
             self.completed.iter().for_each(|&before| out.requires(dependent, before));
+            self.open.push(dependent);
         }
-        let added = first..out.len() as u32;
         self.started.clear();
         self.completed.clear();
-        self.open.extend(added.clone());
         match step.then {
-            Then::Go => self.started.extend(added),
+            Then::Go => self.started.extend_from_slice(&self.open[before..]),
             Then::Wait => std::mem::swap(&mut self.completed, &mut self.open),
         }
         if step.after > Time::ZERO {
@@ -161,7 +220,7 @@ impl Chain {
 }
 
 /// The same schedule as an explicit graph.
-pub fn materialise(script: &impl Script) -> Graph {
+pub fn materialise(script: &(impl Script + ?Sized)) -> Graph {
     let mut graph = GraphBuilder::default();
     let mut builder = RankBuilder::default();
     for rank in 0..script.processes() {

@@ -25,10 +25,10 @@ pub struct DataOptions {
     #[arg(long, value_name = "TIME", requires = "collective")]
     pub reduction_cost: Option<PerByte>,
     /// A contribution that is counted twice does no harm, as in a maximum
-    #[arg(long, requires = "collective")]
+    #[arg(long)]
     pub idempotent: bool,
     /// The table that finds the algorithm if none is named: paper (unless given), mpich, open-mpi or a file
-    #[arg(long, value_name = "PRESET|FILE.toml", requires = "collective")]
+    #[arg(long, value_name = "PRESET|FILE.toml")]
     pub algorithms: Option<String>,
 }
 

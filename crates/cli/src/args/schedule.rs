@@ -1,6 +1,7 @@
 //! `straggler schedule` as typed.
 
 use super::collective::{DataOptions, Repetition};
+use super::workload::WorkloadOptions;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_schedule::collectives::{Choice, Operation};
@@ -44,7 +45,9 @@ EXAMPLES
   straggler schedule generate --collective allreduce:ring --processes 16 \\
       --size 1KiB -o ring.goal
   straggler schedule generate --collective barrier --processes 1024 \\
-      --cycles 10 --compute 1ms -o barrier.bin";
+      --cycles 10 --compute 1ms -o barrier.bin
+  straggler schedule generate --workload halo2d,iterations=10 --processes 64 \\
+      -o halo.bin";
 
 const CHECK_EXAMPLES: &str = "\
 EXAMPLES
@@ -81,7 +84,7 @@ pub enum ScheduleCommand {
     /// Everything that is wrong with a schedule, as far as that shows without running it
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(Validate),
-    /// Write a collective as a schedule
+    /// Write a collective or a workload as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(Generate),
     /// The collective operations and their algorithms
@@ -121,10 +124,18 @@ pub struct Validate {
 
 #[derive(Debug, Args)]
 pub struct Generate {
+    /// The collective: allreduce, allreduce:ring, bcast:chain,segment=8KiB, …
+    #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]", required_unless_present = "workload")]
+    pub collective: Option<Choice>,
+    /// Number of processes
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    pub processes: u32,
     #[command(flatten)]
-    pub what: What,
+    pub data: DataOptions,
     #[command(flatten)]
     pub repetition: Repetition,
+    #[command(flatten)]
+    pub workload: WorkloadOptions,
     /// Where to write; .bin is binary, all else is text
     #[arg(short, long, value_name = "FILE.goal|FILE.bin")]
     pub output: PathBuf,

@@ -2,6 +2,7 @@
 
 use super::collective::{DataOptions, Repetition};
 pub use super::ranges::{RankRanges, TimeRange};
+use super::workload::WorkloadOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -32,6 +33,8 @@ EXAMPLES
   straggler simulate --collective allgatherv --sizes 1KiB,8KiB --processes 48 \\
       --network chic --algorithms mpich
 
+  straggler simulate --workload pop --processes 128 --network chic
+
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
@@ -48,13 +51,16 @@ REPLICAS  draw where in the noise each process begins anew. With several, makesp
 #[command(after_help = EXAMPLES)]
 pub struct Simulate {
     /// A schedule: GOAL text or binary
-    #[arg(value_name = "FILE.goal|FILE.bin", required_unless_present = "collective")]
+    #[arg(value_name = "FILE.goal|FILE.bin", required_unless_present_any = ["collective", "workload"])]
     #[arg(conflicts_with_all = ["collective", "processes", "size", "sizes", "cycles", "compute", "root"])]
-    #[arg(conflicts_with_all = ["reduction_cost", "idempotent", "algorithms"])]
+    #[arg(conflicts_with_all = ["reduction_cost", "idempotent", "algorithms", "workload"])]
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
     pub collective: CollectiveOptions,
+
+    #[command(flatten)]
+    pub workload: WorkloadOptions,
 
     #[command(flatten)]
     pub model: ModelOptions,
@@ -75,7 +81,7 @@ pub struct CollectiveOptions {
     #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]", requires = "processes")]
     pub collective: Option<Choice>,
     /// Number of processes
-    #[arg(long, value_name = "P", requires = "collective", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
     pub processes: Option<u32>,
     #[command(flatten)]
     pub data: DataOptions,

@@ -5,12 +5,13 @@ mod check;
 mod generate;
 mod selector;
 
-use super::collective;
-use crate::args::schedule::{Convert, ScheduleCommand, Validate};
+use super::{application, collective};
+use crate::args::schedule::{Convert, Generate, ScheduleCommand, Validate};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::plan::collective::CollectiveRequest;
+use crate::plan::workload::ApplicationRequest;
 use serde::Serialize;
 use std::path::Path;
 use straggler_model::Time;
@@ -27,15 +28,22 @@ pub fn run(command: ScheduleCommand, console: &Console) -> Outcome<()> {
         ScheduleCommand::Convert(typed) => convert(&typed, console),
         ScheduleCommand::Info(typed) => info(&typed.file, console),
         ScheduleCommand::Validate(typed) => findings(&typed, console),
-        ScheduleCommand::Generate(typed) => {
-            let request = CollectiveRequest::new(&typed.what, typed.repetition)?;
-            let chosen = collective::load(&request)?;
-            chosen.warnings.iter().for_each(|warning| console.warn(warning));
-            generate::run(&chosen.plan, &typed.output, console)
-        }
+        ScheduleCommand::Generate(typed) => generate(&typed, console),
         ScheduleCommand::Algorithms(typed) => algorithms::run(typed.operation, console),
         ScheduleCommand::Selector(typed) => selector::run(&typed, console),
         ScheduleCommand::Check(typed) => check::run(&typed, console),
+    }
+}
+
+fn generate(typed: &Generate, console: &Console) -> Outcome<()> {
+    if let Some(request) = CollectiveRequest::of_generate(typed)? {
+        let chosen = collective::load(&request)?;
+        chosen.warnings.iter().for_each(|warning| console.warn(warning));
+        return generate::run(&chosen.plan.script(), &typed.output, console);
+    }
+    match ApplicationRequest::new(&typed.workload, Some(typed.processes), &typed.data)? {
+        Some(request) => generate::run(&application::load(&request)?, &typed.output, console),
+        None => Err(Failure::usage("give --collective or --workload")),
     }
 }
 

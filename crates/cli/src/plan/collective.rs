@@ -3,7 +3,7 @@
 mod words;
 
 use crate::args::collective::{DataOptions, Repetition};
-use crate::args::schedule::What;
+use crate::args::schedule::{Generate, What};
 use crate::args::simulate::CollectiveOptions;
 use crate::exit::{Failure, Outcome};
 use straggler_model::Time;
@@ -54,8 +54,17 @@ impl CollectiveRequest {
         CollectiveRequest::of(choice, processes, &typed.data, typed.repetition).map(Some)
     }
 
-    pub fn new(typed: &What, repetition: Repetition) -> Outcome<CollectiveRequest> {
-        CollectiveRequest::of(&typed.collective, typed.processes, &typed.data, repetition)
+    pub fn new(typed: &What) -> Outcome<CollectiveRequest> {
+        CollectiveRequest::of(&typed.collective, typed.processes, &typed.data, Repetition::default())
+    }
+
+    /// What `generate` was told, if that was a collective.
+    pub fn of_generate(typed: &Generate) -> Outcome<Option<CollectiveRequest>> {
+        let request = typed
+            .collective
+            .as_ref()
+            .map(|choice| CollectiveRequest::of(choice, typed.processes, &typed.data, typed.repetition));
+        request.transpose()
     }
 
     fn of(

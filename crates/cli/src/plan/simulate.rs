@@ -1,6 +1,7 @@
 //! `straggler simulate`, validated.
 
 use super::collective::CollectiveRequest;
+use super::workload::ApplicationRequest;
 use crate::args::Common;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
@@ -48,6 +49,7 @@ pub struct TimelinePlan {
 pub enum WorkloadPlan {
     File(PathBuf),
     Collective(CollectiveRequest),
+    Application(ApplicationRequest),
 }
 
 /// All sources together and where processes begin in them.
@@ -62,10 +64,17 @@ pub struct NoisePlan {
 impl Plan {
     pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
         let collective = CollectiveRequest::of_simulate(&typed.collective)?;
-        let workload = match (typed.file, collective) {
-            (Some(file), None) => WorkloadPlan::File(file),
-            (None, Some(collective)) => WorkloadPlan::Collective(collective),
-            _ => return Err(Failure::usage("give either a schedule FILE or --collective with --processes")),
+        let options = &typed.collective;
+        let application = ApplicationRequest::new(&typed.workload, options.processes, &options.data)?;
+        let workload = match (typed.file, collective, application) {
+            (Some(file), None, None) => WorkloadPlan::File(file),
+            (None, Some(collective), None) => WorkloadPlan::Collective(collective),
+            (None, None, Some(application)) => WorkloadPlan::Application(application),
+            _ => {
+                return Err(Failure::usage(
+                    "give a schedule FILE, or --collective or --workload with --processes",
+                ));
+            }
         };
         let warnings = ineffective(&typed.noise);
         let replicas = replicas(&typed.noise)?;

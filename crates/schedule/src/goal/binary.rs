@@ -11,7 +11,7 @@
 mod read;
 #[cfg(test)]
 mod tests;
-mod write;
+pub(super) mod write;
 
 pub use read::{parse, parse_with};
 pub use write::write;

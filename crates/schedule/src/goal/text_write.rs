@@ -30,10 +30,14 @@ impl<W: Write> TextWriter<W> {
     const FULL: usize = 64 << 10;
 
     pub fn new(out: W, processes: u32) -> io::Result<TextWriter<W>> {
-        let mut writer =
-            TextWriter { out, buffer: Vec::with_capacity(2 * Self::FULL), written: Written::default() };
+        let mut writer = TextWriter::inside(out);
         writeln!(writer.buffer, "num_ranks {processes}")?;
         Ok(writer)
+    }
+
+    /// Writes blocks of ranks that follow others, without the beginning of a file.
+    pub(super) fn inside(out: W) -> TextWriter<W> {
+        TextWriter { out, buffer: Vec::with_capacity(2 * Self::FULL), written: Written::default() }
     }
 
     /// Writes the block of one rank. Ranks may be left out and come in any order.

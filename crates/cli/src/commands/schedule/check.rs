@@ -1,6 +1,5 @@
 //! The symbolic checker: what it proves, in a sentence.
 
-use crate::args::collective::Repetition;
 use crate::args::schedule::Check;
 use crate::commands::collective;
 use crate::console::Console;
@@ -28,7 +27,7 @@ struct Answer {
 }
 
 pub fn run(typed: &Check, console: &Console) -> Outcome<()> {
-    let request = CollectiveRequest::new(&typed.what, Repetition::default())?;
+    let request = CollectiveRequest::new(&typed.what)?;
     let plan = collective::load(&request)?.plan;
     refuse_too_much(&plan)?;
     let verdict = check::check(plan.operation, &plan.job, &plan.collective);

@@ -10,6 +10,7 @@ use crate::plan::simulate::{Plan, TimelinePlan};
 use straggler_analysis::{CriticalPath, Recorder};
 use straggler_model::Time;
 use straggler_report::numbers::{counted, grouped, memory};
+use straggler_schedule::Script;
 use straggler_sim::Control;
 use straggler_sim::observers::TimelineObserver;
 use straggler_trace::Timeline;
@@ -18,6 +19,8 @@ use straggler_trace::Timeline;
 const MOST_SHOWN: u32 = 4096;
 /// What the engine keeps of a process whose steps are computed, its messages on the way included.
 const BYTES_A_PROCESS: u64 = 110;
+/// The same where several steps can be under way.
+const OVERLAPPING_BYTES_A_PROCESS: u64 = 350;
 /// Every operation and every arrival is an event; each is recorded in 48 bytes, in lists that double.
 const RECORDED_BYTES_AN_EVENT: u64 = 48 * 2;
 /// What the recorder keeps of a process.
@@ -61,7 +64,10 @@ fn check_memory(workload: &Workload, explain: bool, available: Option<u64>) -> O
     let engine = match workload {
         // A schedule that could be read lies in memory already.
         Workload::Graph { .. } => 0,
-        Workload::Collective(_) => processes * BYTES_A_PROCESS,
+        Workload::Application(application) if application.overlaps() => {
+            processes * OVERLAPPING_BYTES_A_PROCESS
+        }
+        Workload::Collective(_) | Workload::Application(_) => processes * BYTES_A_PROCESS,
     };
     if engine > available {
         return Err(Failure::usage(format!(

@@ -1,7 +1,7 @@
 //! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
 
 use super::workload::Workload;
-use crate::commands::{collective, threads};
+use crate::commands::{application, collective, threads};
 use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
@@ -66,6 +66,7 @@ fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>) -> Outcome<Wor
             warnings.extend(chosen.warnings);
             Ok(Workload::Collective(chosen.plan))
         }
+        WorkloadPlan::Application(request) => Ok(Workload::Application(application::load(request)?)),
         WorkloadPlan::File(path) => {
             let loaded = goal::read_path(path)?;
             Ok(Workload::Graph { graph: loaded.graph, name: path.display().to_string() })

@@ -1,8 +1,9 @@
-//! What is simulated: a schedule in memory or a collective that is computed as it runs.
+//! What is simulated: a schedule in memory, or a collective or an application that is computed as it runs.
 
 use crate::plan::collective::CollectivePlan;
 use std::ops::Range;
 use straggler_model::Rank;
+use straggler_schedule::workloads::Application;
 use straggler_schedule::{Graph, Script};
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Control, Nothing, Observer, Run, Simulation};
@@ -15,6 +16,7 @@ pub enum Workload {
         name: String,
     },
     Collective(CollectivePlan),
+    Application(Application),
 }
 
 impl Workload {
@@ -22,6 +24,7 @@ impl Workload {
         match self {
             Workload::Graph { graph, .. } => graph.processes(),
             Workload::Collective(plan) => plan.processes(),
+            Workload::Application(application) => application.processes(),
         }
     }
 
@@ -30,6 +33,7 @@ impl Workload {
         match self {
             Workload::Graph { graph, .. } => graph.messages(),
             Workload::Collective(plan) => plan.script().messages(),
+            Workload::Application(application) => application.messages(),
         }
     }
 
@@ -38,6 +42,7 @@ impl Workload {
         match self {
             Workload::Graph { graph, .. } => graph.operations(),
             Workload::Collective(plan) => plan.script().operations(),
+            Workload::Application(application) => application.operations(),
         }
     }
 
@@ -46,13 +51,14 @@ impl Workload {
         match self {
             Workload::Graph { name, .. } => name.clone(),
             Workload::Collective(plan) => plan.describe(),
+            Workload::Application(application) => application.describe().to_string(),
         }
     }
 
     /// `allreduce:ring`, if it is a collective.
     pub fn collective(&self) -> Option<String> {
         match self {
-            Workload::Graph { .. } => None,
+            Workload::Graph { .. } | Workload::Application(_) => None,
             Workload::Collective(plan) => Some(plan.name()),
         }
     }
@@ -63,11 +69,13 @@ impl Workload {
         simulation: &Simulation<'_>,
         control: &mut Control<'_>,
     ) -> Result<Run<Nothing>, RunError> {
-        let plan = match self {
-            Workload::Graph { graph, .. } => return simulation.run_graph(graph, control, |_, _| Nothing),
-            Workload::Collective(plan) => plan,
-        };
-        simulation.run_collective(&plan.collective, plan.cycles, plan.compute, control)
+        match self {
+            Workload::Graph { graph, .. } => simulation.run_graph(graph, control, |_, _| Nothing),
+            Workload::Collective(plan) => {
+                simulation.run_collective(&plan.collective, plan.cycles, plan.compute, control)
+            }
+            Workload::Application(application) => simulation.run_script(application, control, |_, _| Nothing),
+        }
     }
 
     /// Runs it under the eyes of an observer. Which collective it is, is asked at every step: an
@@ -81,6 +89,7 @@ impl Workload {
         match self {
             Workload::Graph { graph, .. } => simulation.run_graph(graph, control, observer),
             Workload::Collective(plan) => simulation.run_script(&plan.script(), control, observer),
+            Workload::Application(application) => simulation.run_script(application, control, observer),
         }
     }
 }

@@ -28,29 +28,48 @@ pub fn write<W: Write>(graph: &Graph, mut out: W) -> io::Result<Written> {
 }
 
 fn write_header(graph: &Graph, buffer: &mut Vec<u8>) {
-    let (cpus, nics) = graph.lanes();
-    buffer.extend_from_slice(&MAGIC.to_le_bytes());
-    buffer.extend_from_slice(&graph.processes().to_le_bytes());
-    buffer.extend_from_slice(&[(cpus - 1) as u8, (nics - 1) as u8]);
+    write_magic(graph.processes(), graph.lanes(), buffer);
     let lengths: Vec<u64> =
         (0..graph.processes()).into_par_iter().map(|rank| length(&graph.rank(rank))).collect();
-    let mut start = (HEADER + EXTENT * lengths.len()) as u64;
+    let mut start = first_start(graph.processes());
     for length in lengths {
-        buffer.extend_from_slice(&start.to_le_bytes());
-        start += length;
-        buffer.extend_from_slice(&start.to_le_bytes());
+        start = write_extent(start, length, buffer);
     }
+}
+
+/// What a file begins with.
+pub(in crate::goal) fn write_magic(processes: u32, (cpus, nics): (usize, usize), buffer: &mut Vec<u8>) {
+    buffer.extend_from_slice(&MAGIC.to_le_bytes());
+    buffer.extend_from_slice(&processes.to_le_bytes());
+    buffer.extend_from_slice(&[(cpus - 1) as u8, (nics - 1) as u8]);
+}
+
+/// Where the schedule of the first rank begins.
+pub(in crate::goal) fn first_start(processes: u32) -> u64 {
+    HEADER as u64 + EXTENT as u64 * u64::from(processes)
+}
+
+/// Where a rank's schedule begins and, which is returned, ends.
+pub(in crate::goal) fn write_extent(start: u64, length: u64, buffer: &mut Vec<u8>) -> u64 {
+    let end = start + length;
+    buffer.extend_from_slice(&start.to_le_bytes());
+    buffer.extend_from_slice(&end.to_le_bytes());
+    end
 }
 
 /// Bytes of a rank's schedule.
 fn length(rank: &RankView<'_>) -> u64 {
     let roots = rank.dependency_counts().iter().filter(|&&count| count == 0).count();
-    let indices = roots + rank.all_edges().len();
-    (COUNTS + indices * INDEX + rank.len() as usize * NODE) as u64
+    length_of(u64::from(rank.len()), roots as u64, rank.all_edges().len() as u64)
+}
+
+/// Bytes of a schedule with so many operations, operations without dependencies, and dependencies.
+pub(in crate::goal) fn length_of(operations: u64, roots: u64, edges: u64) -> u64 {
+    COUNTS as u64 + (roots + edges) * INDEX as u64 + operations * NODE as u64
 }
 
 /// Returns how many computations were rounded.
-fn write_schedule(rank: &RankView<'_>, buffer: &mut Vec<u8>) -> u64 {
+pub(in crate::goal) fn write_schedule(rank: &RankView<'_>, buffer: &mut Vec<u8>) -> u64 {
     let counts = rank.dependency_counts();
     let roots = (0u32..).zip(&counts).filter(|(_, count)| **count == 0).map(|(node, _)| node);
     buffer.extend_from_slice(&rank.len().to_le_bytes());

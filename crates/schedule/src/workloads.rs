@@ -1,0 +1,168 @@
+//! Whole applications, as implicit schedules: `NAME[,PARAMETER=VALUE…]`.
+//!
+//! A [`Workload`] is what a user asks for: one of the [`KINDS`] and some of its parameters. Built for a
+//! number of processes it becomes an [`Application`], a [`crate::Script`]: what a rank does in a step is
+//! computed from the rank and the step, so a workload takes no memory for a process, a message or an
+//! iteration. `pop`, `sweep3d` and `amg` have the calls of the three applications of T. Hoefler,
+//! T. Schneider and A. Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale
+//! Applications by Simulation" (SC10), and about their share of communication.
+//!
+//! Collectives inside a workload are done by the algorithm that a function chooses; [`choose_default`] takes
+//! what that paper took.
+
+mod amg;
+pub mod computation;
+mod cycles;
+mod error;
+pub mod grid;
+mod grouped;
+mod halo;
+mod halo_exchange;
+mod master_worker;
+mod overlap;
+mod parameters;
+mod parts;
+mod pop;
+mod sweep;
+mod sweep3d;
+#[cfg(test)]
+mod tests;
+mod training;
+
+use crate::collectives::{Algorithm, Job, Name, Operation};
+use std::fmt;
+use std::str::FromStr;
+
+pub use error::WorkloadError;
+pub use grouped::Grouped;
+pub use parameters::{Choose, Parameter};
+pub use parts::{Application, Only, Part};
+
+use parameters::Setting;
+
+/// The most phases of an application.
+pub const MOST_PHASES: usize = parts::Builder::MOST_PHASES;
+
+/// A workload there is.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub summary: &'static str,
+    pub parameters: &'static [Parameter],
+    build: fn(&Setting<'_>) -> Result<(parts::Builder, String), WorkloadError>,
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Every workload, in the order in which to list them.
+pub static KINDS: &[Kind] = &[
+    amg::KIND,
+    cycles::KIND,
+    halo_exchange::HALO_2D,
+    halo_exchange::HALO_3D,
+    master_worker::KIND,
+    overlap::KIND,
+    pop::KIND,
+    sweep3d::KIND,
+    training::KIND,
+];
+
+/// A workload and the parameters that were given.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    kind: &'static Kind,
+    given: Vec<(&'static str, String)>,
+}
+
+impl Workload {
+    pub fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    /// The application for a number of processes.
+    pub fn build(
+        &self,
+        processes: u32,
+        only: Only,
+        choose: &Choose<'_>,
+    ) -> Result<Application, WorkloadError> {
+        let Kind { name: workload, parameters, build, .. } = *self.kind;
+        if processes == 0 {
+            let mend = "at least one is needed".to_string();
+            return Err(WorkloadError::Processes { workload, processes, mend });
+        }
+        let setting = Setting { workload, parameters, given: &self.given, processes, choose };
+        let (builder, description) = build(&setting)?;
+        if builder.is_full() {
+            return Err(WorkloadError::TooLong { workload });
+        }
+        Ok(builder.finish(processes, description).only(only))
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name)?;
+        self.given.iter().try_for_each(|(name, value)| write!(f, ",{name}={value}"))
+    }
+}
+
+impl FromStr for Workload {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Workload, WorkloadError> {
+        let mut words = text.split(',');
+        let name = words.next().unwrap_or_default();
+        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| WorkloadError::Unknown {
+            name: name.to_string(),
+            known: KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", "),
+        })?;
+        let mut given: Vec<(&'static str, String)> = Vec::new();
+        for word in words {
+            let (parameter, value) = parameter_of(kind, word)?;
+            if given.iter().any(|(other, _)| *other == parameter) {
+                return Err(WorkloadError::Twice { workload: kind.name, parameter });
+            }
+            given.push((parameter, value.to_string()));
+        }
+        Ok(Workload { kind, given })
+    }
+}
+
+fn parameter_of<'a>(kind: &Kind, word: &'a str) -> Result<(&'static str, &'a str), WorkloadError> {
+    let split = word.split_once('=');
+    let known = split.and_then(|(name, value)| {
+        kind.parameters.iter().find(|known| known.name == name).map(|known| (known.name, value))
+    });
+    known.ok_or_else(|| {
+        let known = kind.parameters.iter().map(|known| format!("{}={}", known.name, known.default));
+        let known = known.collect::<Vec<_>>().join(", ");
+        WorkloadError::Parameter { workload: kind.name, text: word.to_string(), known }
+    })
+}
+
+/// The algorithms of the paper for small data: dissemination where everybody gets something from
+/// everybody, binomial trees where there is a root. From 64 KiB on, rings where there is one.
+pub fn choose_default(operation: Operation, job: &Job) -> Algorithm {
+    const LARGE: u64 = 64 << 10;
+    let wanted: &[Name] = match operation {
+        Operation::Barrier => &[Name::Dissemination],
+        Operation::Allreduce if job.vector() >= LARGE => &[Name::Ring],
+        Operation::Allreduce => &[Name::Dissemination],
+        Operation::Allgather | Operation::Allgatherv if job.vector() >= LARGE => &[Name::Ring],
+        Operation::ReduceScatter | Operation::ReduceScatterBlock if job.vector() >= LARGE => {
+            &[Name::Ring, Name::Pairwise]
+        }
+        _ if operation.has_root() => &[Name::Binomial],
+        _ => &[Name::Dissemination, Name::Bruck, Name::RecursiveDoubling, Name::RecursiveHalving],
+    };
+    let known = operation.algorithms();
+    let found = wanted.iter().find(|name| known.contains(name)).or(known.first());
+    // An operation without algorithms says so when it is built.
+    found.copied().unwrap_or(Name::Dissemination).into()
+}

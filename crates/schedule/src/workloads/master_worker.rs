@@ -1,0 +1,157 @@
+//! `master-worker`: rank 0 hands out tasks, the others do them.
+//!
+//! The master sends a task to every worker, then, for each result that comes from whoever is first, the
+//! next task. Who gets it is fixed beforehand, one worker after the other, because a schedule is static: it
+//! cannot depend on who was first. So a slow worker delays the master, who waits until the worker can
+//! take its task if that is longer than the eager limit. A worker returns a result and waits for the next
+//! task at once, which cannot deadlock.
+
+use super::Kind;
+use super::computation::Computation;
+use super::error::WorkloadError;
+use super::grid::Divisor;
+use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
+use super::parts::{Builder, Part};
+use crate::graph::ANY;
+use crate::steps::{MOST_STAGES, Message, Step};
+use straggler_model::{Rank, Time};
+
+pub(super) const KIND: Kind = Kind {
+    name: "master-worker",
+    summary: "rank 0 hands out tasks and takes results from whoever is first",
+    parameters: PARAMETERS,
+    build,
+};
+
+const PARAMETERS: &[Parameter] = &[
+    parameter("tasks", "10000", "tasks altogether"),
+    parameter("bytes", "1KiB", "of a task"),
+    parameter("result", "1KiB", "bytes of a result"),
+    parameter("compute", "1ms", "computation of a task"),
+    IMBALANCE,
+    SEED,
+];
+
+const TASK: u32 = 0;
+const RESULT: u32 = 1;
+
+/// Task t goes to worker t mod workers, which is rank 1 + t mod workers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MasterWorker {
+    tasks: u32,
+    workers: u32,
+    by_workers: Divisor,
+    bytes: u64,
+    result: u64,
+    compute: Computation,
+    /// Without its messages.
+    silent: bool,
+}
+
+impl MasterWorker {
+    /// Tasks that are out before the first result is awaited.
+    #[inline(always)]
+    fn first(&self) -> u32 {
+        self.tasks.min(self.workers)
+    }
+
+    /// Tasks of a worker.
+    #[inline(always)]
+    fn share(&self, rank: Rank) -> u32 {
+        let (each, longer) = self.by_workers.divide(self.tasks);
+        each + u32::from(rank - 1 < longer)
+    }
+
+    #[inline]
+    pub fn stages(&self, rank: Rank) -> u32 {
+        match (rank, self.silent) {
+            (0, true) => 0,
+            (0, false) => 2 * self.tasks,
+            (_, true) => self.share(rank),
+            (_, false) => {
+                let share = self.share(rank);
+                share + u32::from(share > 0)
+            }
+        }
+    }
+
+    #[inline]
+    pub fn step(&self, rank: Rank, stage: u32) -> Step {
+        match (rank, self.silent) {
+            (0, _) => self.master(stage),
+            (_, true) => Step::calc(self.work(rank, stage)),
+            (_, false) => self.worker(rank, stage),
+        }
+    }
+
+    /// The first tasks; a result and another task in turn; the last results.
+    fn master(&self, stage: u32) -> Step {
+        let first = self.first();
+        let give = |task: u32| {
+            Step::send(Message { peer: 1 + self.by_workers.divide(task).1, tag: TASK, bytes: self.bytes })
+        };
+        if stage < first {
+            return give(stage);
+        }
+        let turn = stage - first;
+        if turn / 2 < self.tasks - first && !turn.is_multiple_of(2) {
+            return give(first + turn / 2);
+        }
+        Step::recv(Message { peer: ANY, tag: RESULT, bytes: self.result })
+    }
+
+    /// Takes the first task, returns each result for the next task, returns the last.
+    fn worker(&self, rank: Rank, stage: u32) -> Step {
+        let task = Message { peer: 0, tag: TASK, bytes: self.bytes };
+        let result = Message { peer: 0, tag: RESULT, bytes: self.result };
+        let send = (stage > 0).then_some(result);
+        if stage == self.share(rank) {
+            return Step { send, ..Step::default() };
+        }
+        Step { send, recv: Some(task), ..Step::default() }.after(self.work(rank, stage))
+    }
+
+    /// How long a task takes depends on the task, not on who does it.
+    fn work(&self, rank: Rank, stage: u32) -> Time {
+        self.compute.of(stage.wrapping_mul(self.workers).wrapping_add(rank - 1), 0)
+    }
+
+    pub fn messages(&self) -> u64 {
+        if self.silent { 0 } else { 2 * u64::from(self.tasks) }
+    }
+
+    pub fn largest_message(&self) -> u64 {
+        if self.silent { 0 } else { self.bytes.max(self.result) }
+    }
+
+    pub fn silent(&self) -> MasterWorker {
+        MasterWorker { silent: true, ..*self }
+    }
+}
+
+fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
+    let (tasks, processes) = (setting.count("tasks")?, setting.processes);
+    let Some((workers, by_workers)) = Divisor::new(processes - 1).map(|divisor| (processes - 1, divisor))
+    else {
+        let mend = "a master needs at least one worker: use 2 or more".to_string();
+        return Err(WorkloadError::Processes { workload: setting.workload, processes, mend });
+    };
+    if tasks >= MOST_STAGES / 2 {
+        return Err(
+            setting.wrong("tasks", format!("the master can hand out at most {}", MOST_STAGES / 2 - 1))
+        );
+    }
+    let part = MasterWorker {
+        tasks,
+        workers,
+        by_workers,
+        bytes: setting.bytes("bytes")?,
+        result: setting.bytes("result")?,
+        compute: setting.computation("compute")?,
+        silent: false,
+    };
+    let mut builder = Builder::default();
+    let part = builder.part(Part::MasterWorker(part));
+    builder.then(part);
+    Ok((builder, format!("{tasks} tasks for {workers} workers")))
+}

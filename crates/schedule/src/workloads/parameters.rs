@@ -1,0 +1,142 @@
+//! The parameters of workloads: what there is, what was given, and what it means.
+
+use super::computation::{Computation, Imbalance};
+use super::error::WorkloadError;
+use super::grid::Grid;
+use super::parts::Part;
+use crate::collectives::{Algorithm, Job, Operation};
+use straggler_model::{Rank, Time, units};
+
+/// A parameter of a workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    pub name: &'static str,
+    /// As it would be written.
+    pub default: &'static str,
+    pub meaning: &'static str,
+}
+
+/// Shorter to write in tables.
+pub(super) const fn parameter(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, default, meaning }
+}
+
+pub(super) const IMBALANCE: Parameter = parameter(
+    "imbalance",
+    "0",
+    "how far computations spread around their length: 0.1 is plus or minus a tenth",
+);
+pub(super) const SEED: Parameter = parameter("seed", "1", "of the imbalance");
+pub(super) const GRID: Parameter =
+    parameter("grid", "even", "the process grid, as 16x8 or 8x4x4; even: the extents that differ least");
+
+/// Which algorithm does an operation.
+pub type Choose<'a> = dyn Fn(Operation, &Job) -> Algorithm + 'a;
+
+/// Everything a workload is built from.
+pub(super) struct Setting<'a> {
+    pub workload: &'static str,
+    pub parameters: &'static [Parameter],
+    /// Names of the table and values as they were typed.
+    pub given: &'a [(&'static str, String)],
+    pub processes: u32,
+    pub choose: &'a Choose<'a>,
+}
+
+impl Setting<'_> {
+    /// What was typed, or the default.
+    pub fn text(&self, name: &'static str) -> &str {
+        let default = self.parameters.iter().find(|parameter| parameter.name == name);
+        let given = self.given.iter().find(|(given, _)| *given == name);
+        given.map_or_else(|| default.map_or("", |parameter| parameter.default), |(_, text)| text)
+    }
+
+    pub fn wrong(&self, name: &'static str, mend: impl Into<String>) -> WorkloadError {
+        WorkloadError::Value {
+            workload: self.workload,
+            parameter: name,
+            value: self.text(name).to_string(),
+            mend: mend.into(),
+        }
+    }
+
+    /// A whole number.
+    pub fn number(&self, name: &'static str) -> Result<u32, WorkloadError> {
+        self.text(name).parse().map_err(|_| self.wrong(name, "a whole number below 2^32 is needed"))
+    }
+
+    /// A whole number that is not 0.
+    pub fn count(&self, name: &'static str) -> Result<u32, WorkloadError> {
+        match self.number(name)? {
+            0 => Err(self.wrong(name, "at least 1 is needed, or nothing happens")),
+            count => Ok(count),
+        }
+    }
+
+    pub fn time(&self, name: &'static str) -> Result<Time, WorkloadError> {
+        units::time(self.text(name)).map_err(|fault| self.wrong(name, fault.to_string()))
+    }
+
+    pub fn bytes(&self, name: &'static str) -> Result<u64, WorkloadError> {
+        units::bytes(self.text(name)).map_err(|fault| self.wrong(name, fault.to_string()))
+    }
+
+    /// A part of a whole, in millionths.
+    pub fn share(&self, name: &'static str) -> Result<u32, WorkloadError> {
+        let share: Option<f64> = self.text(name).parse().ok();
+        let share = share.filter(|share| (0.0..=1.0).contains(share));
+        let share = share.ok_or_else(|| self.wrong(name, "a number from 0 to 1 is needed"))?;
+        Ok((share * 1e6).round() as u32)
+    }
+
+    /// One of some words; its place among them.
+    pub fn word(&self, name: &'static str, words: &[&str]) -> Result<usize, WorkloadError> {
+        let place = words.iter().position(|word| *word == self.text(name));
+        place.ok_or_else(|| self.wrong(name, format!("write {}", words.join(" or "))))
+    }
+
+    /// A computation with the workload's imbalance.
+    pub fn computation(&self, name: &'static str) -> Result<Computation, WorkloadError> {
+        Ok(Computation { time: self.time(name)?, imbalance: self.imbalance()? })
+    }
+
+    pub fn imbalance(&self) -> Result<Imbalance, WorkloadError> {
+        let seed = self.text("seed").parse();
+        let seed = seed.map_err(|_| self.wrong("seed", "a whole number below 2^64 is needed"))?;
+        Ok(Imbalance { spread: self.share("imbalance")?, seed })
+    }
+
+    /// The process grid: as given, or as even as the number of processes lets it be.
+    pub fn grid(&self, dimensions: u32) -> Result<Grid, WorkloadError> {
+        let text = self.text("grid");
+        let grid = if text == "even" {
+            Grid::most_even(self.processes, dimensions)
+        } else {
+            self.typed_extents(text, dimensions)?
+        };
+        let fits = grid.filter(|grid| grid.places() == self.processes);
+        fits.ok_or_else(|| {
+            let even = Grid::most_even(self.processes, dimensions);
+            let even = even.map_or_else(String::new, |grid| format!(", for example grid={grid}"));
+            let processes = self.processes;
+            self.wrong("grid", format!("the extents have to multiply to {processes} processes{even}"))
+        })
+    }
+
+    fn typed_extents(&self, text: &str, dimensions: u32) -> Result<Option<Grid>, WorkloadError> {
+        let extents: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
+        match (extents.as_deref(), dimensions) {
+            (Ok(&[x, y]), 2) => Ok(Grid::new([x, y, 1])),
+            (Ok(&[x, y, z]), 3) => Ok(Grid::new([x, y, z])),
+            (_, 2) => Err(self.wrong("grid", "write two extents, as in 16x8")),
+            _ => Err(self.wrong("grid", "write three extents, as in 8x4x4")),
+        }
+    }
+
+    /// A collective over all processes.
+    pub fn collective(&self, operation: Operation, bytes: u64, root: Rank) -> Result<Part, WorkloadError> {
+        let job = Job { root, ..Job::new(self.processes, bytes) };
+        let algorithm = (self.choose)(operation, &job);
+        Ok(Part::Collective(algorithm.build(operation, &job)?))
+    }
+}

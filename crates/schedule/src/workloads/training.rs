@@ -1,0 +1,342 @@
+//! `training`: one step of training a large transformer on data, tensor and pipeline parallel processes.
+//!
+//! Ranks are numbered with tensor parallelism innermost, then data, then pipeline: rank
+//! t + tp · (d + dp · p). Every pipeline stage p has layers / pp layers. A microbatch passes forward through
+//! the stages and its gradients come back; a layer computes and sums its activations over the tensor group
+//! twice in each direction (M. Shoeybi et al., "Megatron-LM", 2019). At the end the gradients of the
+//! stage are summed over the data group.
+//!
+//! The order of microbatches on stage p is 1F1B (D. Narayanan et al., SC21): the first pp - 1 - p forward,
+//! then one forward and one backward in turn, then what is left backward; or GPipe's, all forward and then
+//! all backward. Between two microbatches a stage hands on the result of the one and takes in the other in
+//! one exchange, as Megatron-LM does; separate blocking calls would deadlock.
+//!
+//! A layer has 12 h² parameters (h: hidden), so a token takes 24 h² operations forward and twice as many
+//! backward; attention over the sequence is left out, which is small while the sequence is short against
+//! 6 h. Activations and gradients have two bytes a number.
+
+use super::Kind;
+use super::computation::Computation;
+use super::error::WorkloadError;
+use super::grid::Divisor;
+use super::grouped::Grouped;
+use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
+use super::parts::{Builder, Part};
+use crate::collectives::{Job, Operation};
+use crate::steps::{Message, Step};
+use straggler_model::{Rank, Time};
+
+pub(super) const KIND: Kind = Kind {
+    name: "training",
+    summary: "one training step of a large model on data, tensor and pipeline parallel processes",
+    parameters: PARAMETERS,
+    build,
+};
+
+const PARAMETERS: &[Parameter] = &[
+    parameter("tp", "1", "processes that share a layer (tensor parallel)"),
+    parameter("pp", "1", "stages of the pipeline (pipeline parallel)"),
+    parameter("dp", "rest", "copies of the model (data parallel); rest: processes / (tp · pp)"),
+    parameter("microbatches", "8", "of every copy in the step"),
+    parameter("order", "1f1b", "of microbatches in the pipeline: 1f1b or gpipe"),
+    parameter("layers", "32", "of the model; a multiple of pp"),
+    parameter("hidden", "4096", "the width of a layer"),
+    parameter("tokens", "2048", "of a microbatch"),
+    parameter("teraflops", "400", "that a process reaches, in 10^12 operations a second"),
+    parameter("gradients", "allreduce", "allreduce, or sharded: reduce-scatter and allgather"),
+    IMBALANCE,
+    SEED,
+];
+
+/// What a pipeline stage does in one slot of its order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Where a rank is in the pipeline, and in which order a stage works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Order {
+    stages: u32,
+    /// Ranks of a stage.
+    ranks: u32,
+    by_ranks: Divisor,
+    microbatches: u32,
+    /// Whether all goes forward before anything comes back.
+    all_forward: bool,
+}
+
+impl Order {
+    fn slots(&self) -> u32 {
+        2 * self.microbatches
+    }
+
+    #[inline(always)]
+    fn stage(&self, rank: Rank) -> u32 {
+        self.by_ranks.divide(rank).0
+    }
+
+    #[inline(always)]
+    fn direction(&self, stage: u32, slot: u32) -> Direction {
+        let warm_up = if self.all_forward {
+            self.microbatches
+        } else {
+            (self.stages - 1 - stage).min(self.microbatches)
+        };
+        let turns = 2 * (self.microbatches - warm_up);
+        let forward = slot < warm_up || (slot < warm_up + turns && (slot - warm_up).is_multiple_of(2));
+        if forward { Direction::Forward } else { Direction::Backward }
+    }
+}
+
+/// What every stage does in its own slot of the order. Both orders bring microbatches of one direction in
+/// the same order to all stages, so that messages between two stages need no number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pipeline {
+    order: Order,
+    /// Phases of a slot; the first slot begins with the first phase.
+    by_slot: Divisor,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    /// Half a layer; backward takes twice as long.
+    Compute(Computation),
+    /// The result of the slot before goes out, the input of this slot comes in.
+    HandOver { bytes: u64 },
+}
+
+impl Pipeline {
+    #[inline]
+    pub fn stages(&self, rank: Rank, phase: u32) -> u32 {
+        match self.what {
+            What::Compute(computation) => u32::from(computation.is_any()),
+            What::HandOver { bytes } => {
+                let (send, recv) = self.messages_of(rank, phase, bytes);
+                u32::from(send.is_some() || recv.is_some())
+            }
+        }
+    }
+
+    #[inline]
+    pub fn step(&self, rank: Rank, phase: u32, _: u32) -> Step {
+        match self.what {
+            What::Compute(computation) => {
+                let forward = computation.of(rank, phase);
+                match self.order.direction(self.order.stage(rank), self.by_slot.divide(phase).0) {
+                    Direction::Forward => Step::calc(forward),
+                    Direction::Backward => Step::calc(forward + forward),
+                }
+            }
+            What::HandOver { bytes } => {
+                let (send, recv) = self.messages_of(rank, phase, bytes);
+                Step { send, recv, ..Step::default() }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn messages_of(&self, rank: Rank, phase: u32, bytes: u64) -> (Option<Message>, Option<Message>) {
+        let Order { stages, ranks, .. } = self.order;
+        let slot = self.by_slot.divide(phase).0;
+        let stage = self.order.stage(rank);
+        let message = |up: bool, direction: Direction| {
+            let there = if up { stage + 1 < stages } else { stage > 0 };
+            let peer = if up { rank.wrapping_add(ranks) } else { rank.wrapping_sub(ranks) };
+            there.then_some(Message { peer, tag: direction as u32, bytes })
+        };
+        let direction = |slot| self.order.direction(stage, slot);
+        // Forward goes up the stages, backward down.
+        let send = (slot > 0).then(|| direction(slot - 1));
+        let send = send.and_then(|direction| message(direction == Direction::Forward, direction));
+        let recv = (slot < self.order.slots()).then(|| direction(slot));
+        let recv = recv.and_then(|direction| message(direction == Direction::Backward, direction));
+        (send, recv)
+    }
+
+    /// Every microbatch crosses from each stage to the next, and back, on all ranks of the stage.
+    pub fn messages(&self) -> u64 {
+        let Order { stages, ranks, .. } = self.order;
+        match self.what {
+            What::HandOver { .. } => {
+                let crossings = u64::from(stages - 1) * u64::from(ranks);
+                u64::from(self.order.slots()).saturating_mul(crossings)
+            }
+            What::Compute(_) => 0,
+        }
+    }
+
+    pub fn largest_message(&self) -> u64 {
+        match self.what {
+            What::HandOver { bytes } if self.order.stages > 1 => bytes,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn silent(&self) -> Pipeline {
+        let what = match self.what {
+            // Nobody hands anything over in a pipeline of one stage.
+            What::HandOver { .. } => What::Compute(Computation::default()),
+            what => what,
+        };
+        Pipeline { what, ..*self }
+    }
+}
+
+/// The sizes of a step.
+struct Model {
+    tp: u32,
+    pp: u32,
+    dp: u32,
+    layers: u32,
+    activation: u64,
+    gradient: u64,
+    half_layer: Computation,
+}
+
+impl Model {
+    fn of(setting: &Setting<'_>) -> Result<Model, WorkloadError> {
+        let (tp, pp) = (setting.count("tp")?, setting.count("pp")?);
+        let dp = degree(setting, tp, pp)?;
+        let layers = setting.count("layers")?;
+        if !layers.is_multiple_of(pp) {
+            return Err(setting.wrong("layers", format!("it has to be a multiple of pp={pp}")));
+        }
+        let (hidden, tokens) = (setting.count("hidden")?, setting.count("tokens")?);
+        let layers = layers / pp;
+        let teraflops = setting.count("teraflops")?;
+        let weights = 12 * u128::from(hidden) * u128::from(hidden) / u128::from(tp);
+        // 2 · weights operations a token, in halves; 10^12 a second is one a picosecond.
+        let half_layer = weights.saturating_mul(u128::from(tokens)) / u128::from(teraflops);
+        let narrow = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
+        Ok(Model {
+            tp,
+            pp,
+            dp,
+            layers,
+            activation: 2 * u64::from(hidden) * u64::from(tokens),
+            gradient: narrow(weights.saturating_mul(2 * u128::from(layers))),
+            half_layer: Computation { time: Time(narrow(half_layer)), imbalance: setting.imbalance()? },
+        })
+    }
+
+    /// The part that sums over groups; nothing in groups of one.
+    fn group(
+        setting: &Setting<'_>,
+        operation: Operation,
+        size: u32,
+        stride: u32,
+        bytes: u64,
+    ) -> Result<Part, WorkloadError> {
+        if size == 1 {
+            return Ok(Part::Nothing);
+        }
+        let job = Job::new(size, bytes);
+        let collective = (setting.choose)(operation, &job).build(operation, &job)?;
+        Ok(Grouped::new(collective, stride, setting.processes).map_or(Part::Nothing, Part::Grouped))
+    }
+}
+
+/// dp, which with tp and pp has to make up the processes.
+fn degree(setting: &Setting<'_>, tp: u32, pp: u32) -> Result<u32, WorkloadError> {
+    let (processes, model) = (u64::from(setting.processes), u64::from(tp) * u64::from(pp));
+    if !processes.is_multiple_of(model) {
+        let mend = format!("tp={tp} times pp={pp} is {model}: use a multiple of it");
+        return Err(WorkloadError::Processes {
+            workload: setting.workload,
+            processes: setting.processes,
+            mend,
+        });
+    }
+    let rest = (processes / model) as u32;
+    if setting.text("dp") == "rest" || setting.count("dp")? == rest {
+        return Ok(rest);
+    }
+    let mend = format!("tp · pp · dp has to be {processes}: write dp={rest}, or leave it out");
+    Err(setting.wrong("dp", mend))
+}
+
+fn order(setting: &Setting<'_>, model: &Model) -> Result<Order, WorkloadError> {
+    let microbatches = setting.count("microbatches")?;
+    if microbatches > u32::MAX / 4 {
+        return Err(setting.wrong("microbatches", "that is more than a step can have"));
+    }
+    let ranks = setting.processes / model.pp;
+    let all_forward = setting.word("order", &["1f1b", "gpipe"])? == 1;
+    let by_ranks = Divisor::new(ranks).ok_or_else(|| setting.wrong("pp", "there are fewer processes"))?;
+    Ok(Order { stages: model.pp, ranks, by_ranks, microbatches, all_forward })
+}
+
+fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
+    let model = Model::of(setting)?;
+    let order = order(setting, &model)?;
+    let mut builder = Builder::default();
+    let tensor = builder.part(Model::group(setting, Operation::Allreduce, model.tp, 1, model.activation)?);
+    // The phases of a slot: a hand-over, and two computations and two sums a layer where there are any.
+    let halves = model.layers.saturating_mul(2);
+    let sums = if model.tp > 1 { 2 } else { 1 };
+    let by_slot = Divisor::new(halves.saturating_mul(sums).saturating_add(1))
+        .ok_or(WorkloadError::TooLong { workload: setting.workload })?;
+    let part = |what| Part::Pipeline(Pipeline { order, by_slot, what });
+    let hand_over = builder.part(part(What::HandOver { bytes: model.activation }));
+    let compute = builder.part(part(What::Compute(model.half_layer)));
+    for _ in 0..order.slots() {
+        builder.then(hand_over);
+        for _ in 0..halves {
+            if builder.is_full() {
+                return Err(WorkloadError::TooLong { workload: setting.workload });
+            }
+            builder.then(compute);
+            builder.then(tensor);
+        }
+    }
+    builder.then(hand_over);
+    gradients(setting, &model, &mut builder)?;
+    let Model { tp, pp, dp, .. } = model;
+    let microbatches = order.microbatches;
+    Ok((builder, format!("a training step with tp={tp}, pp={pp}, dp={dp} and {microbatches} microbatches")))
+}
+
+/// Sums the gradients over the data parallel groups.
+fn gradients(setting: &Setting<'_>, model: &Model, builder: &mut Builder) -> Result<(), WorkloadError> {
+    let (size, stride, bytes) = (model.dp, model.tp, model.gradient);
+    let sharded = setting.word("gradients", &["allreduce", "sharded"])? == 1;
+    let operations: &[(Operation, u64)] = if sharded {
+        let block = bytes.div_ceil(u64::from(size));
+        &[(Operation::ReduceScatterBlock, block), (Operation::Allgather, block)]
+    } else {
+        &[(Operation::Allreduce, bytes)]
+    };
+    for &(operation, bytes) in operations {
+        let part = builder.part(Model::group(setting, operation, size, stride, bytes)?);
+        builder.then(part);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "F" and "B" of a stage.
+    fn directions(stages: u32, microbatches: u32, stage: u32, all_forward: bool) -> String {
+        let by_ranks = Divisor::new(1).unwrap();
+        let order = Order { stages, ranks: 1, by_ranks, microbatches, all_forward };
+        let letter = |slot| match order.direction(stage, slot) {
+            Direction::Forward => 'F',
+            Direction::Backward => 'B',
+        };
+        (0..order.slots()).map(letter).collect()
+    }
+
+    #[test]
+    fn one_forward_one_backward() {
+        assert_eq!(directions(4, 4, 3, false), "FBFBFBFB");
+        assert_eq!(directions(4, 4, 2, false), "FFBFBFBB");
+        assert_eq!(directions(4, 4, 0, false), "FFFFBBBB");
+        assert_eq!(directions(8, 3, 1, false), "FFFBBB");
+        assert_eq!(directions(2, 3, 1, true), "FFFBBB");
+    }
+}

@@ -1,0 +1,140 @@
+//! Workloads: implicit equals materialised on both engines, messages are as many as their formulas say,
+//! and the three applications of the paper have about its shares of communication.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
+use straggler_model::{Network, Time};
+use straggler_schedule::workloads::{Application, Only, Workload, choose_default};
+use straggler_schedule::{Graph, OperationKind, Script, script, validate};
+use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
+
+/// Small versions of every workload: numbers of processes, and what to run.
+const CASES: &[(&[u32], &str)] = &[
+    (&[1, 2, 3, 6, 7, 12, 16], "halo2d,iterations=3,compute=9us,reduce=2"),
+    (&[1, 2, 6, 9, 16], "halo2d,iterations=3,compute=9us,overlap=0.7,boundary=open,imbalance=0.3"),
+    (&[1, 2, 5, 6, 12, 16], "halo2d,iterations=3,compute=9us,calls=blocking"),
+    (&[4, 6, 9], "halo2d,iterations=2,compute=0,calls=blocking,boundary=open,bytes=100"),
+    (&[1, 2, 8, 12, 27], "halo3d,iterations=2,compute=20us,overlap=1"),
+    (&[1, 4, 12, 30], "halo3d,iterations=2,compute=20us,calls=blocking,boundary=open,imbalance=1"),
+    (&[1, 2, 4, 6, 9, 15], "sweep3d,iterations=2,blocks=3,compute=10us,imbalance=0.2"),
+    (&[6, 9], "sweep3d,iterations=1,blocks=2,compute=0,bytes=100"),
+    (&[1, 2, 8, 12, 27, 45], "amg,iterations=4,compute=9us,allreduces=5,allgathers=2,scans=1,broadcasts=3"),
+    (&[1, 2, 6, 8, 15], "pop,allreduces=6,barriers=5,broadcasts=7,halos=3,imbalance=0.5,seed=9"),
+    (&[1, 2, 5, 8, 13], "cycles,cycles=3,compute=7us,imbalance=0.5"),
+    (&[2, 7], "cycles,operation=bcast,root=1,algorithm=binomial,bytes=1000,cycles=3"),
+    (&[1, 2, 5, 8, 13], "overlap,cycles=3,compute=70us,chunks=3"),
+    (&[1, 5, 8], "overlap,cycles=2,compute=70us,chunks=20,imbalance=0.5,bytes=1000"),
+    (&[4, 7], "overlap,cycles=2,compute=70us,chunks=20,operation=bcast"),
+    (&[2, 3, 5, 9], "master-worker,tasks=23,compute=50us,imbalance=0.9"),
+    (&[2, 3, 30], "master-worker,tasks=7,compute=50us,imbalance=0.9,bytes=10,result=1000"),
+    (&[3, 9], "master-worker,tasks=40,compute=50us,bytes=1000,result=10,imbalance=0.9"),
+    (&[1, 4, 6], "training,layers=4,hidden=16,tokens=4,microbatches=3,teraflops=1"),
+    (&[8, 16, 24], "training,tp=2,pp=4,layers=4,hidden=16,tokens=4,microbatches=5,teraflops=1"),
+    (&[8, 24], "training,tp=2,pp=4,layers=8,hidden=64,tokens=4,microbatches=5,order=gpipe,teraflops=1"),
+    (&[6, 12], "training,pp=6,layers=6,hidden=64,tokens=9,microbatches=2,teraflops=1,imbalance=0.5"),
+];
+
+fn network() -> Network {
+    // Beyond 300 bytes messages are rendezvous.
+    Network::parse("L=5.33us,o=0.77us,g=1.56us,G=1.25ns,O=0.1ns,S=300").unwrap()
+}
+
+fn noise() -> Injection {
+    let detours: Vec<(Time, Time)> =
+        (0..40u64).map(|i| (Time(i * i * 1_700_000), Time(i % 7 * 900_000))).collect();
+    let detours = Detours::new(&detours, Some(Time(3_000_000_000))).unwrap();
+    let waveform = Waveform::Trace(Arc::new(detours));
+    Injection {
+        sources: vec![Source { name: "test".into(), waveform, who: Who::Everyone }],
+        phases: Phases::Drawn { seed: 7, replica: 0 },
+        wallclock: false,
+        computation_only: false,
+    }
+}
+
+fn build(text: &str, processes: u32, only: Only) -> Application {
+    let workload: Workload = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    workload.build(processes, only, &choose_default).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn explicit(simulation: &Simulation<'_>, graph: &Graph) -> Outcome {
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let simulation = Simulation { engine: EngineChoice::Reference, ..simulation.clone() };
+    simulation.run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
+}
+
+fn implicit(simulation: &Simulation<'_>, script: &dyn Script, engine: EngineChoice) -> Outcome {
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    let simulation = Simulation { engine, ..simulation.clone() };
+    simulation.run_script(script, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
+}
+
+fn check(simulation: &Simulation<'_>, text: &str, processes: u32, only: Only) {
+    let application = build(text, processes, only);
+    let graph = script::materialise(&application);
+    let of = format!("{text} on {processes}, {only:?}");
+    assert_eq!(application.messages(), graph.messages(), "{of}");
+    assert_eq!(application.largest_message(), graph.largest_message(), "{of}");
+    assert_eq!(application.overlaps(), graph.has_irequires(), "{of}");
+    assert_eq!(validate::validate(&graph), [], "{of}");
+    let expected = explicit(simulation, &graph);
+    assert_eq!(expected.stuck, None, "{of}");
+    for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
+        let outcome = implicit(simulation, &application, engine);
+        assert_eq!(outcome.stuck, None, "{of} {engine:?}");
+        assert_eq!(outcome.finish, expected.finish, "{of} {engine:?}");
+        assert_eq!(outcome.messages, expected.messages, "{of} {engine:?}");
+    }
+}
+
+#[test]
+fn equals_materialised() {
+    let (rendezvous, noise) = (network(), noise());
+    let eager = Network { ..Network::parse("L=5.33us,o=0.77us,g=1.56us,G=1.25ns,O=0.1ns,S=65000").unwrap() };
+    for network in [&eager, &rendezvous] {
+        for noise in [None, Some(&noise)] {
+            let simulation = Simulation { noise, ..Simulation::new(network) };
+            for (processes, text) in CASES {
+                for &processes in *processes {
+                    for only in [Only::All, Only::P2p, Only::Collectives] {
+                        check(&simulation, text, processes, only);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Mean share of a rank's time in which it does not compute, on the paper's CHiC without noise; and the
+/// makespan.
+fn communication(text: &str, processes: u32, only: Only) -> (f64, f64) {
+    let application = build(text, processes, only);
+    let network = Network::load("chic").unwrap();
+    let outcome = implicit(&Simulation::new(&network), &application, EngineChoice::Windowed);
+    let makespan = outcome.finish.iter().max().unwrap().seconds();
+    let graph = script::materialise(&application);
+    let computed = |rank| -> f64 {
+        let operations = graph.rank(rank).operations();
+        operations.filter(|o| o.kind == OperationKind::Calc).map(|o| o.amount as f64 * 1e-12).sum()
+    };
+    let mean = (0..processes).map(computed).sum::<f64>() / f64::from(processes);
+    (1.0 - mean / makespan, makespan)
+}
+
+/// The share of communication, and how much of the run the collectives and the messages between
+/// neighbours cost: what the run is shorter without them.
+fn shares(text: &str, processes: u32) -> [f64; 3] {
+    let (share, all) = communication(text, processes, Only::All);
+    let without = |only| 1.0 - communication(text, processes, only).1 / all;
+    [share, without(Only::P2p), without(Only::Collectives)]
+}
+
+fn near(measured: f64, expected: f64, points: f64) {
+    assert!(
+        (measured - expected).abs() < points / 100.0,
+        "{measured} is not within {points} points of {expected}"
+    );
+}
