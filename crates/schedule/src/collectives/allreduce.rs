@@ -1,6 +1,7 @@
 //! Allreduce: everyone gets the reduction of everyone's data.
 
 mod dissemination;
+mod double_tree;
 mod n_way_dissemination;
 mod rabenseifner;
 mod recursive_doubling;
@@ -8,12 +9,14 @@ mod reduce_bcast;
 mod ring;
 
 pub use dissemination::Dissemination;
+pub use double_tree::double_tree;
 pub use n_way_dissemination::NWayDissemination;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
 pub use reduce_bcast::ReduceBcast;
 pub use ring::Ring;
 
+use super::tree::SEGMENT;
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] = &[
@@ -22,6 +25,7 @@ pub const ALGORITHMS: &[Name] = &[
     Name::Ring,
     Name::Rabenseifner,
     Name::ReduceBcast,
+    Name::DoubleTree,
     Name::TwoLevel,
 ];
 
@@ -29,6 +33,7 @@ pub const ALGORITHMS: &[Name] = &[
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
         Name::Dissemination => disseminate(algorithm, job)?,
+        Name::DoubleTree => Collective::other(double_tree(job, algorithm.segment.unwrap_or(SEGMENT))?),
         Name::Rabenseifner => Collective::other(Rabenseifner::new(job)),
         Name::RecursiveDoubling => Collective::RecursiveDoubling(RecursiveDoubling::new(job)),
         Name::ReduceBcast => Collective::other(ReduceBcast::new(job)),

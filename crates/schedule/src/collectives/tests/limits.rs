@@ -23,6 +23,7 @@ fn the_largest_numbers_are_refused_or_computed() {
                     let job = Job { reduction: PerByte::from_ps(7), ..Job::new(processes, bytes) };
                     match algorithm.build(operation, &job) {
                         Err(CollectiveError::TooManyProcesses { limit, .. }) => assert!(limit < processes),
+                        Err(CollectiveError::TooManySegments { .. }) => assert!(bytes > 8),
                         built => all_ends(&built.unwrap()),
                     }
                 }
