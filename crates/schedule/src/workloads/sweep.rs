@@ -30,20 +30,20 @@ impl Sweep {
     #[inline(always)]
     fn stream(&self, rank: Rank) -> Stream {
         let at = self.grid.coordinates(rank);
-        let mut stream = Stream { from: [None; 2], to: [None; 2] };
-        for dimension in 0..2 {
-            let message = |peer| {
-                let corner = u32::from(self.backward[0]) + 2 * u32::from(self.backward[1]);
-                Message { peer, tag: 2 * corner + dimension as u32, bytes: self.bytes[dimension] }
-            };
-            let step = self.grid.distance(dimension);
-            let before = (at[dimension] > 0).then(|| message(rank - step));
-            let after = (at[dimension] + 1 < self.grid.extent(dimension)).then(|| message(rank + step));
-            let backward = self.backward[dimension];
-            stream.from[dimension] = if backward { after } else { before };
-            stream.to[dimension] = if backward { before } else { after };
-        }
-        stream
+        let [(from_x, to_x), (from_y, to_y)] = [0, 1].map(|dimension| self.across(rank, at, dimension));
+        Stream { from: [from_x, from_y], to: [to_x, to_y] }
+    }
+
+    /// What comes in and what goes out across a dimension.
+    #[inline(always)]
+    fn across(&self, rank: Rank, at: [u32; 3], dimension: usize) -> (Option<Message>, Option<Message>) {
+        let corner = u32::from(self.backward[0]) + 2 * u32::from(self.backward[1]);
+        let tag = 2 * corner + dimension as u32;
+        let message = |peer| Message { peer, tag, bytes: self.bytes[dimension] };
+        let (step, place) = (self.grid.distance(dimension), at[dimension]);
+        let before = (place > 0).then(|| message(rank - step));
+        let after = (place + 1 < self.grid.extent(dimension)).then(|| message(rank + step));
+        if self.backward[dimension] { (after, before) } else { (before, after) }
     }
 
     /// A corner has nothing to wait for, but may have something to compute.
