@@ -12,6 +12,7 @@ use std::ops::Range;
 use straggler_model::noise::{Injection, Phases, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
+use straggler_schedule::workloads::Application;
 use straggler_schedule::{Cycles, Graph, Script};
 
 /// Which engine to use.
@@ -120,6 +121,20 @@ impl<'a> Simulation<'a> {
             return self.run_script(script, control, |_, _| Nothing);
         }
         self.run_windowed(&StepProgram::<S, Untracked>::new(script), control, |_, _| Nothing)
+    }
+
+    /// Runs an application with a windowed engine that is compiled for it, where that is the engine to use.
+    pub fn run_application(
+        &self,
+        application: &Application,
+        control: &mut Control<'_>,
+    ) -> Result<Run<Nothing>, RunError> {
+        let windowed = self.choose(application.largest_message())?.0 == Engine::Windowed;
+        if !windowed || self.receive_overlap || !application.overlaps() {
+            return self.run_script(application, control, |_, _| Nothing);
+        }
+        let program = OverlappingProgram::<_, Untracked>::new(application);
+        self.run_windowed(&program, control, |_, _| Nothing)
     }
 
     /// Runs a collective `cycles` times, each after `compute` time of computation. The algorithms that

@@ -24,12 +24,15 @@ mod message;
 mod process;
 mod queues;
 mod ready_heaps;
+mod step_queues;
+mod step_ready;
 mod two_heaps;
 
 pub use agenda::Agenda;
 pub use batch::Batch;
 pub use message::Early;
 pub use queues::Queues;
+pub use step_queues::StepQueues;
 
 use crate::observer::Observer;
 use crate::outcome::{Outcome, Remains, RunError};

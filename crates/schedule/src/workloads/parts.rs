@@ -148,6 +148,7 @@ pub struct Application {
     parts: Vec<Part>,
     /// Which part each phase is; each is below the number of parts.
     order: Vec<u32>,
+    largest_message: u64,
     description: String,
 }
 
@@ -168,6 +169,11 @@ impl Application {
         counts
     }
 
+    fn find_largest(&self) -> u64 {
+        let used = self.parts().filter(|(_, count)| *count > 0);
+        used.map(|(part, _)| part.largest_message()).max().unwrap_or(0)
+    }
+
     fn sum(&self, of: impl Fn(&Part, u64) -> u64) -> u64 {
         self.parts().map(|(part, count)| of(part, count)).fold(0, u64::saturating_add)
     }
@@ -185,6 +191,7 @@ impl Application {
                 *part = part.silent();
             }
         }
+        self.largest_message = self.find_largest();
         self
     }
 }
@@ -211,11 +218,7 @@ impl Script for Application {
     }
 
     fn largest_message(&self) -> u64 {
-        self.parts()
-            .filter(|(_, count)| *count > 0)
-            .map(|(part, _)| part.largest_message())
-            .max()
-            .unwrap_or(0)
+        self.largest_message
     }
 
     fn overlaps(&self) -> bool {
@@ -283,7 +286,10 @@ impl Builder {
     }
 
     pub fn finish(self, processes: u32, description: String) -> Application {
-        Application { processes, parts: self.parts, order: self.order, description }
+        let (parts, order) = (self.parts, self.order);
+        let application = Application { processes, parts, order, largest_message: 0, description };
+        // Which finds the largest message.
+        application.only(Only::All)
     }
 }
 

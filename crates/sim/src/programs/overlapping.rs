@@ -3,7 +3,7 @@
 use super::tracking::Tracking;
 use crate::host::OneLane;
 use crate::program::{Program, Release};
-use crate::windowed::Queues;
+use crate::windowed::StepQueues;
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
@@ -107,7 +107,7 @@ impl<'a, S: Script + ?Sized, T: Tracking> OverlappingProgram<'a, S, T> {
 
 impl<S: Script + ?Sized, T: Tracking> Program for OverlappingProgram<'_, S, T> {
     type Host = OneLane;
-    type Agenda = Queues;
+    type Agenda = StepQueues;
     type Local = Cursor<T>;
     type Block = ();
 

@@ -2,11 +2,11 @@
 
 use super::agenda::Agenda;
 use super::message::{Compact, Early};
+use super::step_ready;
 use crate::host::Host;
 use crate::order::{Class, Key};
 use crate::prefetch::prefetch;
 use crate::program::Release;
-use crate::rules;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
@@ -24,10 +24,6 @@ pub struct Batch {
 }
 
 const _: () = assert!(size_of::<Batch>() == 24);
-
-const SEND: u8 = 1 << OperationKind::Send as u8;
-const RECV: u8 = 1 << OperationKind::Recv as u8;
-const CALC: u8 = 1 << OperationKind::Calc as u8;
 
 /// The early messages of a block of processes.
 #[derive(Debug, Default)]
@@ -119,36 +115,17 @@ impl Agenda for Batch {
 
     #[inline(always)]
     fn next(&mut self, host: &impl Host) -> Time {
-        if self.pending == 0 {
-            Time::NEVER
-        } else if self.pending & RECV != 0 {
-            // Not later than the others: they wait for the CPU besides.
-            self.ready
-        } else if self.pending & SEND != 0 {
-            let send = rules::send_eligible(host, 0, 0, self.ready);
-            if self.pending == SEND { send } else { send.min(rules::calc_eligible(host, 0, self.ready)) }
-        } else {
-            rules::calc_eligible(host, 0, self.ready)
-        }
+        step_ready::next(self.pending, self.ready, host)
     }
 
     fn key(&self, host: &impl Host) -> Key {
-        let (eligible, kind) = self.first(host);
-        Key { eligible, created: self.created, class: class_of(kind), order: kind as u64 }
+        step_ready::key(self.pending, self.ready, self.created, host)
     }
 
     #[inline(always)]
     fn take(&mut self, host: &impl Host, t: Time) -> (OperationKind, u32) {
-        if self.pending & SEND != 0 && rules::send_eligible(host, 0, 0, self.ready) == t {
-            self.pending &= !SEND;
-            return (OperationKind::Send, OperationKind::Send as u32);
-        }
-        if self.pending & RECV != 0 {
-            self.pending &= !RECV;
-            return (OperationKind::Recv, OperationKind::Recv as u32);
-        }
-        self.pending &= !CALC;
-        (OperationKind::Calc, OperationKind::Calc as u32)
+        let kind = step_ready::take(&mut self.pending, self.ready, host, t);
+        (kind, kind as u32)
     }
 
     #[inline(always)]
@@ -212,19 +189,6 @@ impl Agenda for Batch {
             }
         }
         list
-    }
-}
-
-impl Batch {
-    /// The operation that runs next, by the model's order.
-    fn first(&self, host: &impl Host) -> (Time, OperationKind) {
-        let candidates = [
-            (SEND, rules::send_eligible(host, 0, 0, self.ready), OperationKind::Send),
-            (RECV, self.ready, OperationKind::Recv),
-            (CALC, rules::calc_eligible(host, 0, self.ready), OperationKind::Calc),
-        ];
-        let pending = candidates.into_iter().filter(|(bit, ..)| self.pending & bit != 0);
-        pending.map(|(_, t, kind)| (t, kind)).min().unwrap_or((Time::NEVER, OperationKind::Calc))
     }
 }
 

@@ -74,7 +74,7 @@ impl Workload {
             Workload::Collective(plan) => {
                 simulation.run_collective(&plan.collective, plan.cycles, plan.compute, control)
             }
-            Workload::Application(application) => simulation.run_script(application, control, |_, _| Nothing),
+            Workload::Application(application) => simulation.run_application(application, control),
         }
     }
 

@@ -1,0 +1,57 @@
+//! The local operations of one step, which become ready together: at most one send, one receive and one
+//! computation. The agendas of implicit schedules keep a ready time and a bit for each that has not run.
+
+use super::batch::class_of;
+use crate::host::Host;
+use crate::order::Key;
+use crate::rules;
+use straggler_model::Time;
+use straggler_schedule::OperationKind;
+
+pub(super) const SEND: u8 = 1 << OperationKind::Send as u8;
+pub(super) const RECV: u8 = 1 << OperationKind::Recv as u8;
+pub(super) const CALC: u8 = 1 << OperationKind::Calc as u8;
+
+/// When the first may run; [`Time::NEVER`]: none is left.
+#[inline(always)]
+pub(super) fn next(pending: u8, ready: Time, host: &impl Host) -> Time {
+    if pending == 0 {
+        Time::NEVER
+    } else if pending & RECV != 0 {
+        // Not later than the others: they wait for the CPU besides.
+        ready
+    } else if pending & SEND != 0 {
+        let send = rules::send_eligible(host, 0, 0, ready);
+        if pending == SEND { send } else { send.min(rules::calc_eligible(host, 0, ready)) }
+    } else {
+        rules::calc_eligible(host, 0, ready)
+    }
+}
+
+/// Takes the one that runs at `t`, which `next` has just given.
+#[inline(always)]
+pub(super) fn take(pending: &mut u8, ready: Time, host: &impl Host, t: Time) -> OperationKind {
+    let kind = if *pending & SEND != 0 && rules::send_eligible(host, 0, 0, ready) == t {
+        OperationKind::Send
+    } else if *pending & RECV != 0 {
+        OperationKind::Recv
+    } else {
+        OperationKind::Calc
+    };
+    *pending &= !(1 << kind as u8);
+    kind
+}
+
+/// The key of the one that runs next, by the model's order.
+pub(super) fn key(pending: u8, ready: Time, created: Time, host: &impl Host) -> Key {
+    let candidates = [
+        (SEND, rules::send_eligible(host, 0, 0, ready), OperationKind::Send),
+        (RECV, ready, OperationKind::Recv),
+        (CALC, rules::calc_eligible(host, 0, ready), OperationKind::Calc),
+    ];
+    let left = candidates.into_iter().filter(|(bit, ..)| pending & bit != 0);
+    let first = left.map(|(_, t, kind)| (t, kind)).min();
+    let (eligible, kind) = first.unwrap_or((Time::NEVER, OperationKind::Calc));
+    // Of one step there is one of a class, so the class settles the order.
+    Key { eligible, created, class: class_of(kind), order: kind as u64 }
+}
