@@ -99,8 +99,10 @@ fn a_table_of_ones_own() {
     let text = folder.run("schedule selector mine.toml --toml").good().stdout();
     folder.write("flat.toml", &text);
     let rules = |file: &str| {
-        let table = folder.run(&format!("schedule selector {file}")).good().stdout();
-        table.lines().skip(2).map(|line| line[..60.min(line.len())].to_string()).collect::<Vec<_>>().len()
+        let shown = folder.run(&format!("schedule selector {file} --json")).good().json();
+        let rules = shown["rules"].as_array().unwrap().clone();
+        let bare = |rule: Value| [rule["operation"].clone(), rule["when"].clone(), rule["algorithm"].clone()];
+        rules.into_iter().map(bare).collect::<Vec<_>>()
     };
     assert_eq!(rules("flat.toml"), rules("mine.toml"));
     let text = folder.run("schedule selector paper --toml").good().stdout();

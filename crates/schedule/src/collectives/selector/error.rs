@@ -13,7 +13,7 @@ pub enum SelectorError {
     #[error("version {found} of the rules is unknown; this program reads version 1")]
     Version { found: u32 },
     #[error("line {line}, rule {rule}: {fault}")]
-    Rule { line: usize, rule: usize, fault: RuleFault },
+    Rule { line: usize, rule: usize, fault: Box<RuleFault> },
     #[error("line {line}: the base `{base}` is no preset: known are {}", Selector::PRESETS.join(", "))]
     Base { line: usize, base: String },
     #[error(

@@ -162,7 +162,7 @@ impl Source<'_> {
     }
 
     fn wrong<T>(&self, rule: usize, place: &Spanned<T>, fault: RuleFault) -> SelectorError {
-        SelectorError::Rule { line: self.line(place), rule, fault }
+        SelectorError::Rule { line: self.line(place), rule, fault: Box::new(fault) }
     }
 }
 

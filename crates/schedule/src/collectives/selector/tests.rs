@@ -175,6 +175,46 @@ fn every_preset_has_an_answer_that_builds() {
     }
 }
 
+/// What the sources of the presets say, by hand, on both sides of their thresholds.
+#[test]
+fn presets_decide_as_their_sources_do() {
+    use Operation::*;
+    const K: u64 = 1 << 10;
+    let cases = [
+        ("paper", Bcast, 16, 1 << 20, "scatter-allgather"),
+        ("paper", Bcast, 4096, 1 << 20, "binomial"),
+        ("paper", Alltoall, 6, 8, "dissemination"),
+        ("mpich", Allreduce, 16, 2 * K, "recursive-doubling"),
+        ("mpich", Allreduce, 16, 4 * K, "rabenseifner"),
+        ("mpich", Allreduce, 1024, 4 * K, "recursive-doubling"),
+        ("mpich", Allgather, 16, 8 * K, "recursive-doubling"),
+        ("mpich", Allgather, 16, 32 * K, "ring"),
+        ("mpich", Allgather, 12, K, "bruck"),
+        ("mpich", Allgather, 12, 8 * K, "ring"),
+        ("mpich", Alltoall, 7, 100, "linear"),
+        ("mpich", Alltoall, 8, 100, "bruck"),
+        ("mpich", Alltoall, 8, 64 * K, "pairwise"),
+        ("open-mpi", Barrier, 8, 1, "recursive-doubling"),
+        ("open-mpi", Barrier, 9, 1, "dissemination"),
+        ("open-mpi", Bcast, 16, 512 * K, "chain,segment=8192"),
+        ("open-mpi", Bcast, 8, 1 << 20, "binary,segment=8192"),
+        ("open-mpi", Bcast, 16, 16 << 20, "chain,segment=131072"),
+        ("open-mpi", Reduce, 16, 16 * K, "binary,segment=1024"),
+        ("open-mpi", Reduce, 16, 64 * K, "chain,segment=1024"),
+        ("open-mpi", Reduce, 16, 1 << 20, "chain,segment=32768"),
+        ("open-mpi", Reduce, 16, 64 << 20, "chain,segment=65536"),
+        ("open-mpi", Gather, 61, 5 * K, "binomial"),
+        ("open-mpi", Gather, 60, 5 * K, "linear"),
+        ("open-mpi", ReduceScatter, 8, 16 * K, "recursive-halving"),
+        ("open-mpi", ReduceScatter, 9, 16 * K, "ring"),
+    ];
+    for (preset, operation, processes, bytes, algorithm) in cases {
+        let selector = Selector::preset(preset).unwrap();
+        let found = chosen(&selector, operation, processes, bytes);
+        assert_eq!(found, algorithm, "{preset}: {operation} of {bytes} B over {processes}");
+    }
+}
+
 #[test]
 fn what_is_written_reads_back() {
     let mine = Selector::parse(OWN, "file").unwrap();
