@@ -16,6 +16,7 @@
 //! doubling sends 2 messages for every 1 in the binary ranks, 221,824: the collectives send
 //! (356 + 24 + 1) · 224,000 + 23 · 15,999 + 8 · 221,824 = 87,486,569.
 
+use super::Kind;
 use super::computation::Computation;
 use super::error::WorkloadError;
 use super::grid::Grid;
