@@ -33,6 +33,8 @@ pub enum Group {
     Threads,
     Scale,
     Computation,
+    /// Applications, files and the resampling model.
+    More,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,10 +42,18 @@ pub enum Group {
 pub enum BenchWorkload {
     /// Dissemination of one byte, computed as it runs.
     Implicit { cycles: u32, compute_ps: u64, noise: bool },
-    /// The same as a schedule in memory.
+    /// Recursive doubling of one byte, computed as it runs.
+    RecursiveDoubling,
+    /// The dissemination as a schedule in memory.
     Graph,
     /// The same as GOAL text, read but not run.
     Text,
+    /// The same as GOAL binary, generated and thrown away.
+    Binary,
+    /// The workload `pop` as it comes.
+    Pop,
+    /// All-to-alls drawn from synthetic times of exchanges.
+    Resampling,
 }
 
 const ONCE: BenchWorkload = BenchWorkload::Implicit { cycles: 1, compute_ps: 0, noise: false };
@@ -55,6 +65,7 @@ struct Sizes {
     graph: u32,
     threads: Vec<u32>,
     scale: Vec<u32>,
+    pop: u32,
 }
 
 impl Sizes {
@@ -62,14 +73,14 @@ impl Sizes {
         let powers = |last: u32| (10..=last).step_by(2).map(|power| 1 << power).collect::<Vec<u32>>();
         if typed.quick {
             let main = typed.processes.unwrap_or(1 << 16);
-            Sizes { main, graph: 1 << 12, threads: vec![1 << 17], scale: powers(16) }
+            Sizes { main, graph: 1 << 12, threads: vec![1 << 17], scale: powers(16), pop: 64 }
         } else if typed.full {
             let scale = powers(24).into_iter().chain([1 << 26]).collect();
             let main = typed.processes.unwrap_or(1 << 20);
-            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20, 1 << 22], scale }
+            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20, 1 << 22], scale, pop: 1 << 15 }
         } else {
             let main = typed.processes.unwrap_or(1 << 20);
-            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20], scale: powers(20) }
+            Sizes { main, graph: 1 << 16, threads: vec![1 << 18, 1 << 20], scale: powers(20), pop: 1 << 15 }
         }
     }
 }
@@ -89,6 +100,7 @@ impl Plan {
         let mut cases = vec![
             case(Group::Main, ONCE, sizes.main, threads),
             case(Group::Main, NOISY, sizes.main, threads),
+            case(Group::Main, BenchWorkload::RecursiveDoubling, sizes.main, threads),
             case(Group::Graph, BenchWorkload::Graph, sizes.graph, threads),
             case(Group::Graph, BenchWorkload::Text, sizes.graph, threads),
         ];
@@ -100,6 +112,10 @@ impl Plan {
             let workload = BenchWorkload::Implicit { cycles: 50, compute_ps, noise: false };
             cases.push(case(Group::Computation, workload, 1 << 12, Some(1)));
         }
+        cases.push(case(Group::More, BenchWorkload::Binary, sizes.graph, threads));
+        cases.push(case(Group::More, BenchWorkload::Resampling, 32, threads));
+        // Hundreds of millions of messages: once is enough.
+        cases.push(Case { repeat: 1, ..case(Group::More, BenchWorkload::Pop, sizes.pop, threads) });
         Plan { cases, output: typed.output.clone() }
     }
 }

@@ -7,13 +7,17 @@ use crate::memory::peak_rss_bytes;
 use crate::plan::bench::{BenchWorkload, Case};
 use crate::plan::collective::CollectivePlan;
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Job, Name, Operation};
-use straggler_schedule::goal::{text, text_write};
+use straggler_schedule::goal::{Format, stream, text, text_write};
 use straggler_schedule::script::materialise;
+use straggler_schedule::workloads::{Only, choose_default};
+use straggler_sim::resampling::{Model, Watch, exchanges};
 use straggler_sim::{Control, Nothing, Run, Simulation};
 
 pub const NETWORK: &str = "chic";
@@ -21,6 +25,9 @@ pub const NETWORK: &str = "chic";
 /// Synthetic, drawn and not measured: 100,000 detours, one a millisecond on average.
 pub const NOISE: &str =
     "poisson:rate=1kHz,duration=lognormal(median=5us,sigma=1),events=100000,name=synthetic";
+
+/// All-to-alls in a run of the resampling model.
+const RESAMPLED: u32 = 20_000;
 
 /// Short cases are repeated until they have taken this long together.
 const LEAST_SECONDS: f64 = 0.05;
@@ -42,6 +49,8 @@ pub struct Measured {
     pub peak_bytes: Option<u64>,
     pub bytes_per_process: Option<f64>,
     pub graph: Option<GraphSize>,
+    /// Of GOAL binary that was generated.
+    pub generated_bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -61,8 +70,15 @@ pub fn measure(case: Case) -> Outcome<Measured> {
         BenchWorkload::Implicit { cycles, compute_ps, noise } => {
             implicit(case, cycles, Time(compute_ps), noise)?
         }
+        BenchWorkload::RecursiveDoubling => {
+            let plan = collective(Name::RecursiveDoubling, case.processes, 1, Time::ZERO)?;
+            simulate(case, &Workload::Collective(plan), None)?
+        }
         BenchWorkload::Graph => graph(case)?,
         BenchWorkload::Text => parsing(case)?,
+        BenchWorkload::Binary => generating(case)?,
+        BenchWorkload::Pop => pop(case)?,
+        BenchWorkload::Resampling => resampling(case)?,
     };
     measured.peak_bytes = peak_rss_bytes();
     let each = |count: f64| measured.peak_bytes.map(|bytes| bytes as f64 / count);
@@ -74,7 +90,12 @@ pub fn measure(case: Case) -> Outcome<Measured> {
 }
 
 fn dissemination(processes: u32, cycles: u32, compute: Time) -> Outcome<CollectivePlan> {
-    let (operation, algorithm) = (Operation::Allreduce, Algorithm::from(Name::Dissemination));
+    collective(Name::Dissemination, processes, cycles, compute)
+}
+
+/// An allreduce of one byte.
+fn collective(name: Name, processes: u32, cycles: u32, compute: Time) -> Outcome<CollectivePlan> {
+    let (operation, algorithm) = (Operation::Allreduce, Algorithm::from(name));
     let job = Job::new(processes, 1);
     let collective = algorithm.build(operation, &job)?;
     Ok(CollectivePlan { operation, algorithm, job, collective, cycles, compute })
@@ -112,9 +133,7 @@ fn parsing(case: Case) -> Outcome<Measured> {
     text_write::write(&graph, &mut bytes).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
     let (operations, memory) = (graph.operations(), graph.memory_bytes());
     drop(graph);
-    let count = threads(case.threads);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    let pool = pool.map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+    let (count, pool) = pool(&case)?;
     let (seconds, read) = best(case.repeat, || pool.install(|| text::parse(&bytes)))
         .map_err(|error| Failure::new(Exit::CheckFailed, error))?;
     let size = GraphSize {
@@ -125,6 +144,62 @@ fn parsing(case: Case) -> Outcome<Measured> {
         text_bytes_per_second: Some(bytes.len() as f64 / seconds),
     };
     Ok(Measured { graph: Some(size), ..Measured::of(case, count, seconds, 0, Time::ZERO, 0) })
+}
+
+fn pool(case: &Case) -> Outcome<(usize, rayon::ThreadPool)> {
+    let count = threads(case.threads);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    Ok((count, pool.map_err(|error| Failure::new(Exit::CheckFailed, error))?))
+}
+
+/// Counts what is written and forgets it.
+#[derive(Default)]
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Generates the binary of a schedule; nothing is kept of it and no message is simulated.
+fn generating(case: Case) -> Outcome<Measured> {
+    let plan = dissemination(case.processes, 1, Time::ZERO)?;
+    let (count, pool) = pool(&case)?;
+    let (seconds, bytes) = best(case.repeat, || {
+        let mut counter = Counter::default();
+        let streamed = pool.install(|| stream::write(&plan.script(), Format::Binary, &mut counter));
+        streamed.map(|_| counter.0)
+    })
+    .map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+    let measured = Measured::of(case, count, seconds, 0, Time::ZERO, 0);
+    Ok(Measured { generated_bytes: Some(bytes), ..measured })
+}
+
+fn pop(case: Case) -> Outcome<Measured> {
+    let workload: straggler_schedule::workloads::Workload = "pop".parse()?;
+    let application = workload.build(case.processes, Only::All, &choose_default)?;
+    simulate(case, &Workload::Application(application), None)
+}
+
+/// Messages are exchanges here.
+fn resampling(case: Case) -> Outcome<Measured> {
+    let mut random = Stream::new(case.seed, 0, 0, 0);
+    // Skewed to the right, as measured times are.
+    let mut time = || Time(120_000_000 + (-random.unit().ln() * 53e6) as u64);
+    let times: Vec<Time> = (0..2_000).map(|_| time()).collect();
+    let model = Model { times: &times, noise: None, seed: case.seed };
+    let (count, pool) = pool(&case)?;
+    let stop = AtomicBool::new(false);
+    let watch = Watch { stop: &stop, progress: &|_| {} };
+    let (seconds, samples) =
+        best(case.repeat, || pool.install(|| model.all_to_all(case.processes, RESAMPLED, watch)))?;
+    let all = exchanges(case.processes) * samples.total_ps().len() as u64;
+    Ok(Measured::of(case, count, seconds, all, Time::ZERO, 0))
 }
 
 fn simulate(case: Case, workload: &Workload, noise: Option<&Injection>) -> Outcome<Measured> {
@@ -159,6 +234,7 @@ impl Measured {
             peak_bytes: None,
             bytes_per_process: None,
             graph: None,
+            generated_bytes: None,
         }
     }
 }

@@ -5,15 +5,20 @@ use super::case::Measured;
 use crate::plan::bench::{BenchWorkload, Group};
 use std::fmt::Write;
 use straggler_model::Time;
+use straggler_model::units::Bytes;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, rounded, seconds, significant};
+use straggler_report::numbers::{counted, grouped, memory, rounded, seconds, significant};
 
 pub fn say(report: &Report) -> String {
     let of_group = |group: Group| -> Vec<&Measured> {
         report.cases.iter().filter(|measured| measured.case.group == group).collect()
     };
     let mut text = headline(report);
-    let _ = write!(text, "\n\nDissemination of 1 byte\n{}", rates(&of_group(Group::Main)));
+    let _ = write!(
+        text,
+        "\n\nAllreduce of 1 byte, by dissemination if nothing else is said\n{}",
+        rates(&of_group(Group::Main))
+    );
     let _ = write!(text, "\nAs a schedule in memory, and as text\n{}", graphs(&of_group(Group::Graph)));
     text += "Bytes are of the whole process at its peak; of text, with the text itself.\n";
     let _ = write!(text, "\nThreads\n{}", speed_ups(&of_group(Group::Threads)));
@@ -23,6 +28,7 @@ pub fn say(report: &Report) -> String {
         "\nComputation between collectives: time in which nothing happens is skipped\n{}",
         computation(&of_group(Group::Computation))
     );
+    let _ = write!(text, "\nApplications, files and resampling\n{}", more(&of_group(Group::More)));
     text
 }
 
@@ -44,8 +50,12 @@ fn name(measured: &Measured) -> &'static str {
     match measured.case.workload {
         BenchWorkload::Implicit { noise: true, .. } => "synthetic noise",
         BenchWorkload::Implicit { .. } => "no noise",
+        BenchWorkload::RecursiveDoubling => "recursive doubling, no noise",
         BenchWorkload::Graph => "schedule",
         BenchWorkload::Text => "text",
+        BenchWorkload::Binary => "GOAL binary, generated",
+        BenchWorkload::Pop => "pop",
+        BenchWorkload::Resampling => "resampled all-to-all",
     }
 }
 
@@ -105,6 +115,34 @@ fn graphs(cases: &[&Measured]) -> Table {
             known(size.bytes_per_operation),
             significant(size.schedule_bytes_per_operation),
             known(measured.bytes_per_process),
+        ]);
+    }
+    table
+}
+
+fn more(cases: &[&Measured]) -> Table {
+    let mut table =
+        Table::with_header(["case", "processes", "threads", "amount", "wall time", "rate", "memory"]);
+    for measured in cases {
+        let rate = rounded(measured.messages_per_second);
+        let (amount, rate) = match (measured.generated_bytes, measured.case.workload) {
+            (Some(bytes), _) => (
+                Bytes(bytes).to_string(),
+                format!("{} MB/s", significant(bytes as f64 / measured.seconds / 1e6)),
+            ),
+            (None, BenchWorkload::Resampling) => {
+                (format!("{} exchanges", grouped(measured.messages)), format!("{rate} exchanges/s"))
+            }
+            _ => (format!("{} messages", grouped(measured.messages)), format!("{rate} messages/s")),
+        };
+        table.row([
+            name(measured).to_string(),
+            grouped(measured.case.processes),
+            measured.threads.to_string(),
+            amount,
+            seconds(measured.seconds),
+            rate,
+            measured.peak_bytes.map_or_else(|| "?".into(), memory),
         ]);
     }
     table
