@@ -80,7 +80,7 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a schedule or a collective on simulated processes and tell when they finish
+    /// Run a schedule, a collective or a workload on simulated processes and tell when they finish
     Simulate(Box<simulate::Simulate>),
     /// What redundant exchanges win back of the time that noise costs an allreduce
     Redundancy(Box<redundancy::Redundancy>),

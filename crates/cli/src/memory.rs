@@ -1,5 +1,22 @@
 //! How much memory the process has taken.
 
+use crate::exit::{Failure, Outcome};
+use straggler_report::numbers::{counted, memory};
+
+/// Refuses a run whose processes would take more memory than there is.
+pub fn refuse_too_many(processes: u64, bytes_a_process: u64, available: Option<u64>) -> Outcome<()> {
+    let needed = processes.saturating_mul(bytes_a_process);
+    match available {
+        Some(available) if needed > available => Err(Failure::usage(format!(
+            "{} take about {}, but {} are available: take fewer",
+            counted(processes, "process", "processes"),
+            memory(needed),
+            memory(available)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The largest resident set so far, in bytes; nothing where the system does not tell.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -15,7 +15,8 @@ pub fn grouped(number: impl Into<u128>) -> String {
 
 /// A share in percent: two significant digits below 10 %, whole percents from there on.
 pub fn percent(share: f64) -> String {
-    let value = share * 100.0;
+    // Never "-0".
+    let value = share * 100.0 + 0.0;
     let size = value.abs();
     let decimals = match size {
         _ if size >= 10.0 || size == 0.0 => 0,

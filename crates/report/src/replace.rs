@@ -28,6 +28,9 @@ fn replace<T>(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Res
         out.flush()?;
         return Ok(value);
     }
+    if path == Path::new("-") {
+        return Err(io::Error::other("write to /dev/stdout, or to ./- for a file of that name"));
+    }
     // A link's target is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let mut file = temporary_beside(&target)?;

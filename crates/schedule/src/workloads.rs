@@ -29,7 +29,7 @@ mod sweep3d;
 mod tests;
 mod training;
 
-use crate::collectives::{Algorithm, Job, Name, Operation};
+use crate::collectives::{Algorithm, Job, Name, Operation, Selector};
 use std::fmt;
 use std::str::FromStr;
 
@@ -146,23 +146,11 @@ fn parameter_of<'a>(kind: &Kind, word: &'a str) -> Result<(&'static str, &'a str
     })
 }
 
-/// The algorithms of the paper for small data: dissemination where everybody gets something from
-/// everybody, binomial trees where there is a root. From 64 KiB on, rings where there is one.
+/// The algorithms of the paper, as the preset `paper` has them: dissemination of small allreduces whatever
+/// the number of processes, as if all of them were idempotent.
 pub fn choose_default(operation: Operation, job: &Job) -> Algorithm {
-    const LARGE: u64 = 64 << 10;
-    let wanted: &[Name] = match operation {
-        Operation::Barrier => &[Name::Dissemination],
-        Operation::Allreduce if job.vector() >= LARGE => &[Name::Ring],
-        Operation::Allreduce => &[Name::Dissemination],
-        Operation::Allgather | Operation::Allgatherv if job.vector() >= LARGE => &[Name::Ring],
-        Operation::ReduceScatter | Operation::ReduceScatterBlock if job.vector() >= LARGE => {
-            &[Name::Ring, Name::Pairwise]
-        }
-        _ if operation.has_root() => &[Name::Binomial],
-        _ => &[Name::Dissemination, Name::Bruck, Name::RecursiveDoubling, Name::RecursiveHalving],
-    };
-    let known = operation.algorithms();
-    let found = wanted.iter().find(|name| known.contains(name)).or(known.first());
-    // An operation without algorithms says so when it is built.
-    found.copied().unwrap_or(Name::Dissemination).into()
+    let preset = Selector::preset(Selector::PRESETS[0]).ok();
+    let chosen = preset.and_then(|preset| preset.choose(operation, job, true).ok().cloned());
+    // The preset has an answer to everything; an operation without algorithms says so when it is built.
+    chosen.unwrap_or_else(|| Name::Dissemination.into())
 }

@@ -22,6 +22,19 @@ impl FromStr for RankRanges {
     }
 }
 
+/// `2-5,8`: first and last round of each stretch, both included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rounds(pub Vec<(u32, u32)>);
+
+impl FromStr for Rounds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rounds, String> {
+        let wrong = |_| format!("`{text}` is no list of rounds; write them as in 2-5,8");
+        text.parse::<RankRanges>().map(|ranges| Rounds(ranges.0)).map_err(wrong)
+    }
+}
+
 /// `10us-50us`: from, and up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {

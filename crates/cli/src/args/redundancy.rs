@@ -1,6 +1,6 @@
 //! `straggler redundancy` as typed.
 
-use super::ranges::RankRanges;
+use super::ranges::Rounds;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -47,9 +47,9 @@ pub struct Redundancy {
     pub growth: u32,
     /// Rounds after which a process hands its data over, counted from 1; all but the first unless given
     #[arg(long, value_name = "2-5,8")]
-    pub rounds: Option<RankRanges>,
-    /// Hand over only if nothing was heard from the neighbour for more than this many rounds
-    #[arg(long, value_name = "N")]
+    pub rounds: Option<Rounds>,
+    /// Hand over only if the neighbour looks late: nothing was heard of it for more than this many rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub patience: Option<u8>,
     /// The network: LogGOPS parameters, a preset or a .toml file
     #[arg(long, value_name = "NETWORK")]

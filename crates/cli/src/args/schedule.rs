@@ -66,6 +66,12 @@ EXAMPLES
   straggler schedule algorithms allreduce
   straggler schedule algorithms --json";
 
+const WORKLOADS_EXAMPLES: &str = "\
+EXAMPLES
+  straggler schedule workloads
+  straggler schedule workloads training
+  straggler schedule workloads --json";
+
 const SELECTOR_EXAMPLES: &str = "\
 EXAMPLES
   straggler schedule selector paper
@@ -93,6 +99,9 @@ pub enum ScheduleCommand {
     /// The rules that find an algorithm when none is named
     #[command(after_help = SELECTOR_EXAMPLES)]
     Selector(SelectorShow),
+    /// The workloads and their parameters
+    #[command(after_help = WORKLOADS_EXAMPLES)]
+    Workloads(Workloads),
     /// Prove that a collective does what its operation promises
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
@@ -125,7 +134,7 @@ pub struct Validate {
 #[derive(Debug, Args)]
 pub struct Generate {
     /// The collective: allreduce, allreduce:ring, bcast:chain,segment=8KiB, …
-    #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]", required_unless_present = "workload")]
+    #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]")]
     pub collective: Option<Choice>,
     /// Number of processes
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
@@ -158,6 +167,12 @@ pub struct What {
 pub struct Algorithms {
     /// Only those of one operation
     pub operation: Option<Operation>,
+}
+
+#[derive(Debug, Args)]
+pub struct Workloads {
+    /// Only this one
+    pub name: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -51,7 +51,7 @@ REPLICAS  draw where in the noise each process begins anew. With several, makesp
 #[command(after_help = EXAMPLES)]
 pub struct Simulate {
     /// A schedule: GOAL text or binary
-    #[arg(value_name = "FILE.goal|FILE.bin", required_unless_present_any = ["collective", "workload"])]
+    #[arg(value_name = "FILE.goal|FILE.bin")]
     #[arg(conflicts_with_all = ["collective", "processes", "size", "sizes", "cycles", "compute", "root"])]
     #[arg(conflicts_with_all = ["reduction_cost", "idempotent", "algorithms", "workload"])]
     pub file: Option<PathBuf>,

@@ -5,6 +5,7 @@ use crate::commands::threads;
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
+use crate::memory::{available_bytes, refuse_too_many};
 use crate::meter::Meter;
 use crate::plan::redundancy::Plan;
 use rayon::prelude::*;
@@ -20,10 +21,14 @@ use straggler_sim::Control;
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::Butterfly;
 
+/// What the engine keeps of a process, its messages on the way included.
+const BYTES_A_PROCESS: u64 = 260;
+
 /// Up to this many processes trials run side by side, one thread each.
 const SMALL: u32 = 1 << 16;
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+    refuse_too_many(plan.processes.into(), BYTES_A_PROCESS, available_bytes())?;
     let network = load_network(&plan.network, None)?;
     let mut warnings = Vec::new();
     let noise = LoadedNoise::load(&plan.noise, plan.seed, plan.processes, &mut warnings)?;
@@ -193,7 +198,13 @@ fn say(answer: &Answer) -> String {
     let on = counted(answer.processes.into(), "process", "processes");
     let headline = match &answer.recovery {
         None => format!("Noise in communication costs nothing on {on}, so there is nothing to win back."),
-        Some(ratio) if ratio.mean <= 0.0 => format!(
+        Some(ratio) if ratio.low <= 0.0 && ratio.high >= 0.0 => format!(
+            "Whether redundant exchanges pay on {on} cannot be told: they win back {} of what noise in \
+             communication costs{}.",
+            percent(ratio.mean),
+            sureness(answer, ratio.low, ratio.high)
+        ),
+        Some(ratio) if ratio.mean < 0.0 => format!(
             "Redundant exchanges do not pay on {on}: they lose {} of what noise in communication costs{}.",
             percent(-ratio.mean),
             sureness(answer, -ratio.high, -ratio.low)
@@ -206,17 +217,20 @@ fn say(answer: &Answer) -> String {
     };
     let Undisturbed { conventional_ps, redundant_ps, cost } = answer.undisturbed;
     let cost = if cost < 0.001 {
-        "Where nothing disturbs, they cost less than 0.1 %.".to_string()
+        "Where nothing disturbs, redundant exchanges cost less than 0.1 %.".to_string()
     } else {
         let (more, less) = (Time(redundant_ps), Time(conventional_ps));
-        format!("Where nothing disturbs, they take {} longer: {more} instead of {less}.", percent(cost))
+        format!(
+            "Where nothing disturbs, redundant exchanges take {} longer: {more} instead of {less}.",
+            percent(cost)
+        )
     };
     format!("{headline}\n{cost}\n\n{}", table(answer))
 }
 
 fn sureness(answer: &Answer, low: f64, high: f64) -> String {
     if !high.is_finite() {
-        return " (one replica: no telling how sure that is)".to_string();
+        return " (only one replica lost anything: no telling how sure that is)".to_string();
     }
     format!(
         " (between {} and {} with {} confidence, {})",

@@ -4,6 +4,7 @@ mod algorithms;
 mod check;
 mod generate;
 mod selector;
+mod workloads;
 
 use super::{application, collective};
 use crate::args::schedule::{Convert, Generate, ScheduleCommand, Validate};
@@ -30,6 +31,7 @@ pub fn run(command: ScheduleCommand, console: &Console) -> Outcome<()> {
         ScheduleCommand::Validate(typed) => findings(&typed, console),
         ScheduleCommand::Generate(typed) => generate(&typed, console),
         ScheduleCommand::Algorithms(typed) => algorithms::run(typed.operation, console),
+        ScheduleCommand::Workloads(typed) => workloads::run(typed.name.as_deref(), console),
         ScheduleCommand::Selector(typed) => selector::run(&typed, console),
         ScheduleCommand::Check(typed) => check::run(&typed, console),
     }

@@ -2,7 +2,7 @@
 
 use super::simulate::NoisePlan;
 use crate::args::Common;
-use crate::args::ranges::RankRanges;
+use crate::args::ranges::Rounds;
 use crate::args::redundancy::Redundancy as Typed;
 use crate::exit::{Failure, Outcome};
 use std::path::PathBuf;
@@ -58,12 +58,15 @@ impl Plan {
 
 /// Bits of the levels that are handed over after the given rounds. After its first round a process knows
 /// no more than what it has just exchanged with its neighbour.
-fn levels(ranges: &RankRanges, rounds: u32) -> Outcome<u32> {
+fn levels(ranges: &Rounds, rounds: u32) -> Outcome<u32> {
+    if rounds < 2 {
+        return Err(Failure::usage("--rounds: redundant exchanges need two rounds, which is 4 processes"));
+    }
     let mut levels = 0;
     for &(first, last) in &ranges.0 {
         if first < 2 || last > rounds {
             return Err(Failure::usage(format!(
-                "--rounds {first}-{last}: redundant exchanges are possible after rounds 2 to {rounds} of {rounds}"
+                "--rounds: {first} to {last}: redundant exchanges are possible after rounds 2 to {rounds} of {rounds}"
             )));
         }
         levels |= (first..=last).fold(0, |bits, round| bits | 1 << (round - 1));

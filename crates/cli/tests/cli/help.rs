@@ -4,7 +4,7 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "",
     "simulate",
     "redundancy",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 20] = [
     "schedule generate",
     "schedule algorithms",
     "schedule selector",
+    "schedule workloads",
     "schedule check",
     "network",
     "network list",

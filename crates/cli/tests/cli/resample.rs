@@ -120,7 +120,7 @@ fn equal_times_by_hand() {
     // 5 · 1 MB in 50 µs.
     assert_eq!(number(&six["throughput_bytes_per_second"]).round(), 1e11);
     assert_eq!(five["total_ps"]["min"], 50_000_000);
-    assert_eq!(five["processors"][3]["mean_idle_ps"], 10e6);
+    assert_eq!(five["processors"][3]["idle_ps"]["mean"], 10e6);
     assert_eq!(five["processors"][4]["never_idle_share"], 1.0);
 }
 

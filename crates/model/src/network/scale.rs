@@ -16,7 +16,9 @@ impl FromStr for Factor {
 
     fn from_str(text: &str) -> Result<Factor, NetworkError> {
         match Decimal::parse(text.trim()) {
-            Ok(number) if !number.is_zero() => Ok(Factor(number)),
+            Ok(number) if text.trim().parse().is_ok_and(|size: f64| (1e-9..=1e9).contains(&size)) => {
+                Ok(Factor(number))
+            }
             _ => Err(NetworkError::Factor { text: text.into() }),
         }
     }

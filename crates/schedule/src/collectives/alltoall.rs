@@ -3,13 +3,11 @@
 mod bruck;
 mod linear;
 mod pairwise;
-mod ring;
 mod tournament;
 
 pub use bruck::Bruck;
 pub use linear::Linear;
 pub use pairwise::Pairwise;
-pub use ring::Ring;
 pub use tournament::Tournament;
 
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
@@ -17,7 +15,7 @@ use std::ops::Range;
 use straggler_model::Rank;
 
 pub const ALGORITHMS: &[Name] =
-    &[Name::Bruck, Name::Dissemination, Name::Linear, Name::Pairwise, Name::Ring, Name::Tournament];
+    &[Name::Bruck, Name::Dissemination, Name::Linear, Name::Pairwise, Name::Tournament];
 
 /// `None` for an algorithm that is not one of these.
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
@@ -26,7 +24,6 @@ pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collectiv
         Name::Bruck | Name::Dissemination => Collective::other(Bruck::new(job, algorithm.radix)?),
         Name::Linear => Collective::other(Linear::new(job)?),
         Name::Pairwise => Collective::other(Pairwise::new(job)?),
-        Name::Ring => Collective::other(Ring::new(job)?),
         Name::Tournament => Collective::other(Tournament::new(job)?),
         _ => return Ok(None),
     }))

@@ -94,7 +94,6 @@ fn exchange(operation: Operation, name: Name) -> (&'static str, &'static str) {
         Name::Bruck => ("log P rounds; each sends all it has gathered", BRUCK),
         Name::Dissemination => ("the same as bruck", HENSGEN),
         Name::Linear => ("everyone sends to everyone at once", PLAIN),
-        Name::Ring if all_to_all => ("P - 1 rounds: to the rank k after, from the rank k before", THAKUR),
         Name::Ring => ("P - 1 rounds; blocks go from neighbour to neighbour", THAKUR),
         other => general(other),
     }

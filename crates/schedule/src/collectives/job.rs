@@ -32,8 +32,7 @@ impl Job {
         self.reduction.of(bytes)
     }
 
-    /// The blocks of a rank's data with `root` as first rank: where the data of `count` places from
-    /// `first` on lies, in one or two pieces.
+    /// Where the blocks of `count` ranks from `first` on lie, counted round: in one or two pieces.
     pub fn blocks_from(&self, first: Rank, count: u32) -> Vec<std::ops::Range<u64>> {
         let (first, count, all) = (u64::from(first), u64::from(count), u64::from(self.processes));
         if first + count <= all {

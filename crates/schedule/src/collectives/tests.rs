@@ -93,7 +93,10 @@ fn tried(operation: Operation, algorithm: &Algorithm, job: &Job) -> bool {
     if job.processes > 17 && job.sizes.largest() <= 1 {
         return false;
     }
-    operation.data() != Data::BlockForEachPair || job.processes <= 17 || job.sizes.largest() == 13
+    // One size, and sizes that differ.
+    operation.data() != Data::BlockForEachPair
+        || job.processes <= 17
+        || [11, 13].contains(&job.sizes.largest())
 }
 
 fn each(most: u32, mut examine: impl FnMut(Operation, &Algorithm, &Job, &Collective)) {

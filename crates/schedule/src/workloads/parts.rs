@@ -192,6 +192,11 @@ impl Application {
             }
         }
         self.largest_message = self.find_largest();
+        self.description += match only {
+            Only::All => "",
+            Only::P2p => " (point-to-point messages only)",
+            Only::Collectives => " (collectives only)",
+        };
         self
     }
 }
@@ -288,7 +293,7 @@ impl Builder {
     pub fn finish(self, processes: u32, description: String) -> Application {
         let (parts, order) = (self.parts, self.order);
         let application = Application { processes, parts, order, largest_message: 0, description };
-        // Which finds the largest message.
+        // Nothing is left out, but the largest message is found.
         application.only(Only::All)
     }
 }

@@ -216,7 +216,7 @@ impl Model {
             pp,
             dp,
             layers,
-            activation: 2 * u64::from(hidden) * u64::from(tokens),
+            activation: 2u64.saturating_mul(u64::from(hidden)).saturating_mul(u64::from(tokens)),
             gradient: narrow(weights.saturating_mul(2 * u128::from(layers))),
             half_layer: Computation { time: Time(narrow(half_layer)), imbalance: setting.imbalance()? },
         })

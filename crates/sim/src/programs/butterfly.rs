@@ -23,7 +23,9 @@ pub enum Redundancy {
     Never,
     /// At the levels whose bits are set. The paper's set, all rounds but the first, is levels 1 to K - 1.
     Levels(u32),
-    /// At these levels, if nothing has been heard from the neighbour for more than `patience` levels.
+    /// At these levels, if nothing has been heard from the neighbour for more than `patience` levels. Silence
+    /// is all there is to go by: neighbours meet in the first round only. So a neighbour that is in time and
+    /// has had nothing to hand over looks late, too, after a while.
     WhenLate { levels: u32, patience: u8 },
 }
 

@@ -1,7 +1,7 @@
 //! What came out, as it was drawn and as distributions.
 
 use rayon::prelude::*;
-use straggler_model::stats::mean;
+use straggler_model::stats::{Summary, mean};
 
 /// Every sample of one number of processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,26 +47,26 @@ impl Samples {
     }
 
     fn each_processor(&self) -> Vec<Processor> {
-        let mut sums = vec![(0u128, 0u64); self.processors as usize];
-        for row in self.idle_ps() {
-            for ((sum, never), &idle) in sums.iter_mut().zip(row) {
-                *sum += u128::from(idle);
-                *never += u64::from(idle == 0);
+        let width = self.processors as usize;
+        let of_one = |processor: usize| {
+            let mut idle: Vec<u64> =
+                self.idle_ps.iter().skip(processor).step_by(width.max(1)).copied().collect();
+            idle.sort_unstable();
+            let never = idle.partition_point(|&idle| idle == 0);
+            Processor {
+                idle_ps: Summary::of_sorted(&idle),
+                never_idle: never as f64 / idle.len().max(1) as f64,
             }
-        }
-        let samples = self.total_ps.len().max(1) as f64;
-        let processor = |(sum, never): (u128, u64)| Processor {
-            mean_idle_ps: sum as f64 / samples,
-            never_idle: never as f64 / samples,
         };
-        sums.into_iter().map(processor).collect()
+        (0..width).into_par_iter().map(of_one).collect()
     }
 }
 
 /// How long one processor waits for its partners.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Processor {
-    pub mean_idle_ps: f64,
+    /// Over all samples.
+    pub idle_ps: Option<Summary>,
     /// The share of samples in which it does not wait at all.
     pub never_idle: f64,
 }

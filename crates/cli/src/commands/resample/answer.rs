@@ -52,7 +52,7 @@ pub struct CaseAnswer {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ProcessorAnswer {
-    pub mean_idle_ps: f64,
+    pub idle_ps: Option<Summary>,
     /// The share of samples in which it does not wait at all.
     pub never_idle_share: f64,
 }
@@ -101,7 +101,7 @@ impl CaseAnswer {
     pub(super) fn new(case: &Case, size: Option<Bytes>, found: &Distributions) -> CaseAnswer {
         let total = Summary::of_sorted(&found.total_ps);
         let processor = |one: &straggler_sim::resampling::Processor| ProcessorAnswer {
-            mean_idle_ps: one.mean_idle_ps,
+            idle_ps: one.idle_ps,
             never_idle_share: one.never_idle,
         };
         CaseAnswer {

@@ -37,7 +37,7 @@ pub fn run(typed: &Check, console: &Console) -> Outcome<()> {
             collective: plan.name(),
             processes: plan.processes(),
             proven: wrong.is_none(),
-            exact: verdict.as_ref().is_ok_and(|proof| proof.exact),
+            exact: verdict.as_ref().is_ok_and(|proof| proof.exact && proof.followed),
             messages: verdict.as_ref().ok().map(|proof| proof.messages),
             fault: wrong.clone(),
         })?;
@@ -78,6 +78,14 @@ fn wrong(plan: &CollectivePlan, idempotent: bool, verdict: &Result<Proof, Fault>
 
 /// "Proven for an allreduce of 8 B by a ring: …".
 fn say(plan: &CollectivePlan, proof: &Proof) -> String {
+    if !proof.followed {
+        return format!(
+            "There is no data to follow in {}: give at least one byte. Its {} all received, and nobody waits for \
+             ever.\n",
+            plan.describe(),
+            counted(proof.messages, "message is", "messages are")
+        );
+    }
     let counted_how = match (plan.operation.reduces(), proof.exact) {
         (false, _) => "",
         (true, true) => ", every contribution counted exactly once",

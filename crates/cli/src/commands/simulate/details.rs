@@ -5,12 +5,12 @@ use super::inputs::Inputs;
 use super::replicas::{Replicas, Runner};
 use super::workload::Workload;
 use crate::exit::{Failure, Outcome};
-use crate::memory::available_bytes;
+use crate::memory::{available_bytes, refuse_too_many};
 use crate::plan::simulate::{Plan, TimelinePlan};
 use straggler_analysis::{CriticalPath, Recorder};
 use straggler_model::Time;
 use straggler_report::numbers::{counted, grouped, memory};
-use straggler_schedule::Script;
+use straggler_schedule::{Script, Steps};
 use straggler_sim::Control;
 use straggler_sim::observers::TimelineObserver;
 use straggler_trace::Timeline;
@@ -59,24 +59,17 @@ fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
 }
 
 fn check_memory(workload: &Workload, explain: bool, available: Option<u64>) -> Outcome<()> {
-    let Some(available) = available else { return Ok(()) };
     let processes = u64::from(workload.processes());
-    let engine = match workload {
+    let each = match workload {
         // A schedule that could be read lies in memory already.
         Workload::Graph { .. } => 0,
-        Workload::Application(application) if application.overlaps() => {
-            processes * OVERLAPPING_BYTES_A_PROCESS
-        }
-        Workload::Collective(_) | Workload::Application(_) => processes * BYTES_A_PROCESS,
+        Workload::Application(application) if application.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
+        Workload::Collective(plan) if plan.collective.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
+        Workload::Collective(_) | Workload::Application(_) => BYTES_A_PROCESS,
     };
-    if engine > available {
-        return Err(Failure::usage(format!(
-            "{} take about {}, but {} are available: take fewer",
-            counted(processes, "process", "processes"),
-            memory(engine),
-            memory(available)
-        )));
-    }
+    refuse_too_many(processes, each, available)?;
+    let Some(available) = available else { return Ok(()) };
+    let engine = processes * each;
     let events = workload.expected_operations().saturating_add(workload.expected_messages());
     let recorded = events.saturating_mul(RECORDED_BYTES_AN_EVENT);
     let needed = recorded.saturating_add(processes * RECORDED_BYTES_A_PROCESS).saturating_add(engine);

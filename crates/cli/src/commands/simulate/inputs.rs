@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
 use std::sync::Arc;
-use straggler_model::noise::{Injection, Noticed, Phases, offsets};
+use straggler_model::noise::{Injection, Noticed, Phases, Who, offsets};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_schedule::goal;
@@ -84,6 +84,14 @@ impl LoadedNoise {
         let loaded = plan.spec.load(seed)?;
         for (path, noticed) in &loaded.files {
             warnings.extend(what_was_noticed(path, noticed));
+        }
+        for source in &loaded.sources {
+            if let Who::Ranks(first, _) = source.who
+                && first >= processes
+            {
+                let last = processes.saturating_sub(1);
+                warnings.push(format!("noise `{}` disturbs nobody: ranks go from 0 to {last}", source.name));
+            }
         }
         let phases = match &plan.offsets {
             Some(path) => Phases::Given(load_offsets(path, processes, warnings)?),

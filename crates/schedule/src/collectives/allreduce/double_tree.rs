@@ -1,6 +1,6 @@
-//! Reduction up two complementary binary trees, each with half of the vector, then broadcast down them, as
-//! libraries for GPUs do it. Both ways are pipelined in segments; the way down begins at a rank when all it
-//! had to send up is sent.
+//! Reduction up two complementary binary trees, each with half of the vector, then broadcast down them: the
+//! trees of libraries for GPUs. Both ways are pipelined in segments, but one follows the other, where those
+//! libraries let them overlap: the way down begins at a rank when all it had to send up is sent.
 
 use crate::collectives::sequence::{Part, Sequence};
 use crate::collectives::{Collective, CollectiveError, Job, bcast, reduce};

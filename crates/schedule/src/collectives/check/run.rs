@@ -19,6 +19,8 @@ pub struct Proof {
     /// No contribution is counted twice. Otherwise the result is right only for operations to which a
     /// second time makes no difference, such as a maximum.
     pub exact: bool,
+    /// There is data that could be followed. Without any, only sending and receiving were checked.
+    pub followed: bool,
     pub messages: u64,
 }
 
@@ -61,6 +63,7 @@ struct State {
 /// than a minute or so for that many messages.
 pub fn memory(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Option<u64> {
     const MOST_MESSAGES: u64 = 50_000_000;
+    const MOST_PAIRS: u64 = 250_000;
     let processes = u64::from(job.processes);
     let pairs = if operation.data() == Data::BlockForEachPair { processes * processes } else { 0 };
     if processes > MOST_MESSAGES || pairs > MOST_MESSAGES || algorithm.messages() > MOST_MESSAGES {
@@ -68,6 +71,10 @@ pub fn memory(operation: Operation, job: &Job, algorithm: &dyn Meaning) -> Optio
     }
     // In both buffers, if no two values are the same: how often each rank is contained, and the counts of Rc.
     let value = 2 * size_of::<Value>() as u64 + 4 * processes + 16;
+    if pairs > MOST_PAIRS {
+        // Every block is an atom at least; to cut finer would only say how much more it is.
+        return Some(processes * pairs * value);
+    }
     Some(processes * cut(operation, job, algorithm).len() as u64 * value)
 }
 
@@ -219,7 +226,8 @@ impl<'a> Checker<'a> {
                 exact &= self.kept(rank, &range, &of)?;
             }
         }
-        Ok(Proof { exact, messages: self.messages })
+        let followed = promise::extent(self.operation, self.job) > 0;
+        Ok(Proof { exact, followed, messages: self.messages })
     }
 
     fn ends_open(&self, rank: Rank) -> bool {

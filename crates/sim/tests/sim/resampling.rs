@@ -240,7 +240,9 @@ fn distributions_add_up() {
     let found = samples.clone().into_distributions();
     assert_eq!(found.total_ps, totals);
     for (processor, column) in found.processors.iter().zip(&columns) {
-        assert_eq!(processor.mean_idle_ps, column.iter().sum::<u64>() as f64 / 777.0);
+        let summary = processor.idle_ps.unwrap();
+        assert_eq!(summary.mean, column.iter().sum::<u64>() as f64 / 777.0);
+        assert_eq!(summary.max, *column.iter().max().unwrap());
         let never = column.iter().filter(|&&idle| idle == 0).count();
         assert_eq!(processor.never_idle, never as f64 / 777.0);
     }

@@ -1,9 +1,7 @@
 //! Two independent ways to the same number: on random schedules the windowed engine gives, on every
 //! rank and on any number of threads, what the reference engine gives.
 
-#[path = "support/schedules.rs"]
-mod schedules;
-
+use crate::schedules;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;

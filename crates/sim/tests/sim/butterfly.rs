@@ -1,9 +1,6 @@
 //! The redundant-exchange butterfly against independent ways to the same numbers.
 
-#[path = "support/literal_butterfly.rs"]
-mod literal_butterfly;
-
-use literal_butterfly::Literal;
+use crate::literal_butterfly::Literal;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -198,7 +195,8 @@ fn without_noise_redundancy_costs_its_overheads() {
 }
 
 /// A process that hears nothing of its neighbour for some rounds tells it what it has: fewer messages
-/// than always, and still something is won back.
+/// than always, and still something is won back. Where nothing disturbs, everybody is silent, and one level
+/// in so many is handed over.
 #[test]
 fn a_late_neighbour_is_enough_reason() {
     let base = Butterfly::new(1 << 12, 10, Time::ZERO).unwrap().with_messages(1, 1);
@@ -209,6 +207,13 @@ fn a_late_neighbour_is_enough_reason() {
     assert!(never.messages < late.messages && late.messages < always.messages);
     assert!(late.messages - never.messages < (always.messages - never.messages) * 2 / 3);
     assert!(late.makespan() < never.makespan());
+    let silent = |patience| {
+        let policy = Redundancy::WhenLate { levels: !1, patience };
+        let run = windowed(&base.with_redundancy(policy), None);
+        (run.messages - base.messages()) / (10 << 12)
+    };
+    // Of levels 1 to 11 those at distance patience + 1 from what was heard last, level 0 at first.
+    assert_eq!([1, 2, 3, 5].map(silent), [5, 3, 2, 1]);
 }
 
 /// Each round's messages twice as long as the round's before: the last takes longest.
@@ -229,12 +234,10 @@ fn what_is_no_butterfly_says_so() {
     assert!(Butterfly::new(u32::MAX, 1, Time::ZERO).is_err());
 }
 
-/// A small version of the paper's figure 8 for every setting: redundancy wins back a good part of what
-/// noise in communication costs.
-#[test]
-fn much_of_the_loss_is_recovered() {
-    for (period, duration, work) in SETTINGS {
-        let base = Butterfly::new(1 << 10, 10, Time(work * 1000)).unwrap().with_messages(1, 1);
+/// The mean recovery ratio of 20 draws for every setting of the paper's figure 8.
+fn recovery(processes: u32) -> [f64; 3] {
+    SETTINGS.map(|(period, duration, work)| {
+        let base = Butterfly::new(processes, 10, Time(work * 1000)).unwrap().with_messages(1, 1);
         let mut ratios = Vec::new();
         for seed in 0..20 {
             let noise = periodic(Time(period * US), Time(duration * US), seed);
@@ -245,7 +248,21 @@ fn much_of_the_loss_is_recovered() {
             let quiet = windowed(&base, Some(&quiet)).makespan().ps() as f64;
             ratios.push((conventional - redundant) / (conventional - quiet));
         }
-        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-        assert!((0.2..0.6).contains(&mean), "{period}/{duration}/{work}: {mean} {ratios:?}");
-    }
+        ratios.iter().sum::<f64>() / ratios.len() as f64
+    })
+}
+
+/// On fewer processes less is lost and less of it comes back.
+#[test]
+fn much_of_the_loss_is_recovered() {
+    let recovered = recovery(1 << 10);
+    assert!(recovered.iter().all(|ratio| (0.25..0.45).contains(ratio)), "{recovered:?}");
+}
+
+/// "The recovery ratio is nearly 0.4", for the sizes of the paper. Takes minutes: run it with `--ignored`.
+#[test]
+#[ignore]
+fn as_much_is_recovered_as_in_the_paper() {
+    let recovered = recovery(1 << 16);
+    assert!(recovered.iter().all(|ratio| (0.3..0.55).contains(ratio)), "{recovered:?}");
 }

@@ -1,0 +1,23 @@
+//! Engines, programs and the resampling model against each other and against known numbers. One program:
+//! an engine is compiled anew for every program it runs, and what these tests run is mostly the same.
+
+#[path = "sim/butterfly.rs"]
+mod butterfly;
+#[path = "sim/conformance.rs"]
+mod conformance;
+#[path = "sim/engines_agree.rs"]
+mod engines_agree;
+#[path = "sim/golden.rs"]
+mod golden;
+#[path = "sim/implicit.rs"]
+mod implicit;
+#[path = "sim/large_messages.rs"]
+mod large_messages;
+#[path = "sim/literal_butterfly.rs"]
+mod literal_butterfly;
+#[path = "sim/resampling.rs"]
+mod resampling;
+#[path = "sim/schedules.rs"]
+mod schedules;
+#[path = "sim/workloads.rs"]
+mod workloads;
