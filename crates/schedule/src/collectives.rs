@@ -11,6 +11,7 @@ pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
+pub mod blockwise;
 mod build;
 mod catalogue;
 pub mod check;

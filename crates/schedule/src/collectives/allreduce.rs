@@ -1,22 +1,21 @@
 //! Allreduce: everyone gets the reduction of everyone's data.
 
 mod dissemination;
-mod double_tree;
 mod n_way_dissemination;
 mod rabenseifner;
 mod recursive_doubling;
 mod reduce_bcast;
 mod ring;
+mod up_and_down;
 
 pub use dissemination::Dissemination;
-pub use double_tree::double_tree;
 pub use n_way_dissemination::NWayDissemination;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
 pub use reduce_bcast::ReduceBcast;
 pub use ring::Ring;
+pub use up_and_down::up_and_down;
 
-use super::tree::SEGMENT;
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
 pub const ALGORITHMS: &[Name] = &[
@@ -25,7 +24,10 @@ pub const ALGORITHMS: &[Name] = &[
     Name::Ring,
     Name::Rabenseifner,
     Name::ReduceBcast,
+    Name::Binary,
+    Name::Chain,
     Name::DoubleTree,
+    Name::KNomial,
     Name::TwoLevel,
 ];
 
@@ -33,7 +35,9 @@ pub const ALGORITHMS: &[Name] = &[
 pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collective>, CollectiveError> {
     Ok(Some(match algorithm.name {
         Name::Dissemination => disseminate(algorithm, job)?,
-        Name::DoubleTree => Collective::other(double_tree(job, algorithm.segment.unwrap_or(SEGMENT))?),
+        Name::Binary | Name::Chain | Name::DoubleTree | Name::KNomial => {
+            Collective::other(up_and_down(algorithm, job)?)
+        }
         Name::Rabenseifner => Collective::other(Rabenseifner::new(job)),
         Name::RecursiveDoubling => Collective::RecursiveDoubling(RecursiveDoubling::new(job)),
         Name::ReduceBcast => Collective::other(ReduceBcast::new(job)),

@@ -58,11 +58,6 @@ fn largest(job: &Job) -> u64 {
     sent.map(|place| job.sizes.of(place)).max().unwrap_or(0)
 }
 
-/// How many messages there are if each block is one.
-fn pairs(processes: u32) -> u64 {
-    u64::from(processes) * u64::from(processes - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,11 +43,24 @@ fn parameters(name: Name) -> Vec<String> {
 
 fn explanation(operation: Operation, name: Name) -> (&'static str, &'static str) {
     match operation.uniform() {
+        Operation::Allreduce => allreduce(name),
         Operation::Barrier => barrier(name),
         Operation::Scan | Operation::Exscan => scan(name),
         Operation::Reduce | Operation::Gather => towards_root(name),
         Operation::Allgather | Operation::Alltoall => exchange(operation, name),
         _ => general(name),
+    }
+}
+
+fn allreduce(name: Name) -> (&'static str, &'static str) {
+    match name {
+        Name::Binary => ("up a binary tree and down again, each way segment by segment", PJESIVAC),
+        Name::Chain => ("along a chain and back, each way segment by segment", PJESIVAC),
+        Name::DoubleTree => ("up two binary trees, each for half the data, and down again", SANDERS),
+        Name::KNomial => {
+            ("up a tree whose ranks shrink to 1/K in a round, and down again", "generalises binomial")
+        }
+        other => general(other),
     }
 }
 

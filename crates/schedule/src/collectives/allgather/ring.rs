@@ -1,72 +1,38 @@
 //! Ring: every block is passed on from rank to rank until it has been everywhere, in P - 1 rounds.
 
-use crate::collectives::{
-    CollectiveError, Job, Meaning, Name, PLACE, Take, add_modulo, at_most, subtract_modulo,
-};
-use crate::steps::{MOST_STAGES, Message, Step, Steps};
-use std::ops::Range;
+use crate::collectives::blockwise::{Blockwise, Rounds};
+use crate::collectives::{Job, Name, add_modulo, subtract_modulo};
 use straggler_model::Rank;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ring {
-    job: Job,
-}
+pub type Ring = Blockwise<PassOn>;
 
-impl Ring {
-    pub fn new(job: &Job) -> Result<Ring, CollectiveError> {
-        at_most(Name::Ring, job.processes, MOST_STAGES)?;
-        Ok(Ring { job: job.clone() })
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PassOn;
+
+impl Rounds for PassOn {
+    const NAME: Name = Name::Ring;
+
+    #[inline(always)]
+    fn target(job: &Job, rank: Rank, _: u32) -> Rank {
+        add_modulo(rank, 1, job.processes)
+    }
+
+    #[inline(always)]
+    fn source(job: &Job, rank: Rank, _: u32) -> Rank {
+        subtract_modulo(rank, 1, job.processes)
     }
 
     /// In round s rank r passes on the block it got before, which is that of rank r - s.
     #[inline(always)]
-    fn sent(&self, rank: Rank, stage: u32) -> u64 {
-        u64::from(subtract_modulo(rank, stage, self.job.processes))
-    }
-}
-
-impl Steps for Ring {
-    fn processes(&self) -> u32 {
-        self.job.processes
-    }
-
-    #[inline]
-    fn stages(&self, _rank: Rank) -> u32 {
-        self.job.processes - 1
-    }
-
-    #[inline]
-    fn step(&self, rank: Rank, stage: u32) -> Step {
-        let after = add_modulo(rank, 1, self.job.processes);
-        let before = subtract_modulo(rank, 1, self.job.processes);
-        let message =
-            |peer, from| Message { peer, tag: stage, bytes: self.job.sizes.of(self.sent(from, stage)) };
-        Step::exchange(message(after, rank), message(before, before))
-    }
-
-    fn largest_message(&self) -> u64 {
-        if self.job.processes == 1 { 0 } else { self.job.sizes.largest_before(self.job.processes.into()) }
-    }
-
-    fn messages(&self) -> u64 {
-        u64::from(self.job.processes) * u64::from(self.job.processes - 1)
-    }
-}
-
-impl Meaning for Ring {
-    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
-        let sent = self.sent(rank, stage);
-        vec![self.job.sizes.range(sent..sent + 1)]
-    }
-
-    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
-        PLACE
+    fn block(job: &Job, from: Rank, _: Rank, round: u32) -> u64 {
+        u64::from(subtract_modulo(from, round, job.processes))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Steps;
     use crate::collectives::sizes::Sizes;
 
     #[test]

@@ -1,70 +1,24 @@
 //! Linear: everyone sends all its blocks at once, to the next rank first so that not all begin with the same.
 
-use super::{bytes, largest, pairs, range};
-use crate::collectives::{
-    CollectiveError, Job, Meaning, Name, PLACE, Take, add_modulo, at_most, subtract_modulo,
-};
-use crate::steps::{MOST_STAGES, Message, Step, Steps};
-use std::ops::Range;
+use crate::collectives::blockwise::{Blockwise, Rounds};
+use crate::collectives::{Job, Name};
 use straggler_model::Rank;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Linear {
-    job: Job,
-}
+pub type Linear = Blockwise<Everything>;
 
-impl Linear {
-    pub fn new(job: &Job) -> Result<Linear, CollectiveError> {
-        at_most(Name::Linear, job.processes, MOST_STAGES)?;
-        Ok(Linear { job: job.clone() })
-    }
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Everything;
+
+impl Rounds for Everything {
+    const NAME: Name = Name::Linear;
+    const AT_ONCE: bool = true;
 
     #[inline(always)]
-    fn to(&self, rank: Rank, stage: u32) -> Rank {
-        add_modulo(rank, stage + 1, self.job.processes)
-    }
-}
-
-impl Steps for Linear {
-    fn processes(&self) -> u32 {
-        self.job.processes
+    fn block(job: &Job, from: Rank, to: Rank, _: u32) -> u64 {
+        super::block(job.processes, from, to)
     }
 
-    #[inline]
-    fn stages(&self, _rank: Rank) -> u32 {
-        self.job.processes - 1
-    }
-
-    #[inline]
-    fn step(&self, rank: Rank, stage: u32) -> Step {
-        let to = self.to(rank, stage);
-        let from = subtract_modulo(rank, stage + 1, self.job.processes);
-        let step = Step::exchange(
-            Message { peer: to, tag: stage, bytes: bytes(&self.job, rank, to) },
-            Message { peer: from, tag: stage, bytes: bytes(&self.job, from, rank) },
-        );
-        if stage + 2 == self.job.processes { step } else { step.go() }
-    }
-
-    fn largest_message(&self) -> u64 {
-        largest(&self.job)
-    }
-
-    fn overlaps(&self) -> bool {
-        self.job.processes > 2
-    }
-
-    fn messages(&self) -> u64 {
-        pairs(self.job.processes)
-    }
-}
-
-impl Meaning for Linear {
-    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
-        vec![range(&self.job, rank, self.to(rank, stage))]
-    }
-
-    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
-        PLACE
+    fn largest(job: &Job) -> u64 {
+        super::largest(job)
     }
 }

@@ -2,72 +2,37 @@
 //! Rabenseifner and Gropp 2005). If the number of processes is no power of two not everyone has
 //! such a partner, and everyone sends to the rank s after it instead.
 
-use super::{bytes, largest, pairs, range};
-use crate::collectives::{
-    CollectiveError, Job, Meaning, Name, PLACE, Take, add_modulo, at_most, subtract_modulo,
-};
-use crate::steps::{MOST_STAGES, Message, Step, Steps};
-use std::ops::Range;
+use crate::collectives::blockwise::{Blockwise, Rounds};
+use crate::collectives::{Job, Name, add_modulo, subtract_modulo};
 use straggler_model::Rank;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pairwise {
-    job: Job,
-}
+pub type Pairwise = Blockwise<InPairs>;
 
-impl Pairwise {
-    pub fn new(job: &Job) -> Result<Pairwise, CollectiveError> {
-        at_most(Name::Pairwise, job.processes, MOST_STAGES)?;
-        Ok(Pairwise { job: job.clone() })
-    }
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InPairs;
 
-    /// Whom a rank sends to and whom it receives from.
+impl Rounds for InPairs {
+    const NAME: Name = Name::Pairwise;
+
     #[inline(always)]
-    fn peers(&self, rank: Rank, stage: u32) -> (Rank, Rank) {
-        let (all, round) = (self.job.processes, stage + 1);
-        if all.is_power_of_two() {
-            (rank ^ round, rank ^ round)
-        } else {
-            (add_modulo(rank, round, all), subtract_modulo(rank, round, all))
-        }
-    }
-}
-
-impl Steps for Pairwise {
-    fn processes(&self) -> u32 {
-        self.job.processes
+    fn target(job: &Job, rank: Rank, round: u32) -> Rank {
+        let all = job.processes;
+        if all.is_power_of_two() { rank ^ (round + 1) } else { add_modulo(rank, round + 1, all) }
     }
 
-    #[inline]
-    fn stages(&self, _rank: Rank) -> u32 {
-        self.job.processes - 1
+    #[inline(always)]
+    fn source(job: &Job, rank: Rank, round: u32) -> Rank {
+        let all = job.processes;
+        if all.is_power_of_two() { rank ^ (round + 1) } else { subtract_modulo(rank, round + 1, all) }
     }
 
-    #[inline]
-    fn step(&self, rank: Rank, stage: u32) -> Step {
-        let (to, from) = self.peers(rank, stage);
-        Step::exchange(
-            Message { peer: to, tag: stage, bytes: bytes(&self.job, rank, to) },
-            Message { peer: from, tag: stage, bytes: bytes(&self.job, from, rank) },
-        )
+    #[inline(always)]
+    fn block(job: &Job, from: Rank, to: Rank, _: u32) -> u64 {
+        super::block(job.processes, from, to)
     }
 
-    fn largest_message(&self) -> u64 {
-        largest(&self.job)
-    }
-
-    fn messages(&self) -> u64 {
-        pairs(self.job.processes)
-    }
-}
-
-impl Meaning for Pairwise {
-    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
-        vec![range(&self.job, rank, self.peers(rank, stage).0)]
-    }
-
-    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
-        PLACE
+    fn largest(job: &Job) -> u64 {
+        super::largest(job)
     }
 }
 
@@ -78,8 +43,9 @@ mod tests {
     #[test]
     fn powers_of_two_exchange_in_pairs() {
         let peers = |processes, rank| -> Vec<(Rank, Rank)> {
-            let steps = Pairwise::new(&Job::new(processes, 8)).unwrap();
-            (0..processes - 1).map(|stage| steps.peers(rank, stage)).collect()
+            let job = Job::new(processes, 8);
+            let of = |round| (InPairs::target(&job, rank, round), InPairs::source(&job, rank, round));
+            (0..processes - 1).map(of).collect()
         };
         assert_eq!(peers(4, 1), [(0, 0), (3, 3), (2, 2)]);
         assert_eq!(peers(5, 1), [(2, 0), (3, 4), (4, 3), (0, 2)]);

@@ -1,70 +1,44 @@
 //! Tournament: ranks are paired as the players of a chess tournament, and exchange their blocks
 //! (Tabe, Hardwick and Stout, *Statistical Analysis of Communication Time on the IBM SP2*, figure 2). Among
-//! an odd number of ranks one sits out every step: it just goes on to its next.
+//! an odd number of ranks one sits out every round: it just goes on to its next.
 
-use super::{bytes, largest, pairs, range};
-use crate::collectives::{CollectiveError, Job, Meaning, Name, PLACE, Take, at_most};
-use crate::steps::{MOST_STAGES, Message, Step, Steps};
+use crate::collectives::blockwise::{Blockwise, Rounds};
+use crate::collectives::{Job, Name};
 use crate::tournament::partner;
-use std::ops::Range;
 use straggler_model::Rank;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Tournament {
-    job: Job,
-}
+pub type Tournament = Blockwise<Meetings>;
 
-impl Tournament {
-    pub fn new(job: &Job) -> Result<Tournament, CollectiveError> {
-        at_most(Name::Tournament, job.processes, MOST_STAGES)?;
-        Ok(Tournament { job: job.clone() })
-    }
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meetings;
 
-    /// The step of the tournament, and the partner in it. Rank r would sit out step r.
+impl Rounds for Meetings {
+    const NAME: Name = Name::Tournament;
+
+    /// Rank r would sit out round r.
     #[inline(always)]
-    fn meeting(&self, rank: Rank, stage: u32) -> (u32, Rank) {
-        let odd = !self.job.processes.is_multiple_of(2);
-        let step = stage + u32::from(odd && stage >= rank);
-        // There is a partner in every step that is not sat out.
-        (step, partner(self.job.processes, rank, step).unwrap_or(rank))
-    }
-}
-
-impl Steps for Tournament {
-    fn processes(&self) -> u32 {
-        self.job.processes
+    fn round(job: &Job, rank: Rank, stage: u32) -> u32 {
+        stage + u32::from(!job.processes.is_multiple_of(2) && stage >= rank)
     }
 
-    #[inline]
-    fn stages(&self, _rank: Rank) -> u32 {
-        self.job.processes - 1
+    #[inline(always)]
+    fn target(job: &Job, rank: Rank, round: u32) -> Rank {
+        // There is a partner in every round that is not sat out.
+        partner(job.processes, rank, round).unwrap_or(rank)
     }
 
-    #[inline]
-    fn step(&self, rank: Rank, stage: u32) -> Step {
-        let (tag, peer) = self.meeting(rank, stage);
-        Step::exchange(
-            Message { peer, tag, bytes: bytes(&self.job, rank, peer) },
-            Message { peer, tag, bytes: bytes(&self.job, peer, rank) },
-        )
+    #[inline(always)]
+    fn source(job: &Job, rank: Rank, round: u32) -> Rank {
+        Self::target(job, rank, round)
     }
 
-    fn largest_message(&self) -> u64 {
-        largest(&self.job)
+    #[inline(always)]
+    fn block(job: &Job, from: Rank, to: Rank, _: u32) -> u64 {
+        super::block(job.processes, from, to)
     }
 
-    fn messages(&self) -> u64 {
-        pairs(self.job.processes)
-    }
-}
-
-impl Meaning for Tournament {
-    fn carries(&self, rank: Rank, stage: u32) -> Vec<Range<u64>> {
-        vec![range(&self.job, rank, self.meeting(rank, stage).1)]
-    }
-
-    fn takes(&self, _: Rank, _: u32) -> &'static [Take] {
-        PLACE
+    fn largest(job: &Job) -> u64 {
+        super::largest(job)
     }
 }
 
@@ -73,9 +47,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sits_out_goes_on_to_the_next_step() {
-        let steps = Tournament::new(&Job::new(5, 8)).unwrap();
-        let of_1: Vec<(u32, Rank)> = (0..4).map(|stage| steps.meeting(1, stage)).collect();
-        assert_eq!(of_1, [(0, 4), (2, 3), (3, 0), (4, 2)]);
+    fn who_sits_out_goes_on_to_the_next_round() {
+        let job = Job::new(5, 8);
+        let meeting = |stage| {
+            let round = Meetings::round(&job, 1, stage);
+            (round, Meetings::target(&job, 1, round))
+        };
+        assert_eq!([0, 1, 2, 3].map(meeting), [(0, 4), (2, 3), (3, 0), (4, 2)]);
     }
 }
