@@ -60,6 +60,9 @@ pub struct Redundancy {
     /// Runs of each case, with differently drawn offsets into the noise
     #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub replicas: u32,
+    /// Leave out the two runs without any noise, which tell what redundancy costs where nothing disturbs
+    #[arg(long)]
+    pub skip_undisturbed: bool,
     /// Write the JSON object to a file
     #[arg(short, long, value_name = "OUT.json")]
     pub output: Option<PathBuf>,

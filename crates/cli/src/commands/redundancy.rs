@@ -22,7 +22,7 @@ use straggler_sim::outcome::RunError;
 use straggler_sim::programs::Butterfly;
 
 /// What the engine keeps of a process, its messages on the way included.
-const BYTES_A_PROCESS: u64 = 260;
+const BYTES_A_PROCESS: u64 = 500;
 
 /// Up to this many processes trials run side by side, one thread each.
 const SMALL: u32 = 1 << 16;
@@ -38,9 +38,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let meter = Meter::new(console, expected);
     let runner = Runner { plan, network: &network, noise: &noise, meter: &meter };
     let began = Instant::now();
-    let undisturbed = plan
-        .experiment
-        .undisturbed(|butterfly, noise| runner.case(butterfly, noise, threads(plan.threads)))?;
+    let undisturbed = if plan.undisturbed { Some(runner.undisturbed()?) } else { None };
     let trials = runner.trials()?;
     interrupt::check()?;
     let answer = Answer::new(plan, &network, &noise, undisturbed, &trials, began.elapsed().as_secs_f64());
@@ -59,6 +57,11 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
+    fn undisturbed(&self) -> Result<[Case; 2], RunError> {
+        let threads = threads(self.plan.threads);
+        self.plan.experiment.undisturbed(|butterfly, noise| self.case(butterfly, noise, threads))
+    }
+
     fn trials(&self) -> Result<Vec<Trial>, RunError> {
         let threads = threads(self.plan.threads);
         if self.plan.processes <= SMALL && threads > 1 && self.plan.replicas > 1 {
@@ -98,7 +101,8 @@ struct Answer {
     conventional: CaseAnswer,
     redundant: CaseAnswer,
     quiet: CaseAnswer,
-    undisturbed: Undisturbed,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undisturbed: Option<Undisturbed>,
     trials: Vec<TrialAnswer>,
     wall_seconds: f64,
 }
@@ -144,12 +148,11 @@ impl Answer {
         plan: &Plan,
         network: &Network,
         noise: &LoadedNoise,
-        [conventional, redundant]: [Case; 2],
+        undisturbed: Option<[Case; 2]>,
         trials: &[Trial],
         wall_seconds: f64,
     ) -> Answer {
         let of = |pick: fn(&Trial) -> Case| CaseAnswer::new(trials.iter().map(pick));
-        let (alone, more) = (conventional.makespan.ps(), redundant.makespan.ps());
         Answer {
             processes: plan.processes,
             cycles: plan.cycles,
@@ -162,14 +165,31 @@ impl Answer {
             conventional: of(|trial| trial.conventional),
             redundant: of(|trial| trial.redundant),
             quiet: of(|trial| trial.quiet),
-            undisturbed: Undisturbed {
-                conventional_ps: alone,
-                redundant_ps: more,
-                cost: if alone == 0 { 0.0 } else { more as f64 / alone as f64 - 1.0 },
-            },
+            undisturbed: undisturbed.map(Undisturbed::new),
             trials: (0..).zip(trials).map(TrialAnswer::new).collect(),
             wall_seconds,
         }
+    }
+}
+
+impl Undisturbed {
+    fn new(cases: [Case; 2]) -> Undisturbed {
+        let [conventional_ps, redundant_ps] = cases.map(|case| case.makespan.ps());
+        let ratio = redundant_ps as f64 / conventional_ps as f64;
+        let cost = if conventional_ps == 0 { 0.0 } else { ratio - 1.0 };
+        Undisturbed { conventional_ps, redundant_ps, cost }
+    }
+
+    fn say(&self) -> String {
+        let Undisturbed { conventional_ps, redundant_ps, cost } = *self;
+        if cost < 0.001 {
+            return "Where nothing disturbs, redundant exchanges cost less than 0.1 %.\n".to_string();
+        }
+        let (more, less) = (Time(redundant_ps), Time(conventional_ps));
+        format!(
+            "Where nothing disturbs, redundant exchanges take {} longer: {more} instead of {less}.\n",
+            percent(cost)
+        )
     }
 }
 
@@ -215,17 +235,8 @@ fn say(answer: &Answer) -> String {
             sureness(answer, ratio.low, ratio.high)
         ),
     };
-    let Undisturbed { conventional_ps, redundant_ps, cost } = answer.undisturbed;
-    let cost = if cost < 0.001 {
-        "Where nothing disturbs, redundant exchanges cost less than 0.1 %.".to_string()
-    } else {
-        let (more, less) = (Time(redundant_ps), Time(conventional_ps));
-        format!(
-            "Where nothing disturbs, redundant exchanges take {} longer: {more} instead of {less}.",
-            percent(cost)
-        )
-    };
-    format!("{headline}\n{cost}\n\n{}", table(answer))
+    let cost = answer.undisturbed.map_or_else(String::new, |undisturbed| undisturbed.say());
+    format!("{headline}\n{cost}\n{}", table(answer))
 }
 
 fn sureness(answer: &Answer, low: f64, high: f64) -> String {

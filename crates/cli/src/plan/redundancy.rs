@@ -20,6 +20,7 @@ pub struct Plan {
     pub noise: NoisePlan,
     pub seed: u64,
     pub replicas: u32,
+    pub undisturbed: bool,
     pub threads: Option<usize>,
     pub output: Option<PathBuf>,
 }
@@ -50,6 +51,7 @@ impl Plan {
             noise: NoisePlan { spec, offsets: None, cosched: false, wallclock: false },
             seed: common.seed,
             replicas: typed.replicas,
+            undisturbed: !typed.skip_undisturbed,
             threads: common.threads.map(Into::into),
             output: typed.output,
         })
