@@ -22,7 +22,7 @@ use straggler_sim::outcome::RunError;
 use straggler_sim::programs::Butterfly;
 
 /// What the engine keeps of a process, its messages on the way included.
-const BYTES_A_PROCESS: u64 = 500;
+const BYTES_A_PROCESS: u64 = 600;
 
 /// Up to this many processes trials run side by side, one thread each.
 const SMALL: u32 = 1 << 16;

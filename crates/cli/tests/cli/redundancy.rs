@@ -19,7 +19,7 @@ fn the_ratio_is_that_of_the_trials() {
         let [conventional, redundant, quiet] =
             ["conventional_ps", "redundant_ps", "quiet_ps"].map(|name| trial[name].as_f64().unwrap());
         let ratio = (conventional - redundant) / (conventional - quiet);
-        assert_eq!(trial["ratio"].as_f64(), Some(ratio));
+        assert!((trial["ratio"].as_f64().unwrap() - ratio).abs() < 1e-12);
     }
     // 10 cycles of 8 rounds of o + L + o.
     assert_eq!(answer["undisturbed"]["conventional_ps"], 80 * 1_002_000);
@@ -38,7 +38,7 @@ fn says_it_in_a_sentence() {
     let folder = Folder::new();
     let text = folder.run(LINE).good().stdout();
     assert!(text.starts_with("Redundant exchanges win back "), "{text}");
-    let growing = folder.run(&format!("{LINE} --growth 2 --size 1KiB --replicas 2")).good().stdout();
+    let growing = folder.run(&format!("{LINE} --growth 2 --size 1KiB")).good().stdout();
     assert!(growing.starts_with("Redundant exchanges do not pay on 256 processes"), "{growing}");
 }
 

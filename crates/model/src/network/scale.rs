@@ -88,13 +88,11 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_factor() {
-        for text in ["0", "-1", "fast", ""] {
+        for text in ["0", "-1", "fast", "", "1e-30", "1e300"] {
             assert!(text.parse::<Factor>().is_err(), "{text}");
         }
         let chic = Network::parse("chic").unwrap();
         let fault = chic.scaled("0.000000001".parse().unwrap()).unwrap_err();
         assert!(matches!(fault, NetworkError::ScaledTooFar { key: "G", .. }), "{fault}");
-        let fault = chic.scaled("1e-30".parse().unwrap()).unwrap_err();
-        assert!(matches!(fault, NetworkError::ScaledTooFar { key: "L", .. }), "{fault}");
     }
 }

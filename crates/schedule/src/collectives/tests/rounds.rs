@@ -175,7 +175,6 @@ fn alltoall() {
     let others = |p: u64| Some(10 * (p - 1));
     expect("alltoall:linear", 10, any(), |p| (u64::from(p > 1), others(p)));
     expect("alltoall:pairwise", 10, any(), |p| (p - 1, others(p)));
-    expect("alltoall:ring", 10, any(), |p| (p - 1, others(p)));
     // Half of the blocks in every round.
     expect("alltoall:bruck", 10, powers(), |p| (log2(p), Some(10 * p / 2 * log2(p))));
     // A block is sent as often as the way has ones: Bruck and others 1997.
