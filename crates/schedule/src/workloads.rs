@@ -20,11 +20,14 @@ mod halo;
 mod halo_exchange;
 mod master_worker;
 mod overlap;
+mod overlapped;
 mod parameters;
 mod parts;
+mod pipeline;
 mod pop;
 mod sweep;
 mod sweep3d;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod training;

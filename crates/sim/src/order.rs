@@ -10,6 +10,7 @@
 //! one with the smallest key under the free times of the moment.
 
 use straggler_model::Time;
+use straggler_schedule::OperationKind;
 
 /// The kind of an event, in the order of precedence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -20,6 +21,17 @@ pub enum Class {
     Recv,
     Calc,
     Message,
+}
+
+impl From<OperationKind> for Class {
+    #[inline(always)]
+    fn from(kind: OperationKind) -> Class {
+        match kind {
+            OperationKind::Send => Class::Send,
+            OperationKind::Recv => Class::Recv,
+            OperationKind::Calc => Class::Calc,
+        }
+    }
 }
 
 /// The place of an event among those of its process. Smaller keys run first; no two events of a

@@ -169,12 +169,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                 self.observer.released(rank, &release);
             }
             let eligible = release.ready.max(self.processes[rank as usize].host.cpu(release.cpu).free);
-            let class = match release.kind {
-                OperationKind::Send => Class::Send,
-                OperationKind::Recv => Class::Recv,
-                OperationKind::Calc => Class::Calc,
-            };
-            let key = Key { eligible, created, class, order: u64::from(release.id) };
+            let key = Key { eligible, created, class: release.kind.into(), order: u64::from(release.id) };
             self.push(rank, key, Event::Local(release));
         }
     }

@@ -21,6 +21,7 @@ mod hoard;
 mod mail;
 mod matching;
 mod message;
+mod pending;
 mod process;
 mod queues;
 mod ready_heaps;

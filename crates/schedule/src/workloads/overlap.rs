@@ -10,14 +10,11 @@
 //! beyond the steps of the collective hide no more.
 
 use super::Kind;
-use super::computation::Computation;
 use super::cycles::{ALGORITHM, BYTES, OPERATION, ROOT, collective};
 use super::error::WorkloadError;
+use super::overlapped::Overlapped;
 use super::parameters::{IMBALANCE, Parameter, SEED, Setting, parameter};
 use super::parts::{Builder, Part};
-use crate::collectives::Collective;
-use crate::{Step, Steps};
-use straggler_model::{Rank, Time};
 
 pub(super) const KIND: Kind = Kind {
     name: "overlap",
@@ -37,66 +34,6 @@ const PARAMETERS: &[Parameter] = &[
     IMBALANCE,
     SEED,
 ];
-
-/// A collective and the computation it hides behind.
-#[derive(Clone, Debug)]
-pub struct Overlapped {
-    collective: Collective,
-    pub(super) inside: Computation,
-    /// At least one.
-    chunks: u32,
-}
-
-impl Overlapped {
-    /// Steps that have a chunk beside them.
-    #[inline(always)]
-    fn beside(&self, steps: u32) -> u32 {
-        if self.inside.is_any() { steps.min(self.chunks) } else { 0 }
-    }
-
-    /// Whether computation is left after the steps of the collective.
-    #[inline(always)]
-    fn has_rest(&self, steps: u32) -> bool {
-        self.inside.is_any() && steps < self.chunks
-    }
-
-    #[inline]
-    pub fn stages(&self, rank: Rank) -> u32 {
-        let steps = self.collective.stages(rank);
-        steps + u32::from(self.has_rest(steps))
-    }
-
-    #[inline]
-    pub fn step(&self, rank: Rank, phase: u32, stage: u32) -> Step {
-        let steps = self.collective.stages(rank);
-        let beside = self.beside(steps);
-        if stage >= beside && stage < steps {
-            return self.collective.step(rank, stage);
-        }
-        let whole = self.inside.of(rank, phase).ps();
-        let chunk = whole / u64::from(self.chunks);
-        let rest = whole - chunk * u64::from(beside);
-        if stage >= steps {
-            return Step::calc(Time(rest));
-        }
-        // The last chunk is longer by what the division leaves.
-        let last = stage + 1 == self.chunks;
-        let calc = if last { whole - chunk * u64::from(self.chunks - 1) } else { chunk };
-        Step { calc: Some(Time(calc)), ..self.collective.step(rank, stage) }
-    }
-
-    pub fn messages(&self) -> u64 {
-        self.collective.messages()
-    }
-
-    pub fn largest_message(&self) -> u64 {
-        self.collective.largest_message()
-    }
-
-    pub fn overlaps(&self) -> bool {
-        self.collective.overlaps()
-    }
-}
 
 fn build(setting: &Setting<'_>) -> Result<(Builder, String), WorkloadError> {
     let (part, called) = collective(setting)?;

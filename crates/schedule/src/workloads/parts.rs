@@ -7,10 +7,10 @@
 use super::computation::Computation;
 use super::grouped::Grouped;
 use super::halo::Halo;
-use super::master_worker::MasterWorker;
-use super::overlap::Overlapped;
+use super::overlapped::Overlapped;
+use super::pipeline::Pipeline;
 use super::sweep::Sweep;
-use super::training::Pipeline;
+use super::tasks::MasterWorker;
 use crate::collectives::Collective;
 use crate::{Script, Step, Steps};
 use straggler_model::Rank;

@@ -4,7 +4,7 @@ use super::agenda::Agenda;
 use super::message::{Compact, Early};
 use super::step_ready;
 use crate::host::Host;
-use crate::order::{Class, Key};
+use crate::order::Key;
 use crate::prefetch::prefetch;
 use crate::program::Release;
 use straggler_model::{Rank, Tag, Time};
@@ -189,15 +189,5 @@ impl Agenda for Batch {
             }
         }
         list
-    }
-}
-
-/// The class of a local operation.
-#[inline(always)]
-pub(super) fn class_of(kind: OperationKind) -> Class {
-    match kind {
-        OperationKind::Send => Class::Send,
-        OperationKind::Recv => Class::Recv,
-        OperationKind::Calc => Class::Calc,
     }
 }

@@ -1,41 +1,16 @@
 //! The agenda of a process that may have anything ready: lists while short, heaps when long.
 
 use super::agenda::Agenda;
-use super::batch::class_of;
 use super::matching::MatchQueue;
 use super::message::{Early, Full};
+use super::pending::Pending;
 use super::ready_heaps::ReadyHeaps;
 use crate::host::Host;
 use crate::order::Key;
 use crate::program::Release;
-use crate::rules;
 use smallvec::SmallVec;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
-
-/// A local operation that waits for its turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    /// For a receive the time it is posted; for the others not before this.
-    pub ready: Time,
-    pub created: Time,
-    pub id: u32,
-    pub kind: OperationKind,
-    pub cpu: u8,
-    pub nic: u8,
-}
-
-impl Pending {
-    #[inline]
-    pub fn key(&self, host: &impl Host) -> Key {
-        let eligible = match self.kind {
-            OperationKind::Send => rules::send_eligible(host, self.cpu, self.nic, self.ready),
-            OperationKind::Recv => self.ready,
-            OperationKind::Calc => rules::calc_eligible(host, self.cpu, self.ready),
-        };
-        Key { eligible, created: self.created, class: class_of(self.kind), order: u64::from(self.id) }
-    }
-}
 
 /// More ready operations than this move into heaps.
 const LONG: usize = 24;

@@ -1,7 +1,6 @@
 //! Many ready operations of one process.
 
-use super::batch::class_of;
-use super::queues::Pending;
+use super::pending::Pending;
 use super::two_heaps::TwoHeaps;
 use crate::host::Host;
 use crate::order::Key;
@@ -44,7 +43,7 @@ impl ReadyHeaps {
         self.found = None;
         for (index, (lane, heaps)) in self.lanes.iter_mut().enumerate() {
             let Some(first) = heaps.first(free(host, *lane)) else { continue };
-            let class = class_of(lane.0);
+            let class = lane.0.into();
             let key = Key { eligible: first.eligible, created: first.created, class, order: first.order };
             if self.found.as_ref().is_none_or(|(_, least, _)| key < *least) {
                 self.found = Some((index, key, first.payload));

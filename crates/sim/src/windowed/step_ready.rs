@@ -1,7 +1,6 @@
 //! The local operations of one step, which become ready together: at most one send, one receive and one
 //! computation. The agendas of implicit schedules keep a ready time and a bit for each that has not run.
 
-use super::batch::class_of;
 use crate::host::Host;
 use crate::order::Key;
 use crate::rules;
@@ -53,5 +52,5 @@ pub(super) fn key(pending: u8, ready: Time, created: Time, host: &impl Host) -> 
     let first = left.map(|(_, t, kind)| (t, kind)).min();
     let (eligible, kind) = first.unwrap_or((Time::NEVER, OperationKind::Calc));
     // Of one step there is one of a class, so the class settles the order.
-    Key { eligible, created, class: class_of(kind), order: kind as u64 }
+    Key { eligible, created, class: kind.into(), order: kind as u64 }
 }
