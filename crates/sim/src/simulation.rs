@@ -106,7 +106,7 @@ impl<'a> Simulation<'a> {
         if !windowed || self.receive_overlap || script.overlaps() {
             return self.run(&general, control, observer);
         }
-        self.run_windowed(&StepProgram::<_, Untracked>::new(script), control, observer)
+        self.run_windowed(&StepProgram::new(script), control, observer)
     }
 
     /// Runs an implicit schedule with a windowed engine that is compiled for it, where that is the engine
@@ -120,7 +120,7 @@ impl<'a> Simulation<'a> {
         if !windowed || self.receive_overlap || script.overlaps() {
             return self.run_script(script, control, |_, _| Nothing);
         }
-        self.run_windowed(&StepProgram::<S, Untracked>::new(script), control, |_, _| Nothing)
+        self.run_windowed(&StepProgram::new(script), control, |_, _| Nothing)
     }
 
     /// Runs an application with a windowed engine that is compiled for it, where that is the engine to use.

@@ -4,7 +4,6 @@ mod dissemination;
 mod n_way_dissemination;
 mod rabenseifner;
 mod recursive_doubling;
-mod reduce_bcast;
 mod ring;
 mod up_and_down;
 
@@ -12,7 +11,6 @@ pub use dissemination::Dissemination;
 pub use n_way_dissemination::NWayDissemination;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
-pub use reduce_bcast::ReduceBcast;
 pub use ring::Ring;
 pub use up_and_down::up_and_down;
 
@@ -40,7 +38,7 @@ pub(super) fn build(algorithm: &Algorithm, job: &Job) -> Result<Option<Collectiv
         }
         Name::Rabenseifner => Collective::other(Rabenseifner::new(job)),
         Name::RecursiveDoubling => Collective::RecursiveDoubling(RecursiveDoubling::new(job)),
-        Name::ReduceBcast => Collective::other(ReduceBcast::new(job)),
+        Name::ReduceBcast => Collective::other(up_and_down(&Name::Binomial.into(), job)?),
         Name::Ring => Collective::other(Ring::new(job)?),
         _ => return Ok(None),
     }))

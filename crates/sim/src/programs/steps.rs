@@ -1,11 +1,9 @@
 //! An implicit schedule whose steps wait for one another, as a program: rank, phase and stage are all it
 //! remembers.
 
-use super::tracking::Tracking;
 use crate::host::OneLane;
 use crate::program::{Program, Release};
 use crate::windowed::Batch;
-use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind, Script, Step, Then};
@@ -23,14 +21,13 @@ const FLAG_BITS: u32 = FLAGS.count_ones();
 
 /// Where a process is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Cursor<T> {
+pub struct Cursor {
     phase: u32,
     /// The low bits are the stage's flags.
     stage: u32,
-    completions: T,
 }
 
-impl<T> Cursor<T> {
+impl Cursor {
     #[inline(always)]
     fn stage(&self) -> u32 {
         self.stage >> FLAG_BITS
@@ -42,26 +39,26 @@ impl<T> Cursor<T> {
     }
 }
 
-/// A script without overlapping steps.
+/// A script without overlapping steps. On one CPU an operation has never completed after its CPU is free,
+/// unless receives overlap, so that completions need not be remembered.
 #[derive(Debug)]
-pub struct StepProgram<'a, S: ?Sized, T> {
+pub struct StepProgram<'a, S: ?Sized> {
     script: &'a S,
-    tracking: PhantomData<T>,
 }
 
-impl<'a, S: Script + ?Sized, T: Tracking> StepProgram<'a, S, T> {
+impl<'a, S: Script + ?Sized> StepProgram<'a, S> {
     pub fn new(script: &'a S) -> Self {
-        StepProgram { script, tracking: PhantomData }
+        StepProgram { script }
     }
 
     #[inline(always)]
-    fn step(&self, rank: Rank, cursor: &Cursor<T>) -> Step {
+    fn step(&self, rank: Rank, cursor: &Cursor) -> Step {
         self.script.step(rank, cursor.phase, cursor.stage())
     }
 
     /// Enters the stage, or the first stage of the next phase that has any.
     #[inline(always)]
-    fn go_to(&self, rank: Rank, cursor: &mut Cursor<T>, stage: u32, release: &mut impl FnMut(Release)) {
+    fn go_to(&self, rank: Rank, cursor: &mut Cursor, stage: u32, release: &mut impl FnMut(Release)) {
         if stage < self.script.stages(rank, cursor.phase) {
             return self.enter(rank, cursor, stage, release);
         }
@@ -76,15 +73,14 @@ impl<'a, S: Script + ?Sized, T: Tracking> StepProgram<'a, S, T> {
 
     /// Releases the operations of a stage of the cursor's phase.
     #[inline(always)]
-    fn enter(&self, rank: Rank, cursor: &mut Cursor<T>, stage: u32, release: &mut impl FnMut(Release)) {
+    fn enter(&self, rank: Rank, cursor: &mut Cursor, stage: u32, release: &mut impl FnMut(Release)) {
         let step = self.script.step(rank, cursor.phase, stage);
         debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another program");
-        let ready = cursor.completions.latest();
         let mut flags = if step.after > Time::ZERO { AFTER } else { 0 };
         let mut issue = |there: bool, kind: OperationKind| {
             if there {
                 flags |= 1 << (kind as u32 - 1);
-                release(released(kind, ready));
+                release(released(kind));
             }
         };
         issue(step.send.is_some(), OperationKind::Send);
@@ -96,14 +92,14 @@ impl<'a, S: Script + ?Sized, T: Tracking> StepProgram<'a, S, T> {
 }
 
 #[inline(always)]
-fn released(kind: OperationKind, ready: Time) -> Release {
-    Release { id: kind as u32, kind, cpu: 0, nic: 0, ready }
+fn released(kind: OperationKind) -> Release {
+    Release { id: kind as u32, kind, cpu: 0, nic: 0, ready: Time::ZERO }
 }
 
-impl<S: Script + ?Sized, T: Tracking> Program for StepProgram<'_, S, T> {
+impl<S: Script + ?Sized> Program for StepProgram<'_, S> {
     type Host = OneLane;
     type Agenda = Batch;
-    type Local = Cursor<T>;
+    type Local = Cursor;
     type Block = ();
 
     fn processes(&self) -> u32 {
@@ -117,14 +113,14 @@ impl<S: Script + ?Sized, T: Tracking> Program for StepProgram<'_, S, T> {
     fn block(&self, _: Range<Rank>) {}
 
     #[inline]
-    fn start(&self, rank: Rank, cursor: &mut Cursor<T>, _: &mut (), release: &mut impl FnMut(Release)) {
+    fn start(&self, rank: Rank, cursor: &mut Cursor, _: &mut (), release: &mut impl FnMut(Release)) {
         if self.script.phases() > 0 {
             self.go_to(rank, cursor, 0, release);
         }
     }
 
     #[inline(always)]
-    fn operation(&self, rank: Rank, cursor: &Cursor<T>, kind: OperationKind, _: u32) -> Operation {
+    fn operation(&self, rank: Rank, cursor: &Cursor, kind: OperationKind, _: u32) -> Operation {
         let step = self.step(rank, cursor);
         let operation = match kind {
             OperationKind::Send => step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
@@ -137,36 +133,31 @@ impl<S: Script + ?Sized, T: Tracking> Program for StepProgram<'_, S, T> {
     }
 
     #[inline(always)]
-    fn started(&self, _: Rank, _: &mut Cursor<T>, _: &mut (), _: u32, _: Time, _: &mut impl FnMut(Release)) {}
+    fn started(&self, _: Rank, _: &mut Cursor, _: &mut (), _: u32, _: Time, _: &mut impl FnMut(Release)) {}
 
     #[inline(always)]
     fn completed(
         &self,
         rank: Rank,
-        cursor: &mut Cursor<T>,
+        cursor: &mut Cursor,
         _: &mut (),
         id: u32,
-        done: Time,
+        _: Time,
         release: &mut impl FnMut(Release),
     ) {
         debug_assert!((SEND..=CALC).contains(&id));
-        cursor.completions.note(done);
         if cursor.flags() != AFTER {
             cursor.stage &= !(1 << (id - 1));
             match cursor.flags() {
                 0 => {}
-                AFTER => return release(released(OperationKind::Calc, cursor.completions.latest())),
+                AFTER => return release(released(OperationKind::Calc)),
                 _ => return,
             }
         }
         self.go_to(rank, cursor, cursor.stage() + 1, release);
     }
 
-    fn finished(&self, _: Rank, cursor: &Cursor<T>, _: &()) -> bool {
+    fn finished(&self, _: Rank, cursor: &Cursor, _: &()) -> bool {
         cursor.phase >= self.script.phases()
-    }
-
-    fn last_completion(&self, _: Rank, cursor: &Cursor<T>, _: &()) -> Time {
-        cursor.completions.latest()
     }
 }

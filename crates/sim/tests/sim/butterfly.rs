@@ -9,7 +9,7 @@ use straggler_model::{Network, Time};
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::Job;
 use straggler_schedule::collectives::allreduce::RecursiveDoubling;
-use straggler_sim::programs::{Butterfly, Redundancy, StepProgram, Untracked};
+use straggler_sim::programs::{Butterfly, Redundancy, StepProgram};
 use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Program, Simulation};
 
 const US: u64 = 1_000_000;
@@ -117,7 +117,7 @@ proptest! {
         let butterfly = Butterfly::new(1 << k, cycles, Time(compute)).unwrap().with_messages(1, 1);
         let steps = RecursiveDoubling::new(&Job::new(1 << k, 1));
         let script = Cycles { steps, cycles, compute: Time(compute) };
-        let doubling = StepProgram::<_, Untracked>::new(&script);
+        let doubling = StepProgram::new(&script);
         let noise = periodic(Time(70 * US), Time(9 * US), seed);
         for noise in [None, Some(&noise)] {
             prop_assert_eq!(windowed(&butterfly, noise).finish, windowed(&doubling, noise).finish);
@@ -142,7 +142,7 @@ fn the_compute_phase_takes_what_the_paper_says() {
         // One process alone computes and exchanges nothing; many of them are many ranks of one cycle in
         // which nobody waits: the finish time of a cycle without rounds.
         let script = Cycles { steps: Alone { processes }, cycles: 1, compute: Time(work) };
-        let outcome = windowed(&StepProgram::<_, Untracked>::new(&script), Some(&noise));
+        let outcome = windowed(&StepProgram::new(&script), Some(&noise));
         let few = work + work / period * duration;
         let counted = |time| outcome.finish.iter().filter(|finish| finish.ps() == time).count() as f64;
         let share = |time| counted(time) / f64::from(processes);
