@@ -16,6 +16,8 @@ pub mod generate;
 mod injection;
 mod load;
 pub mod offsets;
+pub mod recording;
+pub mod signature;
 pub mod spec;
 
 pub use check::InjectionError;
@@ -24,4 +26,6 @@ pub use detours::{Detours, DetoursError};
 pub use file::{Noticed, TraceFile, TraceFileError};
 pub use injection::{Injection, Noise, Phases, QuietUntil, Silence, Source, Waveform, Who};
 pub use load::{LoadError, Loaded};
+pub use recording::Recording;
+pub use signature::Signature;
 pub use spec::{NoiseSpec, SpecError};

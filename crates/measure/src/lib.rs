@@ -1,0 +1,14 @@
+//! Measuring noise on this machine.
+//!
+//! ```text
+//!  timer ──► Timebase ──┐
+//!  cores ──► kernels ───┼─► Recording (detours, speed profile) ─► sources ─► Recording with names
+//!  /proc, tracefs ──────┴────────────────────────────────────────────▲
+//! ```
+//! Kernels run against any clock, so that tests need no time. What the kernel did meanwhile is observed
+//! beside them and joined with the detours afterwards, on the same clock.
+
+pub mod sources;
+pub mod timebase;
+
+pub use timebase::{Timebase, Worker};

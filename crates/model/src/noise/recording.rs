@@ -1,0 +1,372 @@
+//! A recording: what a measurement of noise found on the cores of one node, and all that is needed to
+//! judge it.
+//!
+//! Every core has its detours (start, duration, source) and its speed profile: on shared machines the speed
+//! itself changes for milliseconds, and an iteration that is slow for that reason is no detour. All times
+//! count from one synchronised start, so that cores can be compared. Detours are sorted by start and do not
+//! overlap on a core; whoever makes a recording sees to it ([`Recording::check`]).
+//!
+//! Files of other programs become recordings too; what they do not tell is left empty.
+
+use super::{Detours, DetoursError};
+use crate::Time;
+use serde::{Deserialize, Serialize};
+
+/// A position in [`Recording::sources`].
+pub type SourceId = u16;
+
+/// What took the CPU could not be named.
+pub const UNNAMED: SourceId = 0;
+
+/// One interruption of the measuring loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Detour {
+    pub start: Time,
+    /// What was lost: the undisturbed length of the iteration is taken off.
+    pub duration: Time,
+    pub source: SourceId,
+}
+
+impl Detour {
+    pub fn end(&self) -> Time {
+        self.start + self.duration
+    }
+}
+
+/// Noise measured on the cores of one node at the same time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    pub origin: Origin,
+    pub machine: Machine,
+    pub timer: Timer,
+    pub method: Method,
+    /// Names of what takes the CPU; the first stands for what has no name.
+    pub sources: Vec<SourceName>,
+    pub attribution: Attribution,
+    pub cores: Vec<Core>,
+}
+
+/// Where a recording comes from.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Origin {
+    /// Measured by straggler: version and command line, and when, in seconds since 1970.
+    Measured { version: String, command: String, started: u64 },
+    /// Read from a file of another program.
+    #[default]
+    Imported,
+    /// Drawn from a description, not measured.
+    Synthetic { description: String },
+}
+
+/// What is known of the machine. Texts are as the kernel gives them; what is unknown is left out.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Machine {
+    pub host: Option<String>,
+    pub kernel: Option<String>,
+    pub kernel_command_line: Option<String>,
+    pub processor: Option<String>,
+    pub architecture: Option<String>,
+    pub hypervisor: Option<String>,
+    /// The cores the process may use, as the kernel writes lists: `0-3,8`.
+    pub allowed_cores: Option<String>,
+    pub online_cores: Option<String>,
+    pub governor: Option<String>,
+    pub smt_active: Option<bool>,
+    pub isolated_cores: Option<String>,
+    pub nohz_full_cores: Option<String>,
+    pub cgroup: Option<String>,
+    /// CPU time the cgroup may use, in cores; nothing when it is not limited.
+    pub cgroup_quota_cores: Option<f64>,
+    /// Time the hypervisor gave to others during the measurement, summed over the measured cores.
+    pub steal_ps: Option<u64>,
+    /// Load average of the last minute when the measurement began.
+    pub load: Option<f64>,
+    pub tick_hz: Option<u32>,
+}
+
+/// The clock that was read.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timer {
+    /// `TSC`, `CNTVCT`, `CLOCK_MONOTONIC_RAW`.
+    pub name: String,
+    /// Why it may not run at one rate; nothing when it does.
+    pub not_invariant: Option<String>,
+    pub ticks_per_second: f64,
+    /// Half of the interval that holds the rate, in parts per million.
+    pub rate_error_ppm: f64,
+    /// The least time between two reads, and the same with fences.
+    pub overhead_ps: u64,
+    pub fenced_overhead_ps: u64,
+    /// The smallest step it was seen to make.
+    pub granularity_ps: u64,
+}
+
+/// How was measured.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Method {
+    /// A tight loop that keeps the iterations longer than a threshold.
+    #[default]
+    Detour,
+    /// Times of a fixed amount of work.
+    FixedWork,
+    /// Amounts of work done in a fixed time.
+    FixedTime { quantum_ps: u64 },
+}
+
+/// The name of what takes the CPU.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceName {
+    /// `timer tick`, `softirq NET_RX`, `kworker/0:1`, `hypervisor or firmware`, …
+    pub name: String,
+    pub evidence: Evidence,
+}
+
+/// How sure a source is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    #[default]
+    None,
+    /// Seen at that time on that core.
+    Traced,
+    /// The kernel was traced and did nothing: what is left is below it.
+    Remainder,
+    /// It counted up in the same slices of time.
+    Correlated,
+    /// The file or the description says so.
+    Stated,
+}
+
+/// How detours got their sources, and how far that goes.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Attribution {
+    pub method: AttributionMethod,
+    /// Why it was not the best one, and what would help.
+    pub hindrance: Option<String>,
+    /// Kernel events that were lost because their buffer was full.
+    pub lost_events: u64,
+    /// Noise time that kernel events cover to the nanosecond, in ps.
+    pub covered_ps: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AttributionMethod {
+    #[default]
+    None,
+    /// Tracepoints of the kernel on the clock of the measurement.
+    Tracepoints,
+    /// The kernel's osnoise tracer.
+    Osnoise,
+    /// Counters of /proc, slice by slice.
+    Counters,
+    /// A file or a description names them.
+    Stated,
+}
+
+/// What one core showed.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// As the kernel numbers it; of an imported file, its number or its position.
+    pub core: u32,
+    #[serde(with = "picoseconds")]
+    pub length: Time,
+    /// The undisturbed length of an iteration, or of a quantum of fixed work.
+    #[serde(with = "picoseconds")]
+    pub t_min: Time,
+    /// Iterations longer than this are detours.
+    #[serde(with = "picoseconds")]
+    pub threshold: Time,
+    pub iterations: u64,
+    /// Sorted by start.
+    #[serde(skip)]
+    pub detours: Vec<Detour>,
+    /// Stretches at another speed than the best, sorted by start.
+    pub phases: Vec<Phase>,
+    pub lost: Lost,
+    /// What fixed-work and fixed-time kernels measured, in order; empty for the detour kernel.
+    #[serde(skip)]
+    pub quanta: Vec<Quantum>,
+}
+
+/// A stretch of time in which the core was slower than at its best.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    #[serde(with = "picoseconds")]
+    pub start: Time,
+    #[serde(with = "picoseconds")]
+    pub duration: Time,
+    /// How many times as long as at its best an iteration took.
+    pub slowdown: f64,
+}
+
+/// What a full buffer could not keep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lost {
+    pub detours: u64,
+    #[serde(with = "picoseconds")]
+    pub time: Time,
+}
+
+/// One sample of a fixed-work kernel (its time in ps) or of a fixed-time kernel (the work it did).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quantum {
+    pub start: Time,
+    pub value: u64,
+}
+
+/// Why a recording contradicts itself.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RecordingError {
+    #[error("core {core}: detour {index} starts before the one in front of it has ended")]
+    Overlap { core: u32, index: usize },
+    #[error("core {core}: detour {index} starts at {start}, after the measurement ended at {length}")]
+    BeyondEnd { core: u32, index: usize, start: Time, length: Time },
+    #[error("core {core}: detour {index} has source {source_id}, but only {sources} are named")]
+    UnknownSource { core: u32, index: usize, source_id: SourceId, sources: usize },
+    #[error("core {core} is there twice")]
+    Twice { core: u32 },
+}
+
+impl Recording {
+    /// The table of sources as a new recording has it.
+    pub fn unnamed() -> Vec<SourceName> {
+        vec![SourceName { name: "unnamed".into(), evidence: Evidence::None }]
+    }
+
+    /// The number of a source, new or old. The table is full at 65,536 names; what comes then is unnamed.
+    pub fn source_id(&mut self, name: &str, evidence: Evidence) -> SourceId {
+        let known = self.sources.iter().position(|source| source.name == name && source.evidence == evidence);
+        if let Some(index) = known {
+            return index as SourceId;
+        }
+        match SourceId::try_from(self.sources.len()) {
+            Ok(id) => {
+                self.sources.push(SourceName { name: name.into(), evidence });
+                id
+            }
+            Err(_) => UNNAMED,
+        }
+    }
+
+    /// Whether it keeps what its description promises.
+    pub fn check(&self) -> Result<(), RecordingError> {
+        for (index, core) in self.cores.iter().enumerate() {
+            if self.cores[..index].iter().any(|other| other.core == core.core) {
+                return Err(RecordingError::Twice { core: core.core });
+            }
+            core.check(self.sources.len())?;
+        }
+        Ok(())
+    }
+
+    /// Time lost on all cores, and time measured.
+    pub fn noise_and_length(&self) -> (Time, Time) {
+        let add = |sum: Time, time: Time| sum + time;
+        let noise = self.cores.iter().map(Core::noise).fold(Time::ZERO, add);
+        (noise, self.cores.iter().map(|core| core.length).fold(Time::ZERO, add))
+    }
+
+    /// The same recording without what one source did.
+    pub fn without(&self, source: SourceId) -> Recording {
+        let mut rest = self.clone();
+        rest.cores.iter_mut().for_each(|core| core.detours.retain(|detour| detour.source != source));
+        rest
+    }
+}
+
+impl Core {
+    fn check(&self, sources: usize) -> Result<(), RecordingError> {
+        let (core, length) = (self.core, self.length);
+        let mut busy_until = Time::ZERO;
+        for (index, detour) in self.detours.iter().enumerate() {
+            let start = detour.start;
+            if start < busy_until {
+                return Err(RecordingError::Overlap { core, index });
+            }
+            if start >= length {
+                return Err(RecordingError::BeyondEnd { core, index, start, length });
+            }
+            if usize::from(detour.source) >= sources {
+                return Err(RecordingError::UnknownSource { core, index, source_id: detour.source, sources });
+            }
+            busy_until = detour.end();
+        }
+        Ok(())
+    }
+
+    /// Time lost in detours.
+    pub fn noise(&self) -> Time {
+        self.detours.iter().fold(Time::ZERO, |sum, detour| sum + detour.duration)
+    }
+
+    /// The trace that a simulation repeats.
+    pub fn trace(&self) -> Result<Detours, DetoursError> {
+        let list: Vec<_> = self.detours.iter().map(|detour| (detour.start, detour.duration)).collect();
+        Detours::new(&list, Some(self.length))
+    }
+}
+
+/// Times in files are numbers of picoseconds.
+mod picoseconds {
+    use crate::Time;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.ps())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        u64::deserialize(deserializer).map(Time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn core(detours: &[(u64, u64, SourceId)]) -> Core {
+        let detours = detours
+            .iter()
+            .map(|&(start, duration, source)| Detour { start: Time(start), duration: Time(duration), source })
+            .collect();
+        Core { length: Time(1000), detours, ..Core::default() }
+    }
+
+    fn recording(detours: &[(u64, u64, SourceId)]) -> Recording {
+        Recording { sources: Recording::unnamed(), cores: vec![core(detours)], ..Recording::default() }
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        assert_eq!(recording(&[(0, 5, 0), (5, 5, 0)]).check(), Ok(()));
+        let overlap = recording(&[(0, 6, 0), (5, 5, 0)]).check();
+        assert_eq!(overlap, Err(RecordingError::Overlap { core: 0, index: 1 }));
+        assert!(matches!(recording(&[(1000, 1, 0)]).check(), Err(RecordingError::BeyondEnd { .. })));
+        assert!(matches!(recording(&[(10, 1, 1)]).check(), Err(RecordingError::UnknownSource { .. })));
+        let mut twice = recording(&[]);
+        twice.cores.push(core(&[]));
+        assert_eq!(twice.check(), Err(RecordingError::Twice { core: 0 }));
+    }
+
+    #[test]
+    fn sources_are_named_once() {
+        let mut recording = recording(&[(0, 5, 0), (10, 7, 1)]);
+        assert_eq!(recording.source_id("timer tick", Evidence::Traced), 1);
+        assert_eq!(recording.source_id("timer tick", Evidence::Traced), 1);
+        assert_eq!(recording.source_id("timer tick", Evidence::Correlated), 2);
+        assert_eq!(recording.noise_and_length(), (Time(12), Time(1000)));
+        assert_eq!(recording.without(1).noise_and_length().0, Time(5));
+        assert_eq!(recording.cores[0].trace().unwrap().share(), 0.012);
+    }
+}
