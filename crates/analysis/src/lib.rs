@@ -1,6 +1,9 @@
 //! What a run means.
 
+pub mod assess;
 pub mod critical_path;
+pub mod inflection;
 pub mod recovery;
+pub mod replicas;
 
 pub use critical_path::{CriticalPath, Recorder};

@@ -8,7 +8,7 @@ mod histogram;
 
 pub use histogram::{Bin, histogram};
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
 /// The median of a slice, which it reorders; for an even number of values the lower of the
 /// middle two, so that the median of integers is one of them.
@@ -28,6 +28,17 @@ pub fn quantile_in_place<T: Ord + Copy>(values: &mut [T], q: f64) -> Option<T> {
 /// The same of a sorted slice.
 pub fn quantile_of_sorted<T: Copy>(values: &[T], q: f64) -> Option<T> {
     values.get(position(values.len(), q)).copied()
+}
+
+/// Two of the values, between which the quantile of the distribution they come from lies with the given
+/// confidence, whatever the distribution: how many values lie below it is binomial. Nothing where the values
+/// are too few for that; the median needs 6 for 95 %.
+pub fn quantile_interval_of_sorted<T: Copy>(values: &[T], q: f64, confidence: f64) -> Option<(T, T)> {
+    let below = Binomial::new(q, values.len() as u64).ok()?;
+    let doubt = (1.0 - confidence) / 2.0;
+    let low = (0..).take_while(|&rank| below.cdf(rank) <= doubt).count().checked_sub(1)?;
+    let high = (0..).take_while(|&rank| below.cdf(rank) < 1.0 - doubt).count();
+    Some((*values.get(low)?, *values.get(high)?))
 }
 
 /// Where among `count` sorted values the quantile stands.
@@ -147,6 +158,20 @@ mod tests {
         assert_eq!(mean_interval(&[], 0.95), None);
         assert!(mean_interval(&[1.0], 0.95).unwrap().high.is_infinite());
         assert_eq!(mean_interval(&[3.0, 3.0], 0.95).unwrap().low, 3.0);
+    }
+
+    /// 2 · 0.5^6 = 3.1 % is the chance that all six lie on one side of the median; 2 · 0.5^5 is 6.3 %. The
+    /// 22nd and the 39th of 60 are in tables of the sign test; and 0.99^n < 2.5 % needs n of 368.
+    #[test]
+    fn intervals_of_quantiles_are_order_statistics() {
+        let values: Vec<u32> = (1..=1000).collect();
+        let interval = |count: usize, q| quantile_interval_of_sorted(&values[..count], q, 0.95);
+        assert_eq!(interval(5, 0.5), None);
+        assert_eq!(interval(6, 0.5), Some((1, 6)));
+        assert_eq!(interval(60, 0.5), Some((22, 39)));
+        assert_eq!(interval(367, 0.99), None);
+        assert!(interval(368, 0.99).is_some());
+        assert_eq!(interval(0, 0.5), None);
     }
 
     #[test]

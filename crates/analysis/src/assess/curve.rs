@@ -1,0 +1,127 @@
+//! How the slowdown of one operation grows with the number of processes.
+
+use super::{AssessError, Question, exposure};
+use crate::inflection::{LEAST_REPLICAS, Slowdown};
+use straggler_model::Time;
+use straggler_model::noise::Source;
+use straggler_model::stats::median_in_place;
+use straggler_schedule::collectives::{Collective, Operation};
+use straggler_sim::outcome::RunError;
+
+/// Slowdowns of one operation, by ascending number of processes.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Curve {
+    #[serde(serialize_with = "name")]
+    pub operation: Operation,
+    /// The operation with the very same schedule that was simulated in its place.
+    #[serde(serialize_with = "optional_name")]
+    pub same_as: Option<Operation>,
+    /// The smallest number of processes at which noise is the bottleneck.
+    pub inflection: Option<u32>,
+    pub points: Vec<Point>,
+}
+
+/// One number of processes.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Point {
+    pub processes: u32,
+    pub quiet_ps: u64,
+    pub median_ps: u64,
+    pub slowdown: Slowdown,
+    pub replicas: u32,
+    /// Whether the interval is as narrow as was asked for.
+    pub settled: bool,
+    /// Core seconds that a run lasts; noise that is rarer than what was measured does not show in them.
+    pub exposure_core_seconds: f64,
+    #[serde(skip)]
+    pub(super) makespans: Vec<Time>,
+}
+
+fn name<S: serde::Serializer>(operation: &Operation, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(operation.name())
+}
+
+fn optional_name<S: serde::Serializer>(
+    operation: &Option<Operation>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match operation {
+        Some(operation) => serializer.serialize_str(operation.name()),
+        None => serializer.serialize_none(),
+    }
+}
+
+impl Curve {
+    pub(super) fn shared_by(&self, operation: Operation) -> Curve {
+        Curve { operation, same_as: Some(self.operation), ..self.clone() }
+    }
+
+    /// The point at the largest scale up to `processes`.
+    pub fn at(&self, processes: u32) -> Option<&Point> {
+        self.points.iter().rfind(|point| point.processes <= processes)
+    }
+}
+
+impl Point {
+    fn of(processes: u32, quiet: Time, makespans: Vec<Time>, settled: bool) -> Option<Point> {
+        let slowdown = Slowdown::of(&slowdowns(quiet, &makespans))?;
+        let median = median_in_place(&mut makespans.clone())?;
+        Some(Point {
+            processes,
+            quiet_ps: quiet.ps(),
+            median_ps: median.ps(),
+            slowdown,
+            replicas: makespans.len() as u32,
+            settled,
+            exposure_core_seconds: exposure(processes, median),
+            makespans,
+        })
+    }
+}
+
+/// T / T0 − 1 of every run.
+pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
+    // Without communication nothing takes time, and nothing can be slowed down.
+    let quiet = quiet.ps().max(1) as f64;
+    makespans.iter().map(|makespan| makespan.ps() as f64 / quiet - 1.0).collect()
+}
+
+impl Question<'_> {
+    pub(super) fn curve(&self, operation: Operation, sources: &[Source]) -> Result<Curve, AssessError> {
+        let mut points = Vec::with_capacity(self.scales.len());
+        for &processes in self.scales {
+            let collective = self.collective(operation, processes)?;
+            points.extend(self.point(&collective, processes, sources)?);
+        }
+        Ok(Curve::new(operation, points, self.threshold))
+    }
+
+    /// Doubles the replicas until the interval of the median is narrow, or they are enough.
+    fn point(
+        &self,
+        collective: &Collective,
+        processes: u32,
+        sources: &[Source],
+    ) -> Result<Option<Point>, RunError> {
+        let quiet = self.runner.quiet(collective)?;
+        let most = self.most_replicas(collective);
+        let mut makespans = Vec::new();
+        let mut wanted = LEAST_REPLICAS;
+        loop {
+            let done = makespans.len() as u32;
+            makespans.extend(self.runner.makespans(collective, sources, done..wanted)?);
+            let settled = Slowdown::of(&slowdowns(quiet, &makespans)).is_some_and(|all| self.settles(&all));
+            if settled || wanted >= most {
+                return Ok(Point::of(processes, quiet, makespans, settled));
+            }
+            wanted = (wanted * 2).min(most);
+        }
+    }
+
+    /// Above or below the threshold for sure, and narrow.
+    fn settles(&self, slowdown: &Slowdown) -> bool {
+        let decided = slowdown.low > self.threshold || slowdown.high <= self.threshold;
+        let width = slowdown.high - slowdown.low;
+        decided && width <= self.effort.precision * slowdown.median.max(self.threshold)
+    }
+}

@@ -1,0 +1,102 @@
+//! Noise whose detours know their cause, so that any of them can be left out.
+
+use std::sync::Arc;
+use straggler_model::Time;
+use straggler_model::noise::recording::{Detour, Evidence, Recording, SourceName};
+use straggler_model::noise::{Detours, DetoursError, Source, Waveform, Who};
+
+/// A position in [`Noise::causes`].
+pub type CauseId = u16;
+
+/// The noise of a node: a stream for each core, or for each source of a description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Noise {
+    pub streams: Vec<Stream>,
+    pub causes: Vec<CauseName>,
+    /// Core time in which it was measured; nothing if it was not.
+    pub measured: Option<Time>,
+}
+
+/// The name of a cause and how sure it is.
+pub type CauseName = SourceName;
+
+/// One trace, the processes that get it, and the cause of each detour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    pub name: String,
+    pub who: Who,
+    pub length: Time,
+    pub detours: Vec<Detour>,
+}
+
+impl Noise {
+    /// Process r gets the trace of core r modulo their number. Detours of the sources called `own` are the
+    /// measurement's and left out.
+    pub fn of_recording(recording: &Recording, own: &[&str]) -> Noise {
+        let modulus = recording.cores.len() as u32;
+        let is_own = |detour: &Detour| {
+            let source = recording.sources.get(usize::from(detour.source));
+            source.is_some_and(|source| own.contains(&source.name.as_str()))
+        };
+        let streams = (0..).zip(&recording.cores).map(|(remainder, core)| Stream {
+            name: format!("core {}", core.core),
+            who: if modulus == 1 { Who::Everyone } else { Who::Residue { modulus, remainder } },
+            length: core.length,
+            detours: core.detours.iter().filter(|detour| !is_own(detour)).copied().collect(),
+        });
+        Noise {
+            streams: streams.collect(),
+            causes: recording.sources.clone(),
+            measured: Some(recording.noise_and_length().1),
+        }
+    }
+
+    /// Every source is its own cause. A delay that happens once is no noise of a node and left out.
+    pub fn of_sources(sources: &[Source]) -> Noise {
+        let mut noise = Noise { streams: Vec::new(), causes: Vec::new(), measured: None };
+        for source in sources {
+            let Waveform::Trace(detours) = &source.waveform else { continue };
+            let cause = CauseId::try_from(noise.causes.len()).unwrap_or(CauseId::MAX);
+            noise.causes.push(CauseName { name: source.name.clone(), evidence: Evidence::Stated });
+            noise.streams.push(Stream {
+                name: source.name.clone(),
+                who: source.who.clone(),
+                length: detours.length(),
+                detours: detours
+                    .iter()
+                    .map(|(start, duration)| Detour { start, duration, source: cause })
+                    .collect(),
+            });
+        }
+        noise
+    }
+
+    /// What a simulation is given when `removed` causes are gone. Streams keep their places and lengths, so
+    /// that what is left falls where it fell before.
+    pub fn sources(&self, removed: &[CauseId]) -> Result<Vec<Source>, DetoursError> {
+        self.streams.iter().map(|stream| stream.source(removed)).collect()
+    }
+
+    /// Durations of a cause's detours on all streams, longest first.
+    pub fn durations(&self, cause: CauseId) -> Vec<Time> {
+        let of_cause = |detour: &&Detour| detour.source == cause;
+        let detours = self.streams.iter().flat_map(|stream| stream.detours.iter().filter(of_cause));
+        let mut durations: Vec<Time> = detours.map(|detour| detour.duration).collect();
+        durations.sort_unstable_by(|a, b| b.cmp(a));
+        durations
+    }
+
+    /// The length of all streams.
+    pub fn length(&self) -> Time {
+        self.streams.iter().fold(Time::ZERO, |sum, stream| sum + stream.length)
+    }
+}
+
+impl Stream {
+    fn source(&self, removed: &[CauseId]) -> Result<Source, DetoursError> {
+        let kept = self.detours.iter().filter(|detour| !removed.contains(&detour.source));
+        let list: Vec<_> = kept.map(|detour| (detour.start, detour.duration)).collect();
+        let detours = Arc::new(Detours::new(&list, Some(self.length))?);
+        Ok(Source { name: self.name.clone(), waveform: Waveform::Trace(detours), who: self.who.clone() })
+    }
+}

@@ -1,0 +1,150 @@
+//! What the removal of each cause would give.
+//!
+//! A collective waits for the slowest, so causes hide behind each other: with two daemons that both take a
+//! millisecond, removing one alone gives nothing. Therefore the removals are also done one after another,
+//! in the order of the ranking.
+
+use super::curve::slowdowns;
+use super::{AssessError, CauseId, Point, Question, exposure};
+use crate::inflection::Slowdown;
+use straggler_model::Time;
+use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
+use straggler_schedule::collectives::{Collective, Operation};
+
+/// How many causes are taken away one after another.
+const STEPS: usize = 3;
+
+/// The causes at one scale, the most worthwhile first.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Ranking {
+    pub processes: u32,
+    /// With all of them.
+    pub slowdown: Slowdown,
+    pub removals: Vec<Removal>,
+    /// Slowdowns after the removal of the first cause, the first two, the first three.
+    pub one_after_another: Vec<Slowdown>,
+    /// Causes that were not simulated, because what they do is short or rare beside the others.
+    pub passed_over: Vec<String>,
+}
+
+/// What is left without one cause.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Removal {
+    pub cause: String,
+    #[serde(skip)]
+    pub id: CauseId,
+    pub slowdown: Slowdown,
+    /// By how much the slowdown falls: the median over pairs of runs with the same draws, and its interval.
+    pub gain: f64,
+    pub gain_low: f64,
+    pub gain_high: f64,
+    /// The longest detour of this cause that one run of this scale is expected to meet.
+    pub reach_ps: u64,
+}
+
+impl Removal {
+    /// Whether the gain is more than chance.
+    pub fn helps(&self) -> bool {
+        self.gain_low > 0.0
+    }
+}
+
+/// A cause that may be worth simulating.
+struct Candidate {
+    id: CauseId,
+    reach: Time,
+}
+
+impl Question<'_> {
+    pub(super) fn ranking(&self, operation: Operation, point: &Point) -> Result<Ranking, AssessError> {
+        let collective = self.collective(operation, point.processes)?;
+        let candidates = self.candidates(point);
+        let (tried, rest) = candidates.split_at(candidates.len().min(self.effort.causes));
+        let mut removals = Vec::with_capacity(tried.len());
+        for candidate in tried {
+            removals.extend(self.removal(&collective, point, candidate)?);
+        }
+        // Equal gains, none above all, are ordered by what the cause can do.
+        removals.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(b.reach_ps.cmp(&a.reach_ps)));
+        Ok(Ranking {
+            processes: point.processes,
+            slowdown: point.slowdown,
+            one_after_another: self.one_after_another(&collective, point, &removals)?,
+            removals,
+            passed_over: rest.iter().map(|candidate| self.name(candidate.id)).collect(),
+        })
+    }
+
+    fn name(&self, id: CauseId) -> String {
+        self.noise.causes.get(usize::from(id)).map_or_else(String::new, |cause| cause.name.clone())
+    }
+
+    /// Causes with any detours, those that reach farthest first.
+    fn candidates(&self, point: &Point) -> Vec<Candidate> {
+        let share = exposure(point.processes, Time(point.median_ps)) / self.noise.length().seconds();
+        let all = (0..self.noise.causes.len() as u32).map(|id| id as CauseId);
+        let mut candidates: Vec<Candidate> = all
+            .map(|id| Candidate { id, reach: reach(&self.noise.durations(id), share) })
+            .filter(|candidate| candidate.reach > Time::ZERO)
+            .collect();
+        candidates.sort_by(|a, b| b.reach.cmp(&a.reach));
+        candidates
+    }
+
+    fn removal(
+        &self,
+        collective: &Collective,
+        point: &Point,
+        candidate: &Candidate,
+    ) -> Result<Option<Removal>, AssessError> {
+        let without = self.slowdowns_without(collective, point, &[candidate.id])?;
+        let with = slowdowns(Time(point.quiet_ps), &point.makespans);
+        let mut gains: Vec<f64> = with.iter().zip(&without).map(|(with, without)| with - without).collect();
+        gains.sort_unstable_by(f64::total_cmp);
+        let interval = quantile_interval_of_sorted(&gains, 0.5, crate::inflection::CONFIDENCE);
+        let (Some(slowdown), Some(gain), Some((gain_low, gain_high))) =
+            (Slowdown::of(&without), quantile_of_sorted(&gains, 0.5), interval)
+        else {
+            return Ok(None);
+        };
+        let (cause, reach_ps) = (self.name(candidate.id), candidate.reach.ps());
+        Ok(Some(Removal { cause, id: candidate.id, slowdown, gain, gain_low, gain_high, reach_ps }))
+    }
+
+    fn slowdowns_without(
+        &self,
+        collective: &Collective,
+        point: &Point,
+        removed: &[CauseId],
+    ) -> Result<Vec<f64>, AssessError> {
+        let sources = self.noise.sources(removed)?;
+        let makespans = self.runner.makespans(collective, &sources, 0..point.replicas)?;
+        Ok(slowdowns(Time(point.quiet_ps), &makespans))
+    }
+
+    fn one_after_another(
+        &self,
+        collective: &Collective,
+        point: &Point,
+        removals: &[Removal],
+    ) -> Result<Vec<Slowdown>, AssessError> {
+        let mut steps: Vec<Slowdown> = removals.first().map(|first| first.slowdown).into_iter().collect();
+        let ids: Vec<CauseId> = removals.iter().map(|removal| removal.id).collect();
+        for count in 2..=ids.len().min(STEPS) {
+            steps.extend(Slowdown::of(&self.slowdowns_without(collective, point, &ids[..count])?));
+        }
+        Ok(steps)
+    }
+}
+
+/// The longest of the `durations` (longest first) that is expected once in a run which lasts `share` times
+/// as long as the measurement; less than the longest where even that is not to be expected.
+fn reach(durations: &[Time], share: f64) -> Time {
+    let Some(&longest) = durations.first() else { return Time::ZERO };
+    let expected = durations.len() as f64 * share;
+    if expected < 1.0 {
+        return Time((longest.ps() as f64 * expected).round() as u64);
+    }
+    let position = (1.0 / share).ceil().max(1.0) as usize - 1;
+    durations.get(position).copied().unwrap_or(longest)
+}

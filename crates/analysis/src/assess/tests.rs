@@ -1,0 +1,141 @@
+use super::*;
+use std::sync::atomic::AtomicBool;
+use straggler_model::Network;
+use straggler_model::noise::recording::{Core, Detour, Evidence, Recording};
+use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_sim::{Control, Simulation};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn ask<'a>(network: &'a Network, noise: &'a Noise, scales: &'a [u32], threads: usize) -> Question<'a> {
+    Question {
+        runner: Runner { network, seed: 3, threads, stop: &STOP, advance: &|_| () },
+        noise,
+        operations: &[Operation::Allreduce, Operation::Barrier, Operation::Bcast],
+        bytes: 1,
+        scales,
+        threshold: 0.1,
+        effort: Effort::default(),
+    }
+}
+
+fn described(text: &str) -> Noise {
+    let spec: NoiseSpec = text.parse().unwrap();
+    Noise::of_sources(&spec.load(1).unwrap().sources)
+}
+
+/// Two cores of 10 s: a tick of 3 µs every 4 ms, and a daemon that takes 2 ms ten times a second.
+fn measured() -> Recording {
+    let mut recording = Recording { sources: Recording::unnamed(), ..Recording::default() };
+    let tick = recording.source_id("timer tick", Evidence::Traced);
+    let daemon = recording.source_id("daemon", Evidence::Traced);
+    let length = Time::from_ns(10_000_000_000);
+    for core in 0..2 {
+        let mut detours: Vec<Detour> = (0..2500u64)
+            .map(|i| Detour {
+                start: Time::from_ns(i * 4_000_000 + core * 1000),
+                duration: Time::from_ns(3000),
+                source: tick,
+            })
+            .collect();
+        detours.extend((0..100u64).map(|i| Detour {
+            start: Time::from_ns(i * 100_000_000 + 1_000_000),
+            duration: Time::from_ns(2_000_000),
+            source: daemon,
+        }));
+        detours.sort_by_key(|detour| detour.start);
+        recording.cores.push(Core { core: core as u32, length, detours, ..Core::default() });
+    }
+    recording.check().unwrap();
+    recording
+}
+
+#[test]
+fn the_daemon_is_to_blame() {
+    let network = Network::load("chic").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let scales = [2, 64, 1024, 16384];
+    let answer = ask(&network, &noise, &scales, 2).answer().unwrap();
+    let allreduce = &answer.curves[0];
+    assert!(allreduce.points[3].slowdown.median > 10.0, "{:?}", allreduce.points[3]);
+    assert!(allreduce.points[0].slowdown.median < 0.1, "{:?}", allreduce.points[0]);
+    let inflection = allreduce.inflection.unwrap();
+    assert!(inflection > 2, "{inflection}");
+    assert_eq!(answer.rankings.len(), if inflection == 16384 { 1 } else { 2 });
+    let largest = answer.rankings.last().unwrap();
+    assert_eq!(largest.processes, 16384);
+    assert_eq!(largest.removals[0].cause, "daemon");
+    assert!(largest.removals[0].helps());
+    assert!(largest.removals[0].slowdown.median < 1.0);
+    assert!(largest.removals[1].gain < 0.1 * largest.removals[0].gain);
+    // Both gone, nothing is left.
+    assert_eq!(largest.one_after_another[1].largest, 0.0);
+    // A broadcast waits for fewer.
+    assert!(answer.curves[2].points[3].slowdown.median < allreduce.points[3].slowdown.median);
+}
+
+#[test]
+fn causes_that_hide_each_other_come_out_one_after_another() {
+    let network = Network::load("chic").unwrap();
+    let noise =
+        described("periodic:period=10ms,duration=1ms,name=a+periodic:period=10.1ms,duration=1ms,name=b");
+    let answer = ask(&network, &noise, &[4096], 2).answer().unwrap();
+    let ranking = &answer.rankings[0];
+    assert_eq!(ranking.removals.len(), 2);
+    let left = ranking.removals[0].slowdown.median / ranking.slowdown.median;
+    assert!(left > 0.3, "one alone leaves much: {left}");
+    assert_eq!(ranking.one_after_another[1].largest, 0.0);
+}
+
+#[test]
+fn the_same_on_any_number_of_threads_and_as_simulate_says() {
+    let network = Network::load("altix").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let one = ask(&network, &noise, &[8, 512], 1).answer().unwrap();
+    assert_eq!(one, ask(&network, &noise, &[8, 512], 2).answer().unwrap());
+    // Another way to the same number: the engine, asked by hand.
+    let phases = Phases::Drawn { seed: 3, replica: 4 };
+    let injection = Injection::new(noise.sources(&[]).unwrap(), phases, false).unwrap();
+    let simulation = Simulation { noise: Some(&injection), ..Simulation::new(&network) };
+    let job = Job::new(512, 1);
+    let collective = choose_default(Operation::Allreduce, &job).build(Operation::Allreduce, &job).unwrap();
+    let mut ignore = |_| ();
+    let mut control = Control::new(1, &STOP, &mut ignore);
+    let run = simulation.run_collective(&collective, 1, Time::ZERO, &mut control).unwrap();
+    assert_eq!(one.curves[0].points[1].makespans[4], run.outcome.makespan());
+}
+
+#[test]
+fn equal_schedules_are_run_once() {
+    let network = Network::load("chic").unwrap();
+    let noise = described("periodic:period=1ms,duration=100us");
+    let question = ask(&network, &noise, &[2, 16], 1);
+    let answer = question.answer().unwrap();
+    assert_eq!(answer.curves[1].same_as, Some(Operation::Allreduce));
+    assert_eq!(answer.curves[1].points, answer.curves[0].points);
+    assert_eq!(answer.curves[2].same_as, None);
+    let other = Question { bytes: 8, ..ask(&network, &noise, &[2, 16], 1) };
+    assert_eq!(other.answer().unwrap().curves[1].same_as, None);
+    assert!(other.messages() > question.messages());
+}
+
+#[test]
+fn no_noise_no_ranking() {
+    let network = Network::load("chic").unwrap();
+    let quiet = Recording {
+        sources: Recording::unnamed(),
+        cores: vec![Core { length: Time::from_ns(1_000_000), ..Core::default() }],
+        ..Recording::default()
+    };
+    let answer = ask(&network, &Noise::of_recording(&quiet, &[]), &[2, 64], 1).answer().unwrap();
+    assert_eq!(answer.curves[0].inflection, None);
+    assert!(answer.rankings[0].removals.is_empty());
+    assert_eq!(answer.curves[0].points[1].slowdown.largest, 0.0);
+}
+
+#[test]
+fn what_the_measurement_did_itself_is_left_out() {
+    let noise = Noise::of_recording(&measured(), &["daemon"]);
+    assert!(noise.streams.iter().all(|stream| stream.detours.len() == 2500));
+    assert_eq!(noise.measured, Some(Time::from_ns(20_000_000_000)));
+}
