@@ -71,6 +71,30 @@ impl Who {
     }
 }
 
+/// A rank and the last remainder that was taken of it: traces of many cores, in turn over the ranks, have
+/// one modulus, and a division for each of them would cost more than the look-up itself.
+struct Ranked {
+    rank: Rank,
+    modulus: u32,
+    remainder: u32,
+}
+
+impl Ranked {
+    fn new(rank: Rank) -> Ranked {
+        Ranked { rank, modulus: 1, remainder: 0 }
+    }
+
+    /// As [`Who::holds`].
+    #[inline]
+    fn is_held_by(&mut self, who: &Who) -> bool {
+        let Who::Residue { modulus, remainder } = *who else { return who.holds(self.rank) };
+        if modulus != self.modulus {
+            (self.modulus, self.remainder) = (modulus, self.rank % modulus);
+        }
+        self.remainder == remainder
+    }
+}
+
 /// One source of noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
@@ -116,9 +140,9 @@ impl Injection {
 
     /// noise(from, to) summed over the sources.
     fn once(&self, rank: Rank, from: Time, to: Time) -> Time {
-        let mut sum = Time::ZERO;
+        let (mut sum, mut ranked) = (Time::ZERO, Ranked::new(rank));
         for (index, source) in self.sources.iter().enumerate() {
-            if !source.who.holds(rank) {
+            if !ranked.is_held_by(&source.who) {
                 continue;
             }
             sum += match &source.waveform {
@@ -151,9 +175,9 @@ impl Injection {
 
     /// The time up to which nothing disturbs `rank`, seen from `now`; 0 when something does at `now`.
     fn quiet_until(&self, rank: Rank, now: Time) -> u64 {
-        let mut until = u64::MAX;
+        let (mut until, mut ranked) = (u64::MAX, Ranked::new(rank));
         for (index, source) in self.sources.iter().enumerate() {
-            if !source.who.holds(rank) {
+            if !ranked.is_held_by(&source.who) {
                 continue;
             }
             until = until.min(match &source.waveform {
