@@ -10,6 +10,7 @@
 
 pub mod cores;
 pub mod kernels;
+pub mod noise;
 pub mod sources;
 pub mod timebase;
 pub mod timer;

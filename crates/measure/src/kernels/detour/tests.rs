@@ -135,7 +135,11 @@ fn twelve_times_as_slow_for_long() {
     assert_eq!(seen.detours[0].length, 500_000);
     assert_eq!(seen.slow.len(), 1, "{:?}", seen.slow);
     assert!((seen.slow[0].slowdown - 12.0).abs() < 1e-9);
-    assert!(seen.slow[0].start.abs_diff(from) < 500 && seen.slow[0].end.abs_diff(to) < 500, "{from} {to} {:?}", seen.slow);
+    assert!(
+        seen.slow[0].start.abs_diff(from) < 500 && seen.slow[0].end.abs_diff(to) < 500,
+        "{from} {to} {:?}",
+        seen.slow
+    );
 }
 
 /// Interrupts in quick succession, each with some work of our own between, are noise.
