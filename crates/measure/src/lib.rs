@@ -8,7 +8,11 @@
 //! Kernels run against any clock, so that tests need no time. What the kernel did meanwhile is observed
 //! beside them and joined with the detours afterwards, on the same clock.
 
+pub mod cores;
+pub mod kernels;
+pub mod noise;
 pub mod sources;
 pub mod timebase;
+pub mod timer;
 
 pub use timebase::{Timebase, Worker};

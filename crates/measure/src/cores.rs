@@ -1,0 +1,203 @@
+//! Which cores there are for us, and how a thread stays on one.
+//!
+//! The kernel's affinity mask already knows cpusets, so a job that was given some cores of a node measures
+//! those. A quota of CPU time (cgroups) is not a set of cores: it stops all threads for the rest of a period,
+//! and that looks like noise.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::path::Path;
+
+/// Why cores cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CoresError {
+    #[error("`{part}` is neither a core nor FIRST-LAST; write cores as in 0-3,8")]
+    Unreadable { part: String },
+    #[error("the list of cores is empty; write cores as in 0-3,8")]
+    Empty,
+    #[error("core {core} is not among those this process may use: {allowed}")]
+    NotAllowed { core: u32, allowed: String },
+    #[error("the kernel does not tell which cores may be used: {fault}")]
+    Unknown { fault: String },
+    #[error("a thread cannot be pinned to core {core}: {fault}")]
+    NotPinned { core: u32, fault: String },
+}
+
+/// The cores this process may use, in order.
+pub fn allowed() -> Result<Vec<u32>, CoresError> {
+    let set = sched_getaffinity(None).map_err(|fault| CoresError::Unknown { fault: fault.to_string() })?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect())
+}
+
+/// A list as the kernel writes them, `0-3,8`: sorted, each core once.
+pub fn parse(text: &str) -> Result<Vec<u32>, CoresError> {
+    let mut list = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
+            // More than the kernel's mask holds can only be a slip.
+            (Ok(first), Ok(last)) if first <= last && (last as usize) < CpuSet::MAX_CPU => {
+                list.extend(first..=last);
+            }
+            _ => return Err(CoresError::Unreadable { part: part.into() }),
+        }
+    }
+    list.sort_unstable();
+    list.dedup();
+    if list.is_empty() { Err(CoresError::Empty) } else { Ok(list) }
+}
+
+/// The list as the kernel would write it.
+pub fn write(list: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &core in list {
+        match parts.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(core) => *last = core,
+            _ => parts.push((core, core)),
+        }
+    }
+    let text = parts.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    text.collect::<Vec<_>>().join(",")
+}
+
+/// Those that were asked for if they may be used, or all that may.
+pub fn choose(asked: Option<&[u32]>, allowed: &[u32]) -> Result<Vec<u32>, CoresError> {
+    let Some(asked) = asked else { return Ok(allowed.to_vec()) };
+    match asked.iter().find(|core| !allowed.contains(core)) {
+        Some(&core) => Err(CoresError::NotAllowed { core, allowed: write(allowed) }),
+        None => Ok(asked.to_vec()),
+    }
+}
+
+/// The calling thread stays on this core from now on.
+pub fn pin(core: u32) -> Result<(), CoresError> {
+    let not_pinned = |fault: String| CoresError::NotPinned { core, fault };
+    if core as usize >= CpuSet::MAX_CPU {
+        return Err(not_pinned("the kernel has no core of that number".into()));
+    }
+    let mut set = CpuSet::new();
+    set.set(core as usize);
+    sched_setaffinity(None, &set).map_err(|fault| not_pinned(fault.to_string()))
+}
+
+/// CPU time that control groups allow this process, in cores; nothing when there is no limit.
+pub fn quota() -> Option<f64> {
+    quota_under(Path::new("/"))
+}
+
+/// The same for a tree of files under another root. The tightest of all groups around the process counts.
+fn quota_under(root: &Path) -> Option<f64> {
+    let groups = std::fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    let mut limits = Vec::new();
+    for line in groups.lines() {
+        // `hierarchy:controllers:path`; version 2 has hierarchy 0 and no controllers.
+        let mut fields = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
+            continue;
+        };
+        if controllers.is_empty() {
+            limits.extend(ancestors(path).filter_map(|group| {
+                quota_v2(&root.join("sys/fs/cgroup").join(group))
+                    .or_else(|| quota_v2(&root.join("sys/fs/cgroup/unified").join(group)))
+            }));
+        } else if controllers.split(',').any(|name| name == "cpu") {
+            let mounted =
+                [controllers, "cpu", "cpu,cpuacct"].map(|name| root.join("sys/fs/cgroup").join(name));
+            limits.extend(
+                ancestors(path)
+                    .filter_map(|group| mounted.iter().find_map(|mount| quota_v1(&mount.join(group)))),
+            );
+        }
+    }
+    limits.into_iter().reduce(f64::min)
+}
+
+/// A group and those around it, without the leading slash.
+fn ancestors(path: &str) -> impl Iterator<Item = &Path> {
+    Path::new(path.trim_start_matches('/')).ancestors()
+}
+
+fn quota_v2(group: &Path) -> Option<f64> {
+    let text = std::fs::read_to_string(group.join("cpu.max")).ok()?;
+    let (quota, period) = text.trim().split_once(' ')?;
+    share(quota.parse().ok()?, period.parse().ok()?)
+}
+
+fn quota_v1(group: &Path) -> Option<f64> {
+    let read =
+        |name: &str| -> Option<f64> { std::fs::read_to_string(group.join(name)).ok()?.trim().parse().ok() };
+    share(read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?)
+}
+
+/// A quota of -1 is none.
+fn share(quota: f64, period: f64) -> Option<f64> {
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lists_are_read() {
+        assert_eq!(parse("0-3,8"), Ok(vec![0, 1, 2, 3, 8]));
+        assert_eq!(parse(" 8 , 0-1,1"), Ok(vec![0, 1, 8]));
+        for wrong in ["", "3-1", "x", "1,", "-1", "0-99999999"] {
+            assert!(matches!(parse(wrong), Err(CoresError::Unreadable { .. })), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(mut list in prop::collection::vec(0u32..64, 1..40)) {
+            list.sort_unstable();
+            list.dedup();
+            prop_assert_eq!(parse(&write(&list)), Ok(list));
+        }
+    }
+
+    #[test]
+    fn a_core_outside_names_those_inside() {
+        assert_eq!(choose(None, &[2, 3]), Ok(vec![2, 3]));
+        assert_eq!(choose(Some(&[3]), &[2, 3]), Ok(vec![3]));
+        let fault = choose(Some(&[1]), &[2, 3]).unwrap_err();
+        assert!(fault.to_string().ends_with("may use: 2-3"), "{fault}");
+    }
+
+    #[test]
+    fn a_thread_is_pinned() {
+        let core = *allowed().unwrap().last().unwrap();
+        std::thread::spawn(move || {
+            pin(core).unwrap();
+            assert_eq!(allowed().unwrap(), [core]);
+        })
+        .join()
+        .unwrap();
+        assert!(matches!(pin(1_000_000), Err(CoresError::NotPinned { .. })));
+    }
+
+    #[test]
+    fn quotas_of_both_versions() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("proc/self/cgroup", "0::/jobs/one\n");
+        assert_eq!(quota_under(root.path()), None);
+        write("sys/fs/cgroup/jobs/one/cpu.max", "max 100000\n");
+        assert_eq!(quota_under(root.path()), None);
+        write("sys/fs/cgroup/jobs/cpu.max", "250000 100000\n");
+        assert_eq!(quota_under(root.path()), Some(2.5));
+        write("proc/self/cgroup", "4:cpu,cpuacct:/a\n1:memory:/b\n");
+        write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
+        write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
+        assert_eq!(quota_under(root.path()), None);
+        write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "50000\n");
+        assert_eq!(quota_under(root.path()), Some(0.5));
+    }
+}

@@ -1,0 +1,64 @@
+//! From quanta to detours, for kernels of fixed work and of fixed time.
+//!
+//! Both keep every sample, so that all is judged afterwards. A quantum that took much longer, or did much
+//! less, than the best was disturbed; when [`MANY`] in a row are, the core was slow, and the faster
+//! of them are what the others are compared with.
+
+use super::{SLOW, Span, Stretch};
+use std::ops::Range;
+
+/// So many disturbed quanta in a row are a slow phase.
+const MANY: usize = 16;
+
+/// The quanta as a kernel sees them.
+pub(super) trait Quanta {
+    fn count(&self) -> usize;
+    fn start(&self, index: usize) -> u64;
+    fn end(&self, index: usize) -> u64;
+    /// How many times as long as at the best, over all, the same work took.
+    fn slowdown(&self, index: usize) -> f64;
+    /// Ticks lost in a quantum if work went so many times slower undisturbed.
+    fn lost(&self, index: usize, slowdown: f64) -> u64;
+}
+
+/// Detours of more than `least` ticks, and slow stretches.
+pub(super) fn judge(quanta: &impl Quanta, least: u64) -> (Vec<Span>, Vec<Stretch>) {
+    let (mut detours, mut slow) = (Vec::new(), Vec::new());
+    for run in runs(quanta) {
+        let is_slow = run.len() >= MANY && quanta.slowdown(run.start) > SLOW;
+        let slowdown = if is_slow { pace(quanta, run.clone()) } else { 1.0 };
+        if is_slow {
+            slow.push(Stretch { start: quanta.start(run.start), end: quanta.end(run.end - 1), slowdown });
+        }
+        // In slow phases the threshold follows.
+        let least = (least as f64 * slowdown).round() as u64;
+        for index in run {
+            let length = quanta.lost(index, slowdown);
+            if length > least {
+                detours.push(Span { start: quanta.start(index), length });
+            }
+        }
+    }
+    (detours, slow)
+}
+
+/// Neighbours that are all slow, or all not.
+fn runs(quanta: &impl Quanta) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let is_slow = |index: usize| quanta.slowdown(index) > SLOW;
+    for index in 0..quanta.count() {
+        match runs.last_mut() {
+            Some(run) if is_slow(run.start) == is_slow(index) => run.end = index + 1,
+            _ => runs.push(index..index + 1),
+        }
+    }
+    runs
+}
+
+/// The pace of a slow phase: that of its faster quarter. Not the best, because the phase may have begun or
+/// ended within a quantum.
+fn pace(quanta: &impl Quanta, run: Range<usize>) -> f64 {
+    let mut slowdowns: Vec<f64> = run.map(|index| quanta.slowdown(index)).collect();
+    let quarter = slowdowns.len() / 4;
+    *slowdowns.select_nth_unstable_by(quarter, f64::total_cmp).1
+}
