@@ -215,6 +215,9 @@ fn several_cores_become_several_files_and_back() {
     assert_eq!(read(&straggler::write(&joined).unwrap()).0, joined);
     let same = format::join(vec![one("selfish.0", 4), one("columns.txt", 4)]).unwrap();
     assert_eq!(same.cores.iter().map(|core| core.core).collect::<Vec<_>>(), [0, 1]);
+    let mixed = format::join(vec![one("selfish.0", 0), one("netgauge-fwq.txt", 1)]);
+    assert_eq!(mixed, Err(format::JoinError::Methods));
+    assert_eq!(format::join(Vec::new()), Err(format::JoinError::Nothing));
 }
 
 /// A trace as a quiet machine gives it: a tick every 4 ms on a clock of 2 GHz, 2 us each, give or take.
