@@ -2,7 +2,7 @@
 
 use straggler_model::network::NetworkError;
 use straggler_model::noise::offsets::OffsetsError;
-use straggler_model::noise::{InjectionError, LoadError};
+use straggler_model::noise::{InjectionError, LoadError, SignatureError};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
@@ -99,6 +99,7 @@ macro_rules! leads_to {
 
 leads_to! {
     LoadError => BadInput,
+    SignatureError => BadInput,
     OffsetsError => BadInput,
     InjectionError => BadInput,
     ReadError => BadInput,
