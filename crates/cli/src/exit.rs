@@ -3,7 +3,7 @@
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
-use straggler_model::noise::{InjectionError, LoadError};
+use straggler_model::noise::{InjectionError, LoadError, SignatureError};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
@@ -102,6 +102,7 @@ leads_to! {
     JoinError => BadInput,
     LoadError => BadInput,
     WriteError => BadInput,
+    SignatureError => BadInput,
     OffsetsError => BadInput,
     InjectionError => BadInput,
     ReadError => BadInput,

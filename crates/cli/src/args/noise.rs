@@ -11,7 +11,15 @@ EXAMPLES
   straggler noise show fixtures/conformance/eager-noise-00.noise
   straggler noise show periodic:rate=10Hz,duration=25us \\
       delay:rank=4,at=10us,duration=50us
+  straggler noise show signature:name=chic
   straggler noise show 'poisson:rate=1kHz,duration=uniform(1us,5us)' --json";
+
+const LIST_EXAMPLES: &str = "\
+EXAMPLES
+  straggler noise list
+  straggler noise list chic
+  straggler noise list chic > mine.toml
+  straggler noise list --json";
 
 /// What a description of noise means
 #[derive(Debug, Args)]
@@ -29,6 +37,9 @@ pub enum NoiseCommand {
     /// Write noise files in another format
     #[command(after_help = convert::EXAMPLES)]
     Convert(convert::Convert),
+    /// The signatures that are built in, or the file of one with the reasons for its numbers
+    #[command(after_help = LIST_EXAMPLES)]
+    List(List),
 }
 
 #[derive(Debug, Args)]
@@ -36,4 +47,10 @@ pub struct Show {
     /// A trace file, or a description as --noise takes it; several are superposed
     #[arg(value_name = "FILE|SPEC", required = true, value_parser = NoiseSpec::of_typed)]
     pub noise: Vec<NoiseSpec>,
+}
+
+#[derive(Debug, Args)]
+pub struct List {
+    /// Print this one as a signature file
+    pub name: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! `straggler noise`: what a description means once its files are read and its traces drawn.
 
 mod convert;
+mod list;
 
 use super::simulate::what_was_noticed;
 use crate::args::noise::{NoiseCommand, Show};
@@ -17,6 +18,7 @@ pub fn run(command: &NoiseCommand, seed: u64, console: &Console) -> Outcome<()> 
     match command {
         NoiseCommand::Show(typed) => show(typed, seed, console),
         NoiseCommand::Convert(typed) => convert::run(typed, console),
+        NoiseCommand::List(typed) => list::run(typed.name.as_deref(), console),
     }
 }
 

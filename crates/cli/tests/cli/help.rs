@@ -4,7 +4,7 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: &[&str] = &[
     "",
     "simulate",
     "redundancy",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 22] = [
     "noise",
     "noise show",
     "noise convert",
+    "noise list",
     "bench",
     "completions",
     "man",
