@@ -1,5 +1,10 @@
 //! What took the CPU: the kernel is observed during a measurement, and its detours get names.
 
+pub mod ftrace_text;
+pub mod join;
+pub mod names;
+pub mod spans;
+
 use crate::{Timebase, Worker};
 use straggler_model::noise::Recording;
 
