@@ -8,6 +8,7 @@
 //! Kernels run against any clock, so that tests need no time. What the kernel did meanwhile is observed
 //! beside them and joined with the detours afterwards, on the same clock.
 
+pub mod machine;
 pub mod sources;
 pub mod timebase;
 

@@ -129,7 +129,7 @@ impl Observation {
             Way::Counters(sampler) => sampler.end().name(recording, timebase, workers),
             Way::Nothing => Attribution::default(),
         };
-        attribution.hindrance = attribution.hindrance.or(self.hindrance);
+        attribution.hindrance = self.hindrance.or(attribution.hindrance);
         recording.attribution = attribution;
         Ok(())
     }

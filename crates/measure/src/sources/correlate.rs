@@ -35,6 +35,10 @@ const SWITCHES: Time = Time(10_000_000);
 /// Shorter detours are no change of threads, and no hypervisor takes a core for less.
 const SHORTEST_SWITCH: Time = Time(2_000_000);
 const SHORTEST_STOLEN: Time = Time(20_000_000);
+/// A tick takes no longer; what begins with one and lasts is somebody else's.
+const LONGEST_TICK: Time = Time(200_000_000);
+/// Fewer at one phase may be there by chance.
+const FEWEST_TICKS: usize = 5;
 /// Rates of ticks that kernels are built with.
 const TICK_RATES: [f64; 5] = [100.0, 250.0, 300.0, 500.0, 1000.0];
 
@@ -172,6 +176,7 @@ impl Guesses<'_> {
     /// short to be seen, and what falls into the window does so by chance.
     fn in_phase(&self, mut open: Vec<usize>, period: u64, ticks: u64) -> Vec<usize> {
         let width = period / 50;
+        open.retain(|&index| self.detours[index].duration <= LONGEST_TICK);
         let phase = |index: usize| self.detours[index].start.ps() % period;
         open.sort_by_key(|&index| phase(index));
         let within = |first: usize| {
@@ -182,7 +187,7 @@ impl Guesses<'_> {
         let Some((count, first)) = (0..open.len()).map(|first| (within(first), first)).max() else {
             return open;
         };
-        if (count as u64) * 3 < ticks || count < 3 {
+        if (count as u64) * 3 < ticks || count < FEWEST_TICKS {
             return Vec::new();
         }
         let most = usize::try_from(ticks).unwrap_or(usize::MAX);

@@ -30,7 +30,7 @@ pub struct Span {
 pub struct CoreSpans {
     /// Sorted, never overlapping.
     pub spans: Vec<Span>,
-    /// When page faults began.
+    /// When page faults of the measuring thread began.
     pub faults: Vec<u64>,
 }
 
@@ -108,7 +108,9 @@ impl<'a, 'n> Following<'a, 'n> {
             What::Enter(activity) => self.enter(activity),
             What::Leave(activity) => self.leave(&activity),
             What::Switch { from, from_runnable, to, name } => self.switch(from, from_runnable, to, name),
-            What::PageFault => self.found.faults.push(at),
+            // Faults of others are part of their run.
+            What::PageFault if self.worker == Some(event.thread) => self.found.faults.push(at),
+            What::PageFault => {}
             What::Took { .. } | What::Sample { .. } | What::Mark(_) => {}
         }
     }

@@ -15,12 +15,11 @@ mod files;
 
 use super::SourcesError;
 use super::ftrace_text::{self, What};
-use clock::Mark;
 use files::Directory;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use clock::Tie;
+pub use clock::{Mark, Tie};
 
 /// Which events are watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

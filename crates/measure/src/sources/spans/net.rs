@@ -18,9 +18,6 @@ pub fn resolve_net(
     let mut found = CoreSpans::default();
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     for event in events {
-        if matches!(event.what, What::PageFault) {
-            found.faults.push(event.at);
-        }
         let What::Took { activity, nanoseconds, .. } = event.what else { continue };
         let name = name_of(&activity, worker, names);
         let units = (nanoseconds as f64 * units_per_ns) as u64;

@@ -44,6 +44,7 @@ fn the_innermost_has_the_core() {
         event(40, 7, What::Enter(LOC)),
         event(44, 7, What::Leave(LOC)),
         switch(50, 7, false, 8, "sshd"),
+        event(60, 8, What::PageFault),
         switch(70, 8, false, WORKER, "straggler"),
         event(80, WORKER, What::PageFault),
     ];
@@ -58,6 +59,8 @@ fn the_innermost_has_the_core() {
         (50, 70, "sshd"),
     ];
     assert_eq!(spans(&events), expect(&expected));
+    let found = resolve(&events, Some(WORKER), 1.0, &mut Names::default());
+    assert_eq!(found.faults, [80]);
 }
 
 #[test]
