@@ -1,7 +1,37 @@
 //! What took the CPU: the kernel is observed during a measurement, and its detours get names.
+//!
+//! ```text
+//!  tracefs ──► ftrace_text ──► spans ──► join ──────┐
+//!  (events)    (lines)         (who had the core)   ├─► Recording with names
+//!  counters ─► slices ──► correlate ────────────────┘
+//!  (/proc)
+//! ```
+//! With root, every detour is joined with what the kernel traced on the same clock. Without, counters of /proc
+//! are sampled while the measurement runs, and detours are named by what counted up in the same slices of
+//! time; such names are marked as guesses. Only `tracefs` and `counters` touch the machine.
+
+pub mod correlate;
+pub mod counters;
+pub mod ftrace_text;
+pub mod join;
+pub mod names;
+pub mod proc_text;
+pub mod rtla;
+pub mod slices;
+pub mod spans;
+pub mod tracefs;
 
 use crate::{Timebase, Worker};
+use counters::Sampler;
+use join::Observed;
+use names::Names;
+use spans::CoreSpans;
+use std::io;
+use std::path::PathBuf;
+use straggler_model::Time;
 use straggler_model::noise::Recording;
+use straggler_model::noise::recording::{Attribution, AttributionMethod};
+use tracefs::{CoreText, Events, Tie, Tracing, Watched};
 
 /// How the kernel is to be observed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,26 +47,139 @@ pub enum Wish {
 
 /// The kernel under observation, from before a measurement until after it.
 #[derive(Debug)]
-pub struct Observation {}
+pub struct Observation {
+    way: Way,
+    hindrance: Option<String>,
+}
+
+#[derive(Debug)]
+enum Way {
+    Tracing(Tracing),
+    Counters(Sampler),
+    Nothing,
+}
 
 /// Why the kernel cannot be observed as asked.
 #[derive(Debug, thiserror::Error)]
-pub enum SourcesError {}
+pub enum SourcesError {
+    #[error(
+        "the kernel's events cannot be read ({source}): run as root, or let root \
+         `mount -t tracefs nodev /sys/kernel/tracing`, or ask for the counters of /proc instead"
+    )]
+    NoTracefs { source: io::Error },
+    #[error(
+        "cannot {what} {}: {source}; if another program is tracing, stop it, or ask for the counters of /proc \
+         instead",
+        path.display()
+    )]
+    Tracefs { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("this kernel has no osnoise tracer (CONFIG_OSNOISE_TRACER): ask for tracepoints instead")]
+    NoOsnoise,
+    #[error(
+        "none of the kernel's trace clocks ({offered}) can be tied to the timer: ask for the counters of /proc \
+         instead"
+    )]
+    NoClock { offered: String },
+    #[error(
+        "the kernel did not keep the marks that tie its clock to the timer: ask for the counters of /proc"
+    )]
+    NoMarks,
+    #[error("the counters of /proc cannot be sampled ({source}): measure without naming sources")]
+    NoCounters { source: io::Error },
+}
 
 impl Observation {
-    /// Starts to observe what happens on `cores`.
-    pub fn begin(_wish: Wish, _cores: &[u32]) -> Result<Observation, SourcesError> {
-        Ok(Observation {})
+    /// Starts to observe what happens on `cores`. `ticks` reads the timer of the measurement.
+    pub fn begin(wish: Wish, cores: &[u32], ticks: fn() -> u64) -> Result<Observation, SourcesError> {
+        let way = match wish {
+            Wish::Auto => return Self::best(cores, ticks),
+            Wish::Tracepoints => Way::Tracing(Tracing::begin(Events::Tracepoints, cores, ticks)?),
+            Wish::Osnoise => Way::Tracing(Tracing::begin(Events::Osnoise, cores, ticks)?),
+            Wish::Counters => Way::Counters(Sampler::begin(cores, ticks)?),
+            Wish::Nothing => Way::Nothing,
+        };
+        Ok(Observation { way, hindrance: None })
+    }
+
+    /// Tracepoints say all that the osnoise tracer says and more, so that it is never the better choice.
+    fn best(cores: &[u32], ticks: fn() -> u64) -> Result<Observation, SourcesError> {
+        match Tracing::begin(Events::Tracepoints, cores, ticks) {
+            Ok(tracing) => Ok(Observation { way: Way::Tracing(tracing), hindrance: None }),
+            Err(reason) => {
+                let way = Sampler::begin(cores, ticks).map_or(Way::Nothing, Way::Counters);
+                let hindrance = format!("{reason}; with them, each detour gets the name of its source");
+                Ok(Observation { way, hindrance: Some(hindrance) })
+            }
+        }
     }
 
     /// Ends the observation and names the sources of the recording's detours. `workers` are the threads that
     /// measured: what ran instead of them is noise.
     pub fn end(
         self,
-        _recording: &mut Recording,
-        _timebase: &Timebase,
-        _workers: &[Worker],
+        recording: &mut Recording,
+        timebase: &Timebase,
+        workers: &[Worker],
     ) -> Result<(), SourcesError> {
+        if recording.sources.is_empty() {
+            recording.sources = Recording::unnamed();
+        }
+        let mut attribution = match self.way {
+            Way::Tracing(tracing) => name_traced(&tracing.end()?, recording, timebase, workers),
+            Way::Counters(sampler) => sampler.end().name(recording, timebase, workers),
+            Way::Nothing => Attribution::default(),
+        };
+        attribution.hindrance = self.hindrance.or(attribution.hindrance);
+        recording.attribution = attribution;
         Ok(())
     }
+}
+
+/// Names detours by what was traced.
+pub fn name_traced(
+    watched: &Watched,
+    recording: &mut Recording,
+    timebase: &Timebase,
+    workers: &[Worker],
+) -> Attribution {
+    let tie = Tie::new(watched.before, watched.after, timebase);
+    let mut names = Names::default();
+    let mut lost_events = 0u64;
+    let mut observed = Vec::with_capacity(watched.cores.len());
+    for text in &watched.cores {
+        let worker = workers.iter().find(|worker| worker.core == text.core).map(|worker| worker.thread);
+        let (seen, lost) = follow(text, watched.events, worker, &tie, timebase, &mut names);
+        lost_events = lost_events.saturating_add(lost);
+        observed.push(seen);
+    }
+    let covered_ps = join::join(recording, &observed, &names);
+    let method = match watched.events {
+        Events::Tracepoints => AttributionMethod::Tracepoints,
+        Events::Osnoise => AttributionMethod::Osnoise,
+    };
+    Attribution { method, hindrance: None, lost_events, covered_ps }
+}
+
+fn follow(
+    text: &CoreText,
+    events: Events,
+    worker: Option<i32>,
+    tie: &Tie,
+    timebase: &Timebase,
+    names: &mut Names,
+) -> (Observed, u64) {
+    let trace = ftrace_text::parse(&text.text);
+    let resolve = match events {
+        Events::Tracepoints => spans::resolve,
+        Events::Osnoise => spans::resolve_net,
+    };
+    let found: CoreSpans = resolve(&trace.events, worker, tie.units_per_ns(), names);
+    let time = |event: u64| timebase.time(tie.ticks(event));
+    let mut seen = Observed::new(text.core, &found, time);
+    let lost = text.lost.saturating_add(trace.lost);
+    if lost > 0 {
+        // The buffer keeps what came first: after its last event nobody watched.
+        seen.until = trace.events.last().and_then(|event| time(event.at)).unwrap_or(Time::ZERO);
+    }
+    (seen, lost)
 }

@@ -171,6 +171,37 @@ pub enum AttributionMethod {
     Stated,
 }
 
+/// The time lost in detours, by how sure its source is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Explained {
+    pub traced: Time,
+    pub correlated: Time,
+    pub stated: Time,
+    /// The kernel did nothing meanwhile.
+    pub remainder: Time,
+    pub unnamed: Time,
+}
+
+impl Explained {
+    pub fn total(&self) -> Time {
+        self.traced + self.correlated + self.stated + self.remainder + self.unnamed
+    }
+
+    /// The part of the noise time whose source was traced, correlated or stated; all of nothing.
+    pub fn share(&self) -> f64 {
+        self.part(self.traced + self.correlated + self.stated)
+    }
+
+    /// The part that is below the kernel, as far as the kernel can tell.
+    pub fn remainder_share(&self) -> f64 {
+        if self.total() == Time::ZERO { 0.0 } else { self.part(self.remainder) }
+    }
+
+    fn part(&self, time: Time) -> f64 {
+        if self.total() == Time::ZERO { 1.0 } else { time.seconds() / self.total().seconds() }
+    }
+}
+
 /// What one core showed.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -277,6 +308,23 @@ impl Recording {
         (noise, self.cores.iter().map(|core| core.length).fold(Time::ZERO, add))
     }
 
+    /// How much of the noise time is explained, over all cores.
+    pub fn explained(&self) -> Explained {
+        let mut explained = Explained::default();
+        for detour in self.cores.iter().flat_map(|core| &core.detours) {
+            let source = self.sources.get(usize::from(detour.source));
+            let sum = match source.map(|source| source.evidence).unwrap_or_default() {
+                Evidence::None => &mut explained.unnamed,
+                Evidence::Traced => &mut explained.traced,
+                Evidence::Remainder => &mut explained.remainder,
+                Evidence::Correlated => &mut explained.correlated,
+                Evidence::Stated => &mut explained.stated,
+            };
+            *sum += detour.duration;
+        }
+        explained
+    }
+
     /// The same recording without what one source did.
     pub fn without(&self, source: SourceId) -> Recording {
         let mut rest = self.clone();
@@ -357,6 +405,20 @@ mod tests {
         let mut twice = recording(&[]);
         twice.cores.push(core(&[]));
         assert_eq!(twice.check(), Err(RecordingError::Twice { core: 0 }));
+    }
+
+    #[test]
+    fn explained_time_goes_by_evidence() {
+        let mut recording = recording(&[(0, 5, 0), (10, 10, 1), (20, 30, 2), (60, 1, 1), (70, 4, 9)]);
+        assert_eq!(recording.source_id("timer tick", Evidence::Traced), 1);
+        assert_eq!(recording.source_id("firmware", Evidence::Remainder), 2);
+        let explained = recording.explained();
+        let expected =
+            Explained { traced: Time(11), remainder: Time(30), unnamed: Time(9), ..Explained::default() };
+        assert_eq!(explained, expected);
+        assert_eq!((explained.share(), explained.remainder_share()), (0.22, 0.6));
+        assert_eq!(explained.total(), recording.noise_and_length().0);
+        assert_eq!((Explained::default().share(), Explained::default().remainder_share()), (1.0, 0.0));
     }
 
     #[test]

@@ -1,0 +1,207 @@
+//! Which counter explains a detour, when all that is known is how much each counted in a slice of time.
+//!
+//! The surest comes first, and what one step has named the next leaves alone:
+//! 1. detours that the sampler of the counters caused itself: it knows when it had the core;
+//! 2. counters of time: the wait of the measuring thread for its core belongs to other threads, stolen time to
+//!    the hypervisor. Both go to the longest detours that fit into them;
+//! 3. the timer tick: detours at one phase of the tick's period, as many as were counted;
+//! 4. other counts: for detours of about the same length, the non-negative mixture of interrupts and softirqs
+//!    that gives best how many there were, slice by slice (`fit.rs`).
+//!
+//! What remains stays without a name.
+
+mod fit;
+
+use super::names::{self, Names};
+use super::slices::Slice;
+use straggler_model::Time;
+use straggler_model::noise::recording::Detour;
+
+/// What a detour is put down to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Guess {
+    #[default]
+    Nothing,
+    Own,
+    OtherThreads,
+    Stolen,
+    /// A number of the names.
+    Counted(u32),
+}
+
+/// What a change of threads costs beside the wait itself, twice; also how early a sampler takes a core before
+/// it can say so.
+const SWITCHES: Time = Time(10_000_000);
+/// Shorter detours are no change of threads, and no hypervisor takes a core for less.
+const SHORTEST_SWITCH: Time = Time(2_000_000);
+const SHORTEST_STOLEN: Time = Time(20_000_000);
+/// A tick takes no longer; what begins with one and lasts is somebody else's.
+const LONGEST_TICK: Time = Time(200_000_000);
+/// Fewer at one phase may be there by chance.
+const FEWEST_TICKS: usize = 5;
+/// Rates of ticks that kernels are built with.
+const TICK_RATES: [f64; 5] = [100.0, 250.0, 300.0, 500.0, 1000.0];
+
+/// A guess for every detour of a core. Detours, slices and `own` are sorted by time.
+pub fn guess(detours: &[Detour], own: &[(Time, Time)], slices: &[Slice], names: &Names) -> Vec<Guess> {
+    let mut work =
+        Guesses { detours, slices, guesses: vec![Guess::Nothing; detours.len()], members: Vec::new() };
+    work.members = work.members_of_slices();
+    work.own(own);
+    work.other_threads();
+    work.stolen();
+    let tick = names.list().iter().position(|name| name == names::TIMER_TICK).map(|number| number as u32);
+    let found = tick.is_some_and(|tick| work.ticks(tick));
+    fit::counts(&mut work, tick.filter(|_| found));
+    work.guesses
+}
+
+struct Guesses<'a> {
+    detours: &'a [Detour],
+    slices: &'a [Slice],
+    guesses: Vec<Guess>,
+    /// The detours of each slice: those that end in it, because waiting is counted when it is over.
+    members: Vec<Vec<usize>>,
+}
+
+impl Guesses<'_> {
+    fn members_of_slices(&self) -> Vec<Vec<usize>> {
+        let mut members = vec![Vec::new(); self.slices.len()];
+        let mut slice = 0;
+        for (index, detour) in self.detours.iter().enumerate() {
+            while self.slices.get(slice).is_some_and(|slice| slice.end < detour.end()) {
+                slice += 1;
+            }
+            match self.slices.get(slice) {
+                Some(holder) if holder.start <= detour.end() => members[slice].push(index),
+                _ => {}
+            }
+        }
+        members
+    }
+
+    fn open(&self, members: &[usize]) -> Vec<usize> {
+        members.iter().copied().filter(|&index| self.guesses[index] == Guess::Nothing).collect()
+    }
+
+    /// A detour is the sampler's if it had the core for more than half of it.
+    fn own(&mut self, own: &[(Time, Time)]) {
+        let mut next = 0;
+        for (index, detour) in self.detours.iter().enumerate() {
+            while own.get(next).is_some_and(|span| span.1 + SWITCHES <= detour.start) {
+                next += 1;
+            }
+            let Some(span) = own.get(next) else { return };
+            let start = Time(span.0.ps().saturating_sub(SWITCHES.ps()));
+            let shared = detour.end().min(span.1 + SWITCHES).since(detour.start.max(start));
+            if shared.ps() > detour.duration.ps() / 2 {
+                self.guesses[index] = Guess::Own;
+            }
+        }
+    }
+
+    fn other_threads(&mut self) {
+        for (number, slice) in self.slices.iter().enumerate() {
+            let members = std::mem::take(&mut self.members[number]);
+            let own = members.iter().filter(|&&index| self.guesses[index] == Guess::Own);
+            let own = own.fold(Time::ZERO, |sum, &index| sum + self.detours[index].duration);
+            let fitting = Fitting {
+                time: slice.waited.since(own),
+                allowance: SWITCHES,
+                shortest: SHORTEST_SWITCH,
+                most: slice.turns,
+            };
+            self.give_to_longest(&members, fitting, Guess::OtherThreads);
+            self.members[number] = members;
+        }
+    }
+
+    /// Stolen time is counted in steps of 10 ms, so a step belongs to all slices since the one before.
+    fn stolen(&mut self) {
+        let mut since_last_step = Vec::new();
+        for (number, slice) in self.slices.iter().enumerate() {
+            since_last_step.extend_from_slice(&self.members[number]);
+            if slice.stolen > Time::ZERO {
+                let members = std::mem::take(&mut since_last_step);
+                let fitting = Fitting {
+                    time: slice.stolen,
+                    allowance: SWITCHES,
+                    shortest: SHORTEST_STOLEN,
+                    most: u64::MAX,
+                };
+                self.give_to_longest(&members, fitting, Guess::Stolen);
+            }
+        }
+    }
+
+    fn give_to_longest(&mut self, members: &[usize], fitting: Fitting, guess: Guess) {
+        let mut open = self.open(members);
+        open.retain(|&index| self.detours[index].duration >= fitting.shortest);
+        open.sort_by_key(|&index| std::cmp::Reverse(self.detours[index].duration));
+        let (mut left, mut given) = (fitting.time, 0);
+        for index in open {
+            if left == Time::ZERO || given == fitting.most {
+                return;
+            }
+            // A detour holds the time that was counted and a little more.
+            let least = Time(self.detours[index].duration.ps() / 20 * 19).since(fitting.allowance);
+            if least <= left {
+                left = left.since(self.detours[index].duration);
+                given += 1;
+                self.guesses[index] = guess;
+            }
+        }
+    }
+
+    /// Whether the tick has one of the usual rates, so that its detours can be told by their phase.
+    fn ticks(&mut self, tick: u32) -> bool {
+        let count =
+            |slice: &Slice| slice.counts.iter().find(|(name, _)| *name == tick).map_or(0, |row| row.1);
+        let ticks: u64 = self.slices.iter().map(count).sum();
+        let seconds: f64 = self.slices.iter().map(|slice| slice.end.since(slice.start).seconds()).sum();
+        let rate = TICK_RATES.into_iter().find(|rate| (ticks as f64 / seconds / rate - 1.0).abs() < 0.05);
+        let Some(rate) = rate else { return false };
+        let period = (1e12 / rate) as u64;
+        for number in 0..self.slices.len() {
+            let open = self.open(&self.members[number]);
+            let ticks = count(&self.slices[number]);
+            for index in self.in_phase(open, period, ticks) {
+                self.guesses[index] = Guess::Counted(tick);
+            }
+        }
+        true
+    }
+
+    /// The detours in the narrow window of phases that has the most of them. Without enough, the tick is too
+    /// short to be seen, and what falls into the window does so by chance.
+    fn in_phase(&self, mut open: Vec<usize>, period: u64, ticks: u64) -> Vec<usize> {
+        let width = period / 50;
+        open.retain(|&index| self.detours[index].duration <= LONGEST_TICK);
+        let phase = |index: usize| self.detours[index].start.ps() % period;
+        open.sort_by_key(|&index| phase(index));
+        let within = |first: usize| {
+            let from = phase(open[first]);
+            let around = open.iter().cycle().skip(first).take(open.len());
+            around.take_while(move |&&index| (phase(index) + period - from) % period <= width).count()
+        };
+        let Some((count, first)) = (0..open.len()).map(|first| (within(first), first)).max() else {
+            return open;
+        };
+        if (count as u64) * 3 < ticks || count < FEWEST_TICKS {
+            return Vec::new();
+        }
+        let most = usize::try_from(ticks).unwrap_or(usize::MAX);
+        open.iter().cycle().skip(first).take(count.min(most)).copied().collect()
+    }
+}
+
+/// How much time is to be given to detours, and to which.
+struct Fitting {
+    time: Time,
+    allowance: Time,
+    shortest: Time,
+    most: u64,
+}
+
+#[cfg(test)]
+mod tests;

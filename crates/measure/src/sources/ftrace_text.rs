@@ -1,0 +1,303 @@
+//! The text in which the kernel prints its trace buffers, as far as noise needs it.
+//!
+//! A line is `comm-pid [core] flags time: event: arguments`. The name of the thread may hold anything,
+//! also spaces, dashes, colons and brackets, so it is not searched: the kernel pads it to 16 columns. Only
+//! text that was indented by somebody else is searched for the first dash that makes sense.
+//!
+//! Events are named as in the kernel's `include/trace/events` (irq, irq_vectors, nmi, exceptions, sched, ipi,
+//! osnoise). Others are counted and skipped, lines that are no events at all too.
+
+/// What a trace buffer tells.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Trace<'a> {
+    pub events: Vec<Event<'a>>,
+    /// Events of kinds that say nothing about noise.
+    pub unknown: u64,
+    /// Lines that are neither events nor comments.
+    pub garbled: u64,
+    /// Events the kernel says it lost.
+    pub lost: u64,
+}
+
+/// One event on one core.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Event<'a> {
+    /// Ticks where the clock counts ticks, nanoseconds where it prints seconds.
+    pub at: u64,
+    pub core: u32,
+    /// The thread that was running.
+    pub thread: i32,
+    pub what: What<'a>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum What<'a> {
+    Enter(Activity<'a>),
+    Leave(Activity<'a>),
+    /// Seen at its end. `nanoseconds` leave out what interrupted it; `start` is the osnoise tracer's.
+    Took {
+        activity: Activity<'a>,
+        start: Option<u64>,
+        nanoseconds: u64,
+    },
+    /// The kernel tells when one begins, not when it ends.
+    PageFault,
+    /// One thread made room for another.
+    Switch {
+        from: i32,
+        /// It would have gone on if it could.
+        from_runnable: bool,
+        to: i32,
+        name: &'a [u8],
+    },
+    /// An interruption that the osnoise tracer's own loop saw, in nanoseconds.
+    Sample {
+        start: u64,
+        nanoseconds: u64,
+    },
+    /// Written by a program.
+    Mark(&'a [u8]),
+}
+
+/// What can take a core from a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Activity<'a> {
+    /// An interrupt that the processor itself raises, by its name in the kernel: `local_timer`.
+    Vector(&'a [u8]),
+    /// An interrupt of a device. The end of one is without a name.
+    Device {
+        number: u32,
+        name: &'a [u8],
+    },
+    Softirq(&'a [u8]),
+    Nmi,
+    Thread {
+        thread: i32,
+        name: &'a [u8],
+    },
+}
+
+impl Activity<'_> {
+    /// Whether an end belongs to a beginning.
+    pub fn same(&self, other: &Activity<'_>) -> bool {
+        match (self, other) {
+            (Activity::Device { number, .. }, Activity::Device { number: other, .. }) => number == other,
+            _ => self == other,
+        }
+    }
+}
+
+/// Reads the text of a trace buffer; never fails.
+pub fn parse(text: &[u8]) -> Trace<'_> {
+    let mut trace = Trace::default();
+    for line in text.split(|&byte| byte == b'\n') {
+        if line.trim_ascii().is_empty() || line.starts_with(b"#") {
+            continue;
+        }
+        match parse_line(line) {
+            Line::Event(event) => trace.events.push(event),
+            Line::Unknown => trace.unknown += 1,
+            Line::Lost(events) => trace.lost = trace.lost.saturating_add(events),
+            Line::Garbled => trace.garbled += 1,
+        }
+    }
+    trace
+}
+
+enum Line<'a> {
+    Event(Event<'a>),
+    Unknown,
+    Lost(u64),
+    Garbled,
+}
+
+fn parse_line(line: &[u8]) -> Line<'_> {
+    if let Some(lost) = lost_events(line) {
+        return Line::Lost(lost);
+    }
+    let Some((head, rest)) = find_head(line) else { return Line::Garbled };
+    let Some((at, rest)) = time(rest) else { return Line::Garbled };
+    let Some(colon) = rest.iter().position(|&byte| byte == b':') else { return Line::Unknown };
+    let (name, arguments) = rest.split_at(colon);
+    match what(name.trim_ascii(), arguments.get(1..).unwrap_or_default().trim_ascii()) {
+        Some(what) => Line::Event(Event { at, core: head.core, thread: head.thread, what }),
+        None => Line::Unknown,
+    }
+}
+
+/// `CPU:3 [LOST 17 EVENTS]`
+fn lost_events(line: &[u8]) -> Option<u64> {
+    let rest = line.strip_prefix(b"CPU:")?;
+    let (_, rest) = split_once(rest, b"[LOST ")?;
+    number(rest.split(|&byte| byte == b' ').next()?)
+}
+
+struct Head {
+    thread: i32,
+    core: u32,
+}
+
+/// How wide the kernel prints the name of a thread.
+const NAME_WIDTH: usize = 16;
+
+fn find_head(line: &[u8]) -> Option<(Head, &[u8])> {
+    let dashes = line.iter().enumerate().filter(|&(_, &byte)| byte == b'-').map(|(at, _)| at);
+    std::iter::once(NAME_WIDTH)
+        .filter(|&at| line.get(at) == Some(&b'-'))
+        .chain(dashes)
+        .find_map(|at| parse_head(line.get(at + 1..)?))
+}
+
+/// `4711    [003] d.h1. `, also with `( 4700)`, the process, before the core.
+fn parse_head(rest: &[u8]) -> Option<(Head, &[u8])> {
+    let (thread, rest) = leading_number(rest)?;
+    let mut rest = rest.trim_ascii_start();
+    if let Some(process) = rest.strip_prefix(b"(") {
+        rest = split_once(process, b")")?.1.trim_ascii_start();
+    }
+    let (core, rest) = leading_number(rest.strip_prefix(b"[")?)?;
+    let head = Head { thread: i32::try_from(thread).ok()?, core: u32::try_from(core).ok()? };
+    Some((head, rest.strip_prefix(b"]")?))
+}
+
+/// The time, after the flags if there are some. Seconds become nanoseconds.
+fn time(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let mut rest = rest.trim_ascii_start();
+    // The flags are one word; trace-cmd prints none.
+    for _ in 0..2 {
+        let end = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        if let Some(at) = word.strip_suffix(b":").and_then(ticks_or_seconds) {
+            return Some((at, after.trim_ascii_start()));
+        }
+        rest = after.trim_ascii_start();
+    }
+    None
+}
+
+fn ticks_or_seconds(word: &[u8]) -> Option<u64> {
+    match split_once(word, b".") {
+        None => number(word),
+        Some((seconds, fraction)) => seconds_as_ns(seconds, fraction),
+    }
+}
+
+/// `12`, `345` is 12.345 s. More than nine digits behind the point are not looked at.
+fn seconds_as_ns(seconds: &[u8], fraction: &[u8]) -> Option<u64> {
+    let mut digits = [b'0'; 9];
+    digits.iter_mut().zip(fraction).for_each(|(digit, &byte)| *digit = byte);
+    let whole = number(seconds)?.checked_mul(1_000_000_000)?;
+    whole.checked_add(number(&digits)?)
+}
+
+fn what<'a>(name: &'a [u8], arguments: &'a [u8]) -> Option<What<'a>> {
+    match name {
+        b"irq_handler_entry" | b"irq_handler_exit" => {
+            let device = Activity::Device {
+                number: u32::try_from(number(field(arguments, b"irq=")?)?).ok()?,
+                name: split_once(arguments, b"name=").map_or(&b""[..], |(_, name)| name),
+            };
+            Some(enter_or_leave(name, device))
+        }
+        b"softirq_entry" | b"softirq_exit" => {
+            let action = split_once(arguments, b"[action=")?.1;
+            Some(enter_or_leave(name, Activity::Softirq(action.strip_suffix(b"]").unwrap_or(action))))
+        }
+        b"ipi_entry" | b"ipi_exit" => {
+            let reason = arguments.strip_prefix(b"(")?.strip_suffix(b")")?;
+            Some(enter_or_leave(name, Activity::Vector(reason)))
+        }
+        b"nmi_handler" => {
+            let nanoseconds = number(field(arguments, b"delta_ns: ")?)?;
+            Some(What::Took { activity: Activity::Nmi, start: None, nanoseconds })
+        }
+        b"page_fault_user" | b"page_fault_kernel" => Some(What::PageFault),
+        b"sched_switch" => switch(arguments),
+        b"tracing_mark_write" => Some(What::Mark(arguments)),
+        _ if name.ends_with(b"_noise") || name == b"sample_threshold" => osnoise(name, arguments),
+        _ => vector(name, arguments),
+    }
+}
+
+fn enter_or_leave<'a>(name: &[u8], activity: Activity<'a>) -> What<'a> {
+    if name.ends_with(b"_entry") { What::Enter(activity) } else { What::Leave(activity) }
+}
+
+/// All interrupts of irq_vectors print `vector=236` and nothing else.
+fn vector<'a>(name: &'a [u8], arguments: &[u8]) -> Option<What<'a>> {
+    number(arguments.strip_prefix(b"vector=")?)?;
+    let vector = name.strip_suffix(b"_entry").or_else(|| name.strip_suffix(b"_exit"))?;
+    Some(enter_or_leave(name, Activity::Vector(vector)))
+}
+
+/// Names of threads may hold anything, so fields are looked for from the end.
+fn switch(arguments: &[u8]) -> Option<What<'_>> {
+    let (from, to) = rsplit_once(arguments, b" ==> next_comm=")?;
+    let (name, to) = rsplit_once(to, b" next_pid=")?;
+    let (_, from) = rsplit_once(from, b" prev_pid=")?;
+    Some(What::Switch {
+        from: thread(from)?,
+        from_runnable: field(from, b"prev_state=")?.starts_with(b"R"),
+        to: thread(to)?,
+        name,
+    })
+}
+
+/// `name:number start 12.345678901 duration 1845 ns`; NMIs and samples are without a name.
+fn osnoise<'a>(event: &[u8], arguments: &'a [u8]) -> Option<What<'a>> {
+    let (name, rest) = match arguments.strip_prefix(b"start ") {
+        Some(rest) => (&b""[..], rest),
+        None => rsplit_once(arguments, b" start ")?,
+    };
+    let (start, rest) = split_once(rest, b" duration ")?;
+    let start = ticks_or_seconds(start)?;
+    let nanoseconds = leading_number(rest)?.0;
+    let named = rsplit_once(name.trim_ascii(), b":");
+    let activity = match (event, named) {
+        (b"sample_threshold", _) => return Some(What::Sample { start, nanoseconds }),
+        (b"nmi_noise", _) => Activity::Nmi,
+        (b"softirq_noise", Some((name, _))) => Activity::Softirq(name),
+        (b"thread_noise", Some((name, id))) => Activity::Thread { thread: thread(id)?, name },
+        (b"irq_noise", Some((name, id))) => {
+            Activity::Device { number: u32::try_from(number(id)?).ok()?, name }
+        }
+        _ => return None,
+    };
+    Some(What::Took { activity, start: Some(start), nanoseconds })
+}
+
+fn thread(text: &[u8]) -> Option<i32> {
+    i32::try_from(leading_number(text)?.0).ok()
+}
+
+/// What follows `key`, up to the next space.
+fn field<'a>(arguments: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    split_once(arguments, key)?.1.split(|&byte| byte == b' ').next()
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    match leading_number(text) {
+        Some((number, [])) => Some(number),
+        _ => None,
+    }
+}
+
+fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at(digits);
+    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
+}
+
+fn split_once<'a>(text: &'a [u8], by: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let at = text.windows(by.len()).position(|window| window == by)?;
+    Some((text.get(..at)?, text.get(at + by.len()..)?))
+}
+
+fn rsplit_once<'a>(text: &'a [u8], by: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let at = text.windows(by.len()).rposition(|window| window == by)?;
+    Some((text.get(..at)?, text.get(at + by.len()..)?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! What the sources of noise are called.
+//!
+//! A name stands for what a person could remove: threads that differ only by a number or a core are one
+//! source, interrupts go by what raised them.
+
+use super::ftrace_text::Activity;
+use std::collections::HashMap;
+
+/// What no event of the kernel explains.
+pub const BELOW_THE_KERNEL: &str = "hypervisor or firmware";
+pub const TIMER_TICK: &str = "timer tick";
+pub const PAGE_FAULT: &str = "page fault";
+pub const NMI: &str = "NMI";
+pub const RESCHEDULE: &str = "reschedule interrupt";
+pub const FUNCTION_CALL: &str = "function call interrupt";
+/// The measuring thread was runnable, and yet the core was idle: only a limit of CPU time does that.
+pub const QUOTA: &str = "CPU limit of the cgroup";
+/// The measuring thread waited for something.
+pub const ASLEEP: &str = "measuring thread asleep";
+/// What counters can say about threads: that they ran.
+pub const OTHER_THREADS: &str = "other threads";
+pub const SAMPLER: &str = "straggler's own sampler";
+
+/// Names by number.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    list: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Names {
+    pub fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+
+    pub fn list(&self) -> &[String] {
+        &self.list
+    }
+}
+
+pub fn activity(activity: &Activity<'_>) -> String {
+    match activity {
+        Activity::Vector(name) => vector(name),
+        // The osnoise tracer prints vectors and devices alike.
+        Activity::Device { number, name } => {
+            let name = String::from_utf8_lossy(name);
+            known_vector(&name).map_or_else(|| format!("irq {number} {name}"), String::from)
+        }
+        Activity::Softirq(name) => softirq(&String::from_utf8_lossy(name)),
+        Activity::Nmi => NMI.into(),
+        Activity::Thread { name, .. } => thread(name),
+    }
+}
+
+pub fn softirq(name: &str) -> String {
+    format!("softirq {name}")
+}
+
+fn vector(name: &[u8]) -> String {
+    let name = String::from_utf8_lossy(name);
+    known_vector(&name).map_or_else(|| format!("{} interrupt", name.replace('_', " ")), String::from)
+}
+
+/// x86 names vectors; ARM has its timer among the devices and prints reasons of inter-processor interrupts.
+fn known_vector(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "local_timer" | "arch_timer" | "timer" | "riscv-timer" | "Timer broadcast interrupts" => TIMER_TICK,
+        "reschedule" | "Rescheduling interrupts" => RESCHEDULE,
+        "call_function" | "call_function_single" | "Function call interrupts" => FUNCTION_CALL,
+        "irq_work" | "IRQ work interrupts" => "irq work interrupt",
+        "thermal_apic" => "thermal interrupt",
+        "error_apic" => "APIC error interrupt",
+        "spurious_apic" => "spurious interrupt",
+        "x86_platform_ipi" => "platform interrupt",
+        _ => return None,
+    })
+}
+
+/// Threads of one kind are one source: `kworker/0:1` and `kworker/u8:2`, `migration/3`, `pool-7`.
+pub fn thread(name: &[u8]) -> String {
+    let name = String::from_utf8_lossy(name);
+    if name.starts_with("kworker/") {
+        return "kworker".into();
+    }
+    // `irq/36-nvme0q1` is the thread of one device, not one of many alike.
+    if name.starts_with("irq/") {
+        return name.into_owned();
+    }
+    let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    match stem.strip_suffix(['/', ':', '.', '-', '#', '_']) {
+        Some(kind) if stem.len() < name.len() && !kind.trim().is_empty() => kind.into(),
+        _ if name.trim().is_empty() => "thread without a name".into(),
+        _ => name.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_a_kind_are_one_source() {
+        let cases = [
+            ("kworker/0:1-events", "kworker"),
+            ("kworker/u8:2", "kworker"),
+            ("migration/12", "migration"),
+            ("opt cgu.07", "opt cgu"),
+            ("irq/36-nvme0q1", "irq/36-nvme0q1"),
+            ("gcc-12", "gcc"),
+            ("kswapd0", "kswapd0"),
+            ("42", "42"),
+            ("-1", "-1"),
+            ("", "thread without a name"),
+        ];
+        for (name, kind) in cases {
+            assert_eq!(thread(name.as_bytes()), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn interrupts_go_by_what_raised_them() {
+        let device = |number, name| activity(&Activity::Device { number, name });
+        assert_eq!(device(36, b"virtio1-req.0"), "irq 36 virtio1-req.0");
+        assert_eq!(device(236, b"local_timer"), TIMER_TICK);
+        assert_eq!(device(11, b"arch_timer"), TIMER_TICK);
+        assert_eq!(activity(&Activity::Vector(b"call_function_single")), FUNCTION_CALL);
+        assert_eq!(activity(&Activity::Vector(b"deferred_error")), "deferred error interrupt");
+        assert_eq!(activity(&Activity::Softirq(b"NET_RX")), "softirq NET_RX");
+    }
+
+    #[test]
+    fn names_are_numbered_once() {
+        let mut names = Names::default();
+        assert_eq!((names.number("a"), names.number("b"), names.number("a")), (0, 1, 0));
+        assert_eq!(names.list(), ["a", "b"]);
+    }
+}

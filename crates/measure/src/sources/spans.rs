@@ -1,0 +1,190 @@
+//! From events of the kernel to who had a core when.
+//!
+//! Activities nest: a softirq runs inside an interrupt, an interrupt inside the run of a thread. At any
+//! instant the innermost has the core, so each gets the time it had for itself, and the spans of a core never
+//! overlap. While the measuring thread runs undisturbed there is no span.
+//!
+//! Two kinds of events come together here. Most tell beginnings and ends; a stack follows them. The osnoise
+//! tracer tells only an end and how long it took net of what interrupted it; walking back from the end over
+//! what is already given away finds where it ran (`net.rs`).
+
+use super::ftrace_text::{Activity, Event, What};
+use super::names::{self, Names};
+use std::collections::HashMap;
+
+mod net;
+
+pub use net::resolve_net;
+
+/// Somebody else than the measuring thread had the core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    pub start: u64,
+    pub end: u64,
+    /// In the list of names.
+    pub name: u32,
+}
+
+/// What happened on one core.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CoreSpans {
+    /// Sorted, never overlapping.
+    pub spans: Vec<Span>,
+    /// When page faults of the measuring thread began.
+    pub faults: Vec<u64>,
+}
+
+impl CoreSpans {
+    fn push(&mut self, start: u64, end: u64, name: u32) {
+        if start >= end {
+            return;
+        }
+        match self.spans.last_mut() {
+            Some(last) if last.end == start && last.name == name => last.end = end,
+            _ => self.spans.push(Span { start, end, name }),
+        }
+    }
+}
+
+/// Follows the events of one core, which are in order of time. `worker` is the thread that measured there,
+/// `units_per_ns` how many units of the events' clock a nanosecond has.
+pub fn resolve(events: &[Event<'_>], worker: Option<i32>, units_per_ns: f64, names: &mut Names) -> CoreSpans {
+    let mut core = Following::new(worker, units_per_ns, names);
+    for event in events {
+        core.follow(event);
+    }
+    core.found
+}
+
+struct Frame<'a> {
+    activity: Activity<'a>,
+    name: u32,
+}
+
+struct Following<'a, 'n> {
+    names: &'n mut Names,
+    worker: Option<i32>,
+    units_per_ns: f64,
+    /// Who has the core below all interrupts; unknown until the first event.
+    thread: Option<i32>,
+    /// Whether the measuring thread was still runnable when it lost the core.
+    worker_runnable: bool,
+    threads: HashMap<i32, u32>,
+    stack: Vec<Frame<'a>>,
+    /// Softirqs of threads that lost the core in the middle of one (kernels with PREEMPT_RT).
+    suspended: HashMap<i32, Vec<Frame<'a>>>,
+    since: u64,
+    found: CoreSpans,
+}
+
+impl<'a, 'n> Following<'a, 'n> {
+    fn new(worker: Option<i32>, units_per_ns: f64, names: &'n mut Names) -> Self {
+        Following {
+            names,
+            worker,
+            units_per_ns,
+            thread: None,
+            worker_runnable: true,
+            threads: HashMap::new(),
+            stack: Vec::new(),
+            suspended: HashMap::new(),
+            since: 0,
+            found: CoreSpans::default(),
+        }
+    }
+
+    fn follow(&mut self, event: &Event<'a>) {
+        // Events of one core are in order; clocks that step back must not make spans overlap.
+        let at = event.at.max(self.since);
+        if let What::Took { nanoseconds, activity, .. } = event.what {
+            return self.took(at, nanoseconds, &activity);
+        }
+        self.give(at);
+        if self.thread != Some(event.thread) {
+            // The first event, or a switch was lost: every event says who is running.
+            self.run(event.thread);
+        }
+        match event.what {
+            What::Enter(activity) => self.enter(activity),
+            What::Leave(activity) => self.leave(&activity),
+            What::Switch { from, from_runnable, to, name } => self.switch(from, from_runnable, to, name),
+            // Faults of others are part of their run.
+            What::PageFault if self.worker == Some(event.thread) => self.found.faults.push(at),
+            What::PageFault => {}
+            What::Took { .. } | What::Sample { .. } | What::Mark(_) => {}
+        }
+    }
+
+    /// The time since the last event goes to whoever had the core.
+    fn give(&mut self, at: u64) {
+        if let Some(name) = self.owner() {
+            self.found.push(self.since, at, name);
+        }
+        self.since = at;
+    }
+
+    fn owner(&mut self) -> Option<u32> {
+        if let Some(frame) = self.stack.last() {
+            return Some(frame.name);
+        }
+        let thread = self.thread?;
+        if self.worker == Some(thread) {
+            return None;
+        }
+        if thread == 0 {
+            let idle = if self.worker_runnable { names::QUOTA } else { names::ASLEEP };
+            return Some(self.names.number(idle));
+        }
+        // Its name comes with the switch to it; a thread that ran from the beginning has shown none.
+        self.threads.get(&thread).copied()
+    }
+
+    fn run(&mut self, thread: i32) {
+        self.thread = Some(thread);
+        self.stack.clear();
+    }
+
+    fn enter(&mut self, activity: Activity<'a>) {
+        // The same again inside itself: the end of the first was lost.
+        if let Some(open) = self.stack.iter().position(|frame| frame.activity.same(&activity)) {
+            self.stack.truncate(open);
+        }
+        let name = self.names.number(&names::activity(&activity));
+        self.stack.push(Frame { activity, name });
+    }
+
+    fn leave(&mut self, activity: &Activity<'a>) {
+        // An end without a beginning began before the trace.
+        if let Some(open) = self.stack.iter().rposition(|frame| frame.activity.same(activity)) {
+            self.stack.truncate(open);
+        }
+    }
+
+    fn switch(&mut self, from: i32, from_runnable: bool, to: i32, name: &[u8]) {
+        if self.worker == Some(from) {
+            self.worker_runnable = from_runnable;
+        }
+        // Interrupts end before a thread can lose the core; only softirqs can be interrupted by a switch.
+        let mut open = std::mem::take(&mut self.stack);
+        open.retain(|frame| matches!(frame.activity, Activity::Softirq(_)));
+        if !open.is_empty() {
+            self.suspended.insert(from, open);
+        }
+        let number = self.names.number(&names::thread(name));
+        self.threads.insert(to, number);
+        self.run(to);
+        self.stack = self.suspended.remove(&to).unwrap_or_default();
+    }
+
+    /// What is seen only at its end, and was not interrupted itself.
+    fn took(&mut self, at: u64, nanoseconds: u64, activity: &Activity<'_>) {
+        let length = (nanoseconds as f64 * self.units_per_ns) as u64;
+        self.give(at.saturating_sub(length).max(self.since));
+        let name = self.names.number(&names::activity(activity));
+        self.found.push(self.since, at, name);
+        self.since = at;
+    }
+}
+
+#[cfg(test)]
+mod tests;
