@@ -27,5 +27,5 @@ pub use file::{Noticed, TraceFile, TraceFileError};
 pub use injection::{Injection, Noise, Phases, QuietUntil, Silence, Source, Waveform, Who};
 pub use load::{LoadError, Loaded};
 pub use recording::Recording;
-pub use signature::Signature;
+pub use signature::{Signature, SignatureError};
 pub use spec::{NoiseSpec, SpecError};
