@@ -16,16 +16,31 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Why a field is no time in nanoseconds.
+/// Why a field is not the number it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
     #[error("{place}: `{text}` is negative; times are 0 ns or more")]
     Negative { place: Place, text: String },
-    #[error("{place}: `{text}` is not a number of nanoseconds")]
-    NotANumber { place: Place, text: String },
-    #[error("{place}: `{text}` ns is more than simulated time can hold (213 days)")]
-    TooLarge { place: Place, text: String },
+    #[error("{place}: `{text}` is not a number of {unit}")]
+    NotANumber { place: Place, text: String, unit: &'static str },
+    #[error("{place}: `{text}` {unit} is more than simulated time can hold (213 days)")]
+    TooLarge { place: Place, text: String, unit: &'static str },
+    #[error("{place}: `{text}` is not a whole number of {what}")]
+    NotACount { place: Place, text: String, what: &'static str },
 }
+
+/// The unit of a column of times.
+#[derive(Clone, Copy)]
+pub(crate) struct ColumnUnit {
+    picoseconds: u128,
+    name: &'static str,
+    short: &'static str,
+}
+
+pub(crate) const NANOSECONDS: ColumnUnit =
+    ColumnUnit { picoseconds: 1_000, name: "nanoseconds", short: "ns" };
+pub(crate) const MICROSECONDS: ColumnUnit =
+    ColumnUnit { picoseconds: 1_000_000, name: "microseconds", short: "us" };
 
 /// What a line of such a file is.
 pub(crate) enum Line<'a> {
@@ -58,14 +73,34 @@ fn fields(line: &str, number: usize) -> Vec<(Place, &str)> {
 
 /// A number of nanoseconds, to the nearest picosecond.
 pub(super) fn nanoseconds(place: Place, field: &str) -> Result<Time, FieldError> {
+    time(place, field, NANOSECONDS)
+}
+
+/// A number of some unit, to the nearest picosecond.
+pub(super) fn time(place: Place, field: &str, unit: ColumnUnit) -> Result<Time, FieldError> {
     let text = || field.to_string();
+    let number = decimal(place, field)?.ok_or_else(|| FieldError::NotANumber {
+        place,
+        text: text(),
+        unit: unit.name,
+    })?;
+    let ps = number.scaled(unit.picoseconds, 1).and_then(|ps| u64::try_from(ps).ok());
+    ps.map(Time).ok_or_else(|| FieldError::TooLarge { place, text: text(), unit: unit.short })
+}
+
+/// A whole number of something.
+pub(super) fn count(place: Place, field: &str, what: &'static str) -> Result<u64, FieldError> {
+    let number = decimal(place, field)?.filter(|number| number.is_whole_in(1));
+    let whole = number.and_then(|number| number.scaled(1, 1)).and_then(|count| u64::try_from(count).ok());
+    whole.ok_or_else(|| FieldError::NotACount { place, text: field.into(), what })
+}
+
+/// The number in a field, nothing when it holds none.
+fn decimal(place: Place, field: &str) -> Result<Option<Decimal>, FieldError> {
     let unsigned = field.strip_prefix('+').unwrap_or(field);
-    if let Some(rest) = unsigned.strip_prefix('-')
-        && Decimal::parse(rest).is_ok()
-    {
-        return Err(FieldError::Negative { place, text: text() });
+    match unsigned.strip_prefix('-').map(Decimal::parse) {
+        Some(Ok(_)) => Err(FieldError::Negative { place, text: field.into() }),
+        Some(Err(_)) => Ok(None),
+        None => Ok(Decimal::parse(unsigned).ok()),
     }
-    let number = Decimal::parse(unsigned).map_err(|_| FieldError::NotANumber { place, text: text() })?;
-    let ps = number.scaled(1_000, 1).and_then(|ps| u64::try_from(ps).ok());
-    ps.map(Time).ok_or_else(|| FieldError::TooLarge { place, text: text() })
 }

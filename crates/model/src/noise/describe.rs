@@ -1,5 +1,6 @@
 //! Noise in words.
 
+use super::signature::SYNTHESISED;
 use super::{Injection, Phases, Source, Waveform, Who};
 use std::fmt;
 
@@ -32,7 +33,9 @@ impl fmt::Display for Source {
             Waveform::Trace(detours) => match (detours.len(), detours.iter().next()) {
                 (1, Some((_, duration))) => {
                     let (length, share) = (detours.length(), percent(self.share()));
-                    write!(f, "{duration} every {length} ({share}) on {}", self.who)
+                    write!(f, "{duration} every {length} ({share}) on {}", self.who)?;
+                    // One that was written says all by itself; one of a signature does not.
+                    if self.name.ends_with(SYNTHESISED) { write!(f, " from {}", self.name) } else { Ok(()) }
                 }
                 (count, _) => {
                     let (length, share) = (detours.length(), percent(self.share()));

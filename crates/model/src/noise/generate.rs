@@ -1,11 +1,15 @@
 //! Noise that is drawn instead of measured.
 
+mod quantiles;
+
+pub use quantiles::{Quantiles, QuantilesError};
+
 use super::{Detours, DetoursError};
 use crate::Time;
 use crate::philox::Stream;
 
 /// How long drawn detours take.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Durations {
     Constant(Time),
     Exponential {
@@ -24,6 +28,8 @@ pub enum Durations {
         min: Time,
         alpha: f64,
     },
+    /// As measured: the quantiles that are given, straight lines in between.
+    Quantiles(Quantiles),
 }
 
 /// How much of a random process a trace holds before it repeats.
@@ -43,7 +49,7 @@ pub const MAX_EVENTS: u32 = 100_000_000;
 /// Detours that begin at the points of a Poisson process.
 ///
 /// A detour may begin while an earlier one lasts; the model then goes on with the later.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Poisson {
     pub mean_gap: Time,
     pub durations: Durations,
@@ -69,7 +75,7 @@ pub enum GenerateError {
 }
 
 impl Durations {
-    fn draw(&self, stream: &mut Stream) -> Time {
+    pub(super) fn draw(&self, stream: &mut Stream) -> Time {
         match *self {
             Durations::Constant(duration) => duration,
             Durations::Exponential { mean } => exponential(stream, mean),
@@ -80,6 +86,7 @@ impl Durations {
             Durations::Pareto { min, alpha } => {
                 from_float(min.ps() as f64 * stream.unit().powf(-1.0 / alpha))
             }
+            Durations::Quantiles(ref quantiles) => quantiles.at(stream.unit()),
         }
     }
 
@@ -92,21 +99,22 @@ impl Durations {
             Durations::Uniform { min, max } => (min.ps() as f64 + max.ps() as f64) / 2.0,
             Durations::Pareto { alpha, .. } if alpha <= 1.0 => f64::INFINITY,
             Durations::Pareto { min, alpha } => min.ps() as f64 * alpha / (alpha - 1.0),
+            Durations::Quantiles(ref quantiles) => quantiles.mean_ps(),
         }
     }
 }
 
-fn from_float(ps: f64) -> Time {
+pub(super) fn from_float(ps: f64) -> Time {
     // The cast saturates.
     Time(ps.round() as u64)
 }
 
-fn exponential(stream: &mut Stream, mean: Time) -> Time {
+pub(super) fn exponential(stream: &mut Stream, mean: Time) -> Time {
     from_float(-stream.unit().ln() * mean.ps() as f64)
 }
 
 /// Box and Muller's transform; its second value is thrown away so that every draw stands alone.
-fn standard_normal(stream: &mut Stream) -> f64 {
+pub(super) fn standard_normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * stream.unit().ln()).sqrt();
     radius * (std::f64::consts::TAU * stream.unit()).cos()
 }
@@ -151,10 +159,15 @@ mod tests {
         poisson.generate(Stream::new(7, 0, 0, 0)).unwrap()
     }
 
+    fn quantiles() -> Quantiles {
+        let points = [(0.0, 1000), (0.5, 2000), (0.99, 9000), (1.0, 30_000)];
+        Quantiles::new(points.map(|(share, ns)| (share, Time::from_ns(ns))).to_vec()).unwrap()
+    }
+
     #[test]
     fn the_same_stream_draws_the_same_trace() {
         let durations = Durations::LogNormal { median: Time::from_ns(5000), sigma: 1.2 };
-        assert_eq!(trace(durations, Extent::Events(100)), trace(durations, Extent::Events(100)));
+        assert_eq!(trace(durations.clone(), Extent::Events(100)), trace(durations, Extent::Events(100)));
     }
 
     #[test]
@@ -166,8 +179,9 @@ mod tests {
             Durations::LogNormal { median: microsecond, sigma: 0.7 },
             Durations::Uniform { min: microsecond, max: Time::from_ns(3000) },
             Durations::Pareto { min: microsecond, alpha: 4.0 },
+            Durations::Quantiles(quantiles()),
         ] {
-            let trace = trace(durations, Extent::Events(DEFAULT_EVENTS));
+            let trace = trace(durations.clone(), Extent::Events(DEFAULT_EVENTS));
             assert_eq!(trace.len(), DEFAULT_EVENTS as usize);
             let gap = trace.length().ps() as f64 / trace.len() as f64;
             assert!((gap / 1e9 - 1.0).abs() < 0.02, "{durations:?}: gap {gap}");

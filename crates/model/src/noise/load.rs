@@ -2,7 +2,8 @@
 
 use super::file::{Noticed, TraceFile, TraceFileError};
 use super::generate::GenerateError;
-use super::spec::{NONE, NoiseSpec, RANK, Shape, SourceSpec, SpecError};
+use super::signature::{SYNTHESISED, Signature, SignatureError};
+use super::spec::{NONE, NoiseSpec, RANK, Shape, SignatureOrigin, SourceSpec, SpecError};
 use super::{Detours, DetoursError, Source, Waveform, Who};
 use crate::philox::Stream;
 use crate::{Rank, Time};
@@ -26,6 +27,8 @@ pub enum LoadError {
     Generate { name: String, fault: GenerateError },
     #[error("noise source `{name}`: {fault}")]
     Detours { name: String, fault: DetoursError },
+    #[error("noise signature {0}")]
+    Signature(#[from] SignatureError),
 }
 
 type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
@@ -83,6 +86,23 @@ impl Loaded {
                     self.sources.push(Source { name: path, waveform: repeating(detours), who });
                 }
             }
+            Shape::Signature(origin) => self.signature(&read_signature(origin, read)?, spec, seed, index)?,
+        }
+        Ok(())
+    }
+
+    /// Every source of a signature by itself, so that one can be left out; `index` is the place of the
+    /// signature among the sources that were written.
+    fn signature(
+        &mut self,
+        signature: &Signature,
+        spec: &SourceSpec,
+        seed: u64,
+        index: u32,
+    ) -> Result<(), LoadError> {
+        for (source, detours) in signature.sources.iter().zip(signature.traces(seed, index)?) {
+            let name = format!("{}: {} {SYNTHESISED}", signature.name, source.name);
+            self.sources.push(Source { name, waveform: repeating(detours), who: spec.who.clone() });
         }
         Ok(())
     }
@@ -101,6 +121,17 @@ impl Loaded {
     }
 }
 
+fn read_signature(origin: &SignatureOrigin, read: Read<'_>) -> Result<Signature, SignatureError> {
+    match origin {
+        SignatureOrigin::BuiltIn(built_in) => built_in.signature(),
+        SignatureOrigin::File(path) => {
+            let path = PathBuf::from(path);
+            let bytes = read(&path).map_err(|fault| SignatureError::unreadable(&path, fault))?;
+            Signature::from_bytes(&bytes).map_err(|fault| fault.in_file(&path))
+        }
+    }
+}
+
 fn repeating(detours: Detours) -> Waveform {
     Waveform::Trace(Arc::new(detours))
 }
@@ -115,8 +146,28 @@ mod tests {
             Some("n.0") => Ok(b"0 1\n100 5".to_vec()),
             Some("n.1") => Ok(b"7 2\n".to_vec()),
             Some("bad") => Ok(b"7 x\n".to_vec()),
+            Some("s.toml") => Ok(SIGNATURE.into()),
             _ => Err(io::ErrorKind::NotFound.into()),
         })
+    }
+
+    const SIGNATURE: &str = "name = 's'\nmade_from = 'a test'\n\
+        [[source]]\nname = 'tick'\nperiod = '4ms'\nduration = '5us'\n\
+        [[source]]\nname = 'daemon'\nrate = '1Hz'\nduration = 'exponential(mean=1ms)'\n";
+
+    #[test]
+    fn every_source_of_a_signature_stands_alone() {
+        let loaded = load("signature:file=s.toml,ranks=0-3").unwrap();
+        let names: Vec<_> = loaded.sources.iter().map(|source| source.name.as_str()).collect();
+        assert_eq!(names, ["s: tick (synthesised, not measured)", "s: daemon (synthesised, not measured)"]);
+        let Waveform::Trace(tick) = &loaded.sources[0].waveform else { panic!() };
+        assert_eq!((tick.len(), tick.length()), (1, Time::from_ns(4_000_000)));
+        assert!((loaded.sources[1].share() / 1e-3 - 1.0).abs() < 0.05);
+        assert!(loaded.sources.iter().all(|source| source.who == Who::Ranks(0, 3)));
+        // The same signature twice: other draws.
+        let twice = load("s.toml + signature:file=s.toml").unwrap().sources;
+        assert_eq!(twice[0].waveform, twice[2].waveform);
+        assert_ne!(twice[1].waveform, twice[3].waveform);
     }
 
     #[test]

@@ -1,8 +1,26 @@
 //! A signature: noise as a short list of sources, each with its arrivals and its durations. It stands for a
 //! system of which no trace is at hand, or says in a few lines what a long trace looks like.
+//!
+//! A signature is read from TOML and written to it ([`Signature::from_toml`], [`Signature::to_toml`]); those of
+//! published systems are built in ([`BuiltIn`]). What a simulation injects is drawn from it: a trace for each
+//! source ([`Signature::traces`]), or all sources on one core as a measurement would have recorded them
+//! ([`Signature::recording`]).
 
+mod builtin;
+mod draw;
+mod file;
+
+pub use builtin::{BuiltIn, UnknownSignature};
+pub use draw::Strike;
+
+use super::DetoursError;
 use super::generate::Durations;
 use crate::Time;
+use crate::spelling::hint;
+use std::path::{Path, PathBuf};
+
+/// What the names of sources end with that were drawn from a signature.
+pub const SYNTHESISED: &str = "(synthesised, not measured)";
 
 /// The noise of one core of a system.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,4 +46,122 @@ pub enum Arrivals {
     Periodic { period: Time, jitter: Time },
     /// At random, with exponential gaps.
     Random { mean_gap: Time },
+}
+
+/// Why there is no signature, or nothing to be drawn from it.
+#[derive(Debug, thiserror::Error)]
+pub enum SignatureError {
+    #[error("the file is wrong: {fault}{}", hint(.nearest.as_deref()))]
+    Toml { fault: toml::de::Error, nearest: Option<String> },
+    #[error("the file is not UTF-8 text")]
+    NotText,
+    #[error("version {found} of the signature file is unknown; this program reads version 1")]
+    Version { found: u32 },
+    #[error(
+        "source `{name}`: give one of period = \"4ms\" (strikes regularly), rate = \"10Hz\" or mean_gap = \"100ms\" \
+         (strikes at random)"
+    )]
+    Arrivals { name: String },
+    #[error(
+        "source `{name}`: jitter is for sources with a period; those with a rate strike at random anyway"
+    )]
+    Jitter { name: String },
+    #[error("source `{name}` strikes every {gap}, which is no time at all: give a period above 0")]
+    NoGap { name: String, gap: Time },
+    #[error("source `{name}` is there twice: give each its own name")]
+    Twice { name: String },
+    #[error(
+        "its sources take {percent:.1} % of the time and leave a process nothing: make them shorter or rarer"
+    )]
+    NoTimeLeft { percent: f64 },
+    #[error("{length} hold more than 100,000,000 detours: take a shorter length or fewer events")]
+    TooMany { length: Time },
+    #[error("source `{name}`: {fault}")]
+    Detours { name: String, fault: DetoursError },
+    #[error("source `{name}`: duration {durations} cannot be written: {fault}")]
+    Unwritable { name: String, durations: String, fault: String },
+    #[error("the signature cannot be written: {0}")]
+    Write(#[from] toml::ser::Error),
+    #[error("{path}: {fault}")]
+    InFile { path: PathBuf, fault: Box<SignatureError> },
+    #[error("{path} cannot be read: {fault}")]
+    Unreadable { path: PathBuf, fault: std::io::Error },
+}
+
+impl SignatureError {
+    pub(super) fn in_file(self, path: &Path) -> SignatureError {
+        SignatureError::InFile { path: path.into(), fault: Box::new(self) }
+    }
+
+    pub(super) fn unreadable(path: &Path, fault: std::io::Error) -> SignatureError {
+        SignatureError::Unreadable { path: path.into(), fault }
+    }
+}
+
+impl Arrivals {
+    /// The time from one strike to the next, on average.
+    pub fn gap(&self) -> Time {
+        match *self {
+            Arrivals::Periodic { period, .. } => period,
+            Arrivals::Random { mean_gap } => mean_gap,
+        }
+    }
+}
+
+impl SignatureSource {
+    /// The share of time it takes in the long run, by its formula.
+    pub fn share(&self) -> f64 {
+        self.durations.mean_ps() / self.arrivals.gap().ps() as f64
+    }
+}
+
+impl Signature {
+    /// The share of time that all sources take in the long run.
+    pub fn share(&self) -> f64 {
+        // Not `sum`, which is -0 of nothing.
+        self.sources.iter().fold(0.0, |sum, source| sum + source.share())
+    }
+
+    /// Whether it can be: every source strikes, has a name of its own, and together they leave some time.
+    pub fn check(&self) -> Result<(), SignatureError> {
+        for (index, SignatureSource { name, arrivals, .. }) in self.sources.iter().enumerate() {
+            if arrivals.gap() == Time::ZERO {
+                return Err(SignatureError::NoGap { name: name.clone(), gap: arrivals.gap() });
+            }
+            if self.sources.iter().take(index).any(|other| other.name == *name) {
+                return Err(SignatureError::Twice { name: name.clone() });
+            }
+        }
+        match self.share() {
+            share if share < 1.0 => Ok(()),
+            share => Err(SignatureError::NoTimeLeft { percent: share * 100.0 }),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) fn sample() -> Signature {
+    let us = |count: u64| Time::from_ns(count * 1000);
+    let source = |name: &str, arrivals, durations| SignatureSource { name: name.into(), arrivals, durations };
+    Signature {
+        name: "sample".into(),
+        made_from: "nothing".into(),
+        sources: vec![
+            source(
+                "tick",
+                Arrivals::Periodic { period: us(1000), jitter: us(20) },
+                Durations::LogNormal { median: us(5), sigma: 0.3 },
+            ),
+            source(
+                "clock",
+                Arrivals::Periodic { period: us(10_000), jitter: Time::ZERO },
+                Durations::Constant(us(7)),
+            ),
+            source(
+                "daemon",
+                Arrivals::Random { mean_gap: us(100_000) },
+                Durations::Exponential { mean: us(2000) },
+            ),
+        ],
+    }
 }

@@ -8,18 +8,22 @@
 //! periodic:period=1ms,duration=100us[,phase=TIME]   or rate=1kHz
 //! poisson:rate=10Hz,duration=DIST[,events=N | length=TIME]
 //! delay:rank=4,at=10us,duration=50us
+//! signature:name=chic                           the sources of a signature that is built in
+//! signature:file=PATH                           those of a file; a bare path that ends in .toml means the same
 //! ```
 //!
 //! DIST is a time, `exponential(mean=5us)`, `lognormal(median=5us,sigma=1.2)` (or `mean=`),
-//! `uniform(1us,5us)` or `pareto(min=1us,alpha=1.5)`. Every source may have `ranks=0-1023` or
-//! `ranks=5`, and `name=TEXT`. Sources are added with `+`. Behind a file a `+` belongs to its path unless
+//! `uniform(1us,5us)`, `pareto(min=1us,alpha=1.5)` or `quantiles(0=1us,0.5=2us,1=30us)`. Every source may have `ranks=0-1023` or
+//! `ranks=5`, and `name=TEXT`
+//! (but for signatures, whose sources bring their names). Sources are added with `+`. Behind a file a `+` belongs to its path unless
 //! another `KIND:…` or `none` follows: a path may be `c++/trace.txt`.
 
 mod arguments;
 mod durations;
 
 use super::Who;
-use super::generate::{DEFAULT_EVENTS, Extent, MAX_EVENTS, Poisson};
+use super::generate::{DEFAULT_EVENTS, Extent, MAX_EVENTS, Poisson, QuantilesError};
+use super::signature::{BuiltIn, UnknownSignature};
 use crate::spelling::{hint, nearest};
 use crate::units::UnitError;
 use crate::{Rank, Time};
@@ -32,7 +36,7 @@ pub(super) const RANK: &str = "{rank}";
 /// No source at all.
 pub(super) const NONE: &str = "none";
 
-const KINDS: [&str; 5] = [NONE, "periodic", "poisson", "delay", "trace"];
+const KINDS: [&str; 6] = [NONE, "periodic", "poisson", "delay", "trace", "signature"];
 
 /// The noise of a run as written, before any file is read or number drawn.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -71,6 +75,15 @@ pub enum Shape {
         count: u32,
         length: Option<Time>,
     },
+    /// Every source of a signature.
+    Signature(SignatureOrigin),
+}
+
+/// Where a signature is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SignatureOrigin {
+    BuiltIn(&'static BuiltIn),
+    File(String),
 }
 
 /// Why a text describes no noise.
@@ -80,7 +93,7 @@ pub enum SpecError {
         "the noise is empty: write `none`, a trace file, or a source such as periodic:rate=1kHz,duration=100us"
     )]
     Empty,
-    #[error("unknown kind of noise `{kind}` (known: none, periodic, poisson, delay, trace){}", hint(*.nearest))]
+    #[error("unknown kind of noise `{kind}` (known: none, periodic, poisson, delay, trace, signature){}", hint(*.nearest))]
     UnknownKind { kind: String, nearest: Option<&'static str> },
     #[error("{place}: `{text}` is not KEY=VALUE")]
     NotAPair { place: String, text: String },
@@ -104,10 +117,14 @@ pub enum SpecError {
     PhaseOutside { phase: Time, period: Time },
     #[error("`{text}` has an unclosed parenthesis")]
     Unclosed { text: String },
+    #[error(transparent)]
+    Quantiles(#[from] QuantilesError),
+    #[error(transparent)]
+    UnknownSignature(#[from] UnknownSignature),
 }
 
 impl NoiseSpec {
-    /// The trace in one file, whatever its name looks like.
+    /// The trace in one file, or the signature if it ends in .toml, whatever else its name looks like.
     pub fn of_file(path: &str) -> NoiseSpec {
         NoiseSpec { sources: vec![bare_path(path)] }
     }
@@ -154,7 +171,8 @@ fn starts_source(text: &str) -> bool {
 
 fn may_end_with_path(source: &str) -> bool {
     let kind = source.split(':').next().unwrap_or_default().trim();
-    kind == "trace" || !KINDS.contains(&kind)
+    let names_a_file = kind == "trace" || (kind == "signature" && !source.contains("name="));
+    names_a_file || !KINDS.contains(&kind)
 }
 
 /// A path may hold a colon; only what reads like a source is one.
@@ -184,12 +202,15 @@ fn parse_source(text: &str) -> Result<Option<SourceSpec>, SpecError> {
 /// The source `text` of a known kind; `list` is what stands behind the colon.
 fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecError> {
     let mut arguments = Arguments::parse(kind, list)?;
-    let name = arguments.take("name").unwrap_or_else(|| text.to_string());
+    // The name that a signature is given is the one it is found by.
+    let name = if kind == "signature" { None } else { arguments.take("name") };
+    let name = name.unwrap_or_else(|| text.to_string());
     let (shape, who) = match kind {
         "periodic" => (periodic(&mut arguments)?, None),
         "poisson" => (poisson(&mut arguments)?, None),
         "delay" => delay(&mut arguments)?,
         "trace" => (trace(&mut arguments)?, None),
+        "signature" => (signature(&mut arguments)?, None),
         _ => return Err(SpecError::UnknownKind { kind: text.into(), nearest: None }),
     };
     let who = match who {
@@ -204,7 +225,11 @@ fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecErro
 }
 
 fn bare_path(text: &str) -> SourceSpec {
-    let shape = Shape::Trace { path: text.into(), length: None };
+    let shape = if text.to_lowercase().ends_with(".toml") {
+        Shape::Signature(SignatureOrigin::File(text.into()))
+    } else {
+        Shape::Trace { path: text.into(), length: None }
+    };
     SourceSpec { name: text.into(), who: Who::Everyone, shape }
 }
 
@@ -224,7 +249,7 @@ fn periodic(arguments: &mut Arguments) -> Result<Shape, SpecError> {
 fn poisson(arguments: &mut Arguments) -> Result<Shape, SpecError> {
     let mean_gap = arguments.period_or_rate()?;
     let text = arguments.take("duration").ok_or_else(|| arguments.missing("duration=DIST"))?;
-    let durations = durations::parse(&text)?;
+    let durations = durations::parse("poisson", &text)?;
     let extent = match (arguments.take("events"), arguments.time("length")?) {
         (None, None) => Extent::Events(DEFAULT_EVENTS),
         (None, Some(length)) => Extent::Length(length),
@@ -274,6 +299,15 @@ fn trace(arguments: &mut Arguments) -> Result<Shape, SpecError> {
     }
 }
 
+fn signature(arguments: &mut Arguments) -> Result<Shape, SpecError> {
+    match (arguments.take("name"), arguments.take("file")) {
+        (Some(name), None) => Ok(Shape::Signature(SignatureOrigin::BuiltIn(BuiltIn::find(&name)?))),
+        (None, Some(path)) => Ok(Shape::Signature(SignatureOrigin::File(path))),
+        (Some(_), Some(_)) => Err(arguments.both("name", "file")),
+        (None, None) => Err(arguments.missing("name=SYSTEM or file=PATH")),
+    }
+}
+
 fn ranks(arguments: &mut Arguments) -> Result<Option<Who>, SpecError> {
     let Some(text) = arguments.take("ranks") else { return Ok(None) };
     let (first, last) = text.split_once('-').unwrap_or((&text, &text));
@@ -302,6 +336,19 @@ mod tests {
         let both = "c++/n.txt + trace:file=c++/m.txt+none+delay:rank=1,at=1us,duration=1us";
         assert_eq!(names(both), ["c++/n.txt", "trace:file=c++/m.txt", "delay:rank=1,at=1us,duration=1us"]);
         assert_eq!(names("a+nonesuch.txt"), ["a+nonesuch.txt"]);
+    }
+
+    #[test]
+    fn signatures_by_name_and_by_file() {
+        let shape = |text: &str| text.parse::<NoiseSpec>().unwrap().sources[0].shape.clone();
+        let Shape::Signature(SignatureOrigin::BuiltIn(chic)) = shape("signature:name=CHiC") else { panic!() };
+        assert_eq!(chic.name, "chic");
+        let file = Shape::Signature(SignatureOrigin::File("c++/x.toml".into()));
+        assert_eq!(shape("signature:file=c++/x.toml"), file);
+        assert_eq!(shape("c++/x.toml"), file);
+        assert_eq!(names("signature:name=chic+n.txt"), ["signature:name=chic", "n.txt"]);
+        let fault = "signature:name=altx".parse::<NoiseSpec>().unwrap_err().to_string();
+        assert!(fault.ends_with("did you mean `altix`?"), "{fault}");
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Arguments {
         Some(self.pairs.remove(index).1)
     }
 
+    /// Every pair that is left, where keys are numbers.
+    pub(super) fn take_all(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.pairs)
+    }
+
     pub(super) fn time(&mut self, key: &'static str) -> Result<Option<Time>, SpecError> {
         let Some(text) = self.take(key) else { return Ok(None) };
         units::time(&text).map(Some).map_err(|fault| self.unit(key, fault))

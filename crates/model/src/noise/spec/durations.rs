@@ -1,15 +1,51 @@
-//! Distributions of durations, as they are written.
+//! Distributions of durations, as they are written and read.
 
 use super::SpecError;
 use super::arguments::Arguments;
 use crate::Time;
-use crate::noise::generate::Durations;
+use crate::noise::generate::{Durations, Quantiles};
+use crate::units::write_time;
+use std::fmt;
+use std::str::FromStr;
 
-const EXPECTED: &str = "a time or one of exponential(…), lognormal(…), uniform(…), pareto(…)";
+const EXPECTED: &str = "a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), quantiles(…)";
 
-/// A time, or the name of a distribution with its parameters in parentheses.
-pub(super) fn parse(text: &str) -> Result<Durations, SpecError> {
-    let (place, key) = (|| "poisson".to_string(), || "duration".to_string());
+impl FromStr for Durations {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Durations, SpecError> {
+        parse("distribution", text)
+    }
+}
+
+/// What [`Durations::from_str`] reads back to the same distribution.
+impl fmt::Display for Durations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: &Time| write_time(*time);
+        match self {
+            Durations::Constant(duration) => f.write_str(&time(duration)),
+            Durations::Exponential { mean } => write!(f, "exponential(mean={})", time(mean)),
+            Durations::LogNormal { median, sigma } => {
+                write!(f, "lognormal(median={},sigma={sigma})", time(median))
+            }
+            Durations::Uniform { min, max } => write!(f, "uniform({},{})", time(min), time(max)),
+            Durations::Pareto { min, alpha } => write!(f, "pareto(min={},alpha={alpha})", time(min)),
+            Durations::Quantiles(quantiles) => {
+                let pairs: Vec<String> = quantiles
+                    .points()
+                    .iter()
+                    .map(|(share, duration)| format!("{share}={}", time(duration)))
+                    .collect();
+                write!(f, "quantiles({})", pairs.join(","))
+            }
+        }
+    }
+}
+
+/// A time, or the name of a distribution with its parameters in parentheses; `place` is what it belongs to.
+pub(super) fn parse(place: &str, text: &str) -> Result<Durations, SpecError> {
+    let (place, key) = (|| place.to_string(), || "duration".to_string());
+    let text = text.trim();
     let Some((name, rest)) = text.split_once('(') else {
         let unit = |fault| SpecError::Unit { place: place(), key: key(), fault };
         return text.parse().map(Durations::Constant).map_err(unit);
@@ -20,6 +56,7 @@ pub(super) fn parse(text: &str) -> Result<Durations, SpecError> {
         "lognormal" => (log_normal, &[]),
         "uniform" => (uniform, &["min", "max"]),
         "pareto" => (pareto, &[]),
+        "quantiles" => (quantiles, &[]),
         _ => {
             let text = text.into();
             return Err(SpecError::Bad { place: place(), key: key(), text, expected: EXPECTED });
@@ -62,9 +99,78 @@ fn pareto(arguments: &mut Arguments) -> Result<Durations, SpecError> {
     Ok(Durations::Pareto { min, alpha })
 }
 
+/// `0=1us,0.5=2us,1=30us`: the share of detours that are at most so long.
+fn quantiles(arguments: &mut Arguments) -> Result<Durations, SpecError> {
+    let mut points = Vec::new();
+    for (share, duration) in arguments.take_all() {
+        let fault = |fault| SpecError::Unit { place: "quantiles".into(), key: share.clone(), fault };
+        let duration = duration.parse().map_err(fault)?;
+        let number = share.parse().map_err(|_| arguments.bad("share", &share, "a number from 0 to 1"))?;
+        points.push((number, duration));
+    }
+    Ok(Durations::Quantiles(Quantiles::new(points)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Durations, SpecError> {
+        text.parse()
+    }
+
+    fn durations() -> impl Strategy<Value = Durations> {
+        let time = || (0u64..1 << 50).prop_map(Time);
+        let number = || (1e-6f64..1e6).prop_map(|number| number);
+        let points = prop::collection::vec((1u32..1 << 30, 0u64..1 << 40), 2..10);
+        prop_oneof![
+            time().prop_map(Durations::Constant),
+            time().prop_map(|mean| Durations::Exponential { mean }),
+            (time(), number()).prop_map(|(median, sigma)| Durations::LogNormal { median, sigma }),
+            (time(), time()).prop_map(|(a, b)| Durations::Uniform { min: a.min(b), max: a.max(b) }),
+            (time(), number()).prop_map(|(min, alpha)| Durations::Pareto { min, alpha }),
+            points.prop_map(|steps| Durations::Quantiles(ascending(&steps))),
+        ]
+    }
+
+    /// Quantiles from steps in share and duration.
+    fn ascending(steps: &[(u32, u64)]) -> Quantiles {
+        let total: f64 = steps.iter().skip(1).map(|(share, _)| f64::from(*share)).sum();
+        let (mut share, mut duration) = (0.0, 0);
+        let mut points = Vec::new();
+        for (index, step) in steps.iter().enumerate() {
+            share += if index == 0 { 0.0 } else { f64::from(step.0) };
+            duration += step.1;
+            points.push((share / total, Time(duration)));
+        }
+        Quantiles::new(points).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(durations in durations()) {
+            prop_assert_eq!(durations.to_string().parse(), Ok(durations));
+        }
+    }
+
+    #[test]
+    fn quantiles_must_rise_from_0_to_1() {
+        for (text, complaint) in [
+            ("quantiles()", "at least two"),
+            ("quantiles(0=1us)", "at least two"),
+            ("quantiles(0.1=1us,1=2us)", "from 0 to 1"),
+            ("quantiles(0=1us,0.9=2us)", "from 0 to 1"),
+            ("quantiles(0=1us,0.5=2us,0.50=3us,1=4us)", "0.5"),
+            ("quantiles(0=1us,nan=2us,1=4us)", "NaN"),
+            ("quantiles(0=1us,0.5=5us,1=4us)", "4 µs"),
+            ("quantiles(0=1us,half=5us,1=4us)", "half"),
+            ("quantiles(0=1us,1=4)", "unit"),
+        ] {
+            let fault = parse(text).unwrap_err().to_string();
+            assert!(fault.contains(complaint), "{text}: {fault}");
+        }
+    }
 
     #[test]
     fn every_distribution_can_be_written() {

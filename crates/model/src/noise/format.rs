@@ -1,0 +1,265 @@
+//! Files of noise: straggler's own format and those of the tools that came before it.
+//!
+//! | format | holds | a file is |
+//! |---|---|---|
+//! | `straggler` | a whole [`Recording`] | a node |
+//! | `selfish` | detours, t_min, threshold, period (Netgauge) | a core |
+//! | `columns` | detours: start and duration in ns (LogGOPSim) | a core |
+//! | `sysjitter` | detours | a core |
+//! | `netgauge-fwq`, `llnl-fwq` | times of fixed work | a core |
+//! | `netgauge-ftq`, `ftq` | work done in fixed time | a core |
+//!
+//! One module owns a format, for its reader and its writer both. Readers take bytes and give a recording
+//! and an account of what they had to mend; quanta get their detours from [`super::quanta`]. Writers say what
+//! a format cannot hold.
+
+mod columns;
+mod detect;
+mod errors;
+mod ftq;
+mod list;
+mod llnl;
+mod netgauge;
+mod repairs;
+mod samples;
+mod selfish;
+pub mod straggler;
+mod sysjitter;
+mod text;
+
+pub use detect::detect;
+pub use errors::{FormatError, WriteError};
+pub use repairs::{Overlaps, Repairs};
+
+use super::recording::{Core, Origin, Recording};
+use crate::Time;
+use crate::spelling::{hint, nearest};
+use std::fmt;
+use std::str::FromStr;
+
+/// A format of noise files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// straggler's own.
+    Straggler,
+    /// Netgauge, selfish pattern.
+    Selfish,
+    /// Netgauge, fixed work.
+    NetgaugeFwq,
+    /// Netgauge, fixed time.
+    NetgaugeFtq,
+    /// Start and duration in ns, as LogGOPSim reads them.
+    Columns,
+    /// The raw output of sysjitter.
+    Sysjitter,
+    /// LLNL's fwq: cycles of fixed work.
+    LlnlFwq,
+    /// The `.dat` files of ftq.
+    Ftq,
+}
+
+impl Format {
+    pub const ALL: [Format; 8] = [
+        Format::Straggler,
+        Format::Selfish,
+        Format::NetgaugeFwq,
+        Format::NetgaugeFtq,
+        Format::Columns,
+        Format::Sysjitter,
+        Format::LlnlFwq,
+        Format::Ftq,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Straggler => "straggler",
+            Format::Selfish => "selfish",
+            Format::NetgaugeFwq => "netgauge-fwq",
+            Format::NetgaugeFtq => "netgauge-ftq",
+            Format::Columns => "columns",
+            Format::Sysjitter => "sysjitter",
+            Format::LlnlFwq => "llnl-fwq",
+            Format::Ftq => "ftq",
+        }
+    }
+
+    /// Whether a file has room for one core only.
+    pub fn is_of_one_core(self) -> bool {
+        self != Format::Straggler
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A word that names no format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown format `{word}` (known: {}){}", known(), hint(*.nearest))]
+pub struct UnknownFormat {
+    word: String,
+    nearest: Option<&'static str>,
+}
+
+fn known() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Format, UnknownFormat> {
+        let unknown =
+            || UnknownFormat { word: text.into(), nearest: nearest(text, Format::ALL.map(Format::name)) };
+        Format::ALL.into_iter().find(|format| format.name() == text).ok_or_else(unknown)
+    }
+}
+
+/// What a file may leave open and the user knows.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct FormatOptions {
+    /// The number of the core, for files that do not state it.
+    pub core: u32,
+    /// How long was measured; replaces what the file states.
+    pub length: Option<Time>,
+    /// Cycles in a nanosecond, for counts of cycles without a rate; replaces what the file states.
+    pub ghz: Option<f64>,
+    /// The length of the quanta of fixed time; replaces what the file states.
+    pub interval: Option<Time>,
+    /// The loss above which a quantum counts as disturbed.
+    pub threshold: Option<Time>,
+    pub overlaps: Overlaps,
+}
+
+/// Reads a file; `format` is detected unless given.
+///
+/// The recording keeps its promises ([`Recording::check`]) unless overlaps are to be kept.
+pub fn read(
+    bytes: &[u8],
+    format: Option<Format>,
+    options: &FormatOptions,
+) -> Result<(Recording, Repairs), FormatError> {
+    // What is no format at all gets the errors of the simplest, with line and column.
+    let format = format.or_else(|| detect(bytes)).unwrap_or(Format::Columns);
+    let (mut recording, repairs) = match format {
+        Format::Straggler => (straggler::read(bytes)?, Repairs::default()),
+        _ if bytes.contains(&0) => return Err(FormatError::NotText),
+        Format::Selfish => selfish::read(&text::of(bytes), options)?,
+        Format::Columns => columns::read(&text::of(bytes), options)?,
+        Format::Sysjitter => sysjitter::read(&text::of(bytes), options)?,
+        Format::NetgaugeFwq => netgauge::read_fixed_work(&text::of(bytes), options)?,
+        Format::NetgaugeFtq => netgauge::read_fixed_time(&text::of(bytes), options)?,
+        Format::LlnlFwq => llnl::read(&text::of(bytes), options)?,
+        Format::Ftq => ftq::read(&text::of(bytes), options)?,
+    };
+    if let Some(length) = options.length {
+        recording.cores.iter_mut().for_each(|core| core.length = length);
+    }
+    if options.overlaps == Overlaps::Merge {
+        recording.check()?;
+    }
+    Ok((recording, repairs))
+}
+
+/// The files that a recording becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub files: Vec<WrittenFile>,
+    /// What the format has no room for, one phrase each.
+    pub dropped: Vec<String>,
+}
+
+/// One file of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenFile {
+    /// Whose it is where a file holds one core.
+    pub core: Option<u32>,
+    pub bytes: Vec<u8>,
+}
+
+/// Writes a recording: one file, or one for each core where the format has room for one only.
+pub fn write(recording: &Recording, format: Format) -> Result<Written, WriteError> {
+    recording.check()?;
+    let Some(first) = recording.cores.first() else { return Err(WriteError::NoCores) };
+    if format == Format::Straggler {
+        let file = WrittenFile { core: None, bytes: straggler::write(recording)? };
+        return Ok(Written { files: vec![file], dropped: Vec::new() });
+    }
+    let one = |core: &Core| -> Result<WrittenFile, WriteError> {
+        let text = match format {
+            Format::Selfish => selfish::write(recording, core),
+            Format::Sysjitter => sysjitter::write(recording, core),
+            Format::NetgaugeFwq => netgauge::write_fixed_work(recording, core)?,
+            Format::NetgaugeFtq => netgauge::write_fixed_time(recording, core)?,
+            Format::LlnlFwq => llnl::write(recording, core)?,
+            Format::Ftq => ftq::write(recording, core)?,
+            Format::Columns | Format::Straggler => columns::write(core),
+        };
+        Ok(WrittenFile { core: Some(core.core), bytes: text.into_bytes() })
+    };
+    let files = recording.cores.iter().map(one).collect::<Result<_, _>>()?;
+    Ok(Written { files, dropped: dropped(recording, format, first) })
+}
+
+/// What a format of other programs has no room for.
+fn dropped(recording: &Recording, format: Format, first: &Core) -> Vec<String> {
+    let mut list = Vec::new();
+    let of_detours = matches!(format, Format::Selfish | Format::Columns | Format::Sysjitter);
+    let named = recording.sources.len().saturating_sub(1);
+    if named > 0 {
+        list.push(format!("the names of {named} sources"));
+    }
+    let phases: usize = recording.cores.iter().map(|core| core.phases.len()).sum();
+    if phases > 0 {
+        list.push(format!("the speed profile ({phases} slow stretches)"));
+    }
+    let quanta: usize = recording.cores.iter().map(|core| core.quanta.len()).sum();
+    if of_detours && quanta > 0 {
+        list.push(format!("{quanta} samples of fixed work or time; their detours are kept"));
+    }
+    if recording.cores.iter().any(|core| core.lost.detours > 0) {
+        list.push("the account of what full buffers lost".into());
+    }
+    if matches!(format, Format::Columns) && first.t_min > Time::ZERO {
+        list.push("t_min and threshold".into());
+    }
+    if !matches!(recording.origin, Origin::Imported) {
+        list.push("what is known of the measurement and its timer".into());
+    }
+    list.extend(text::rounded(recording, format));
+    list
+}
+
+/// Joins recordings of one core each into one of several; what differs is taken from the first. Cores that
+/// bear the same number are numbered by their position.
+pub fn join(recordings: Vec<Recording>) -> Option<Recording> {
+    let mut list = recordings.into_iter();
+    let mut joined = list.next()?;
+    for recording in list {
+        joined.take_cores_of(recording);
+    }
+    let numbered = |joined: &Recording| {
+        let mut seen = std::collections::HashSet::new();
+        joined.cores.iter().all(|core| seen.insert(core.core))
+    };
+    if !numbered(&joined) {
+        (0..).zip(&mut joined.cores).for_each(|(number, core)| core.core = number);
+    }
+    Some(joined)
+}
+
+impl Recording {
+    /// Adds the cores of another recording, whose sources get the numbers they have here.
+    fn take_cores_of(&mut self, other: Recording) {
+        let ids: Vec<_> =
+            other.sources.iter().map(|source| self.source_id(&source.name, source.evidence)).collect();
+        for mut core in other.cores {
+            for detour in &mut core.detours {
+                detour.source = ids.get(usize::from(detour.source)).copied().unwrap_or_default();
+            }
+            self.cores.push(core);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A list of detours on its way in: sorted, mended, and with a length.
+
+use super::super::recording::{Core, Detour, Recording, UNNAMED};
+use super::super::{DetoursError, Place};
+use super::repairs::{self, Repairs};
+use super::text::value;
+use super::{FormatError, FormatOptions};
+use crate::Time;
+use crate::units::{self, Decimal};
+
+/// The length a comment states, and how coarsely it is rounded.
+#[derive(Clone, Copy)]
+pub(super) struct Stated {
+    pub length: Time,
+    pub rounding: Time,
+}
+
+impl Stated {
+    /// `Measurement period: 2.44 s`
+    pub fn read(comment: &str) -> Option<Stated> {
+        let period = value(comment, "Measurement period")?;
+        let length = units::time(period).ok().filter(|length| *length > Time::ZERO)?;
+        let digits = period.trim_end_matches(|c: char| c.is_alphabetic()).trim();
+        let unit = units::time(&format!("1{}", &period[digits.len()..])).ok()?;
+        let rounding = Decimal::last_place(digits, u128::from(unit.ps()));
+        Some(Stated { length, rounding: Time(rounding as u64) })
+    }
+}
+
+/// Detours as the rows of a file give them.
+#[derive(Default)]
+pub(super) struct List {
+    rows: Vec<(Time, Time)>,
+    /// The latest start and its place.
+    latest: Option<(Time, Place)>,
+    pub stated: Option<Stated>,
+    pub repairs: Repairs,
+}
+
+impl List {
+    pub fn push(&mut self, place: Place, start: Time, duration: Time) -> Result<(), FormatError> {
+        start.checked_add(duration).ok_or(DetoursError::TooLong)?;
+        if self.latest.is_none_or(|(latest, _)| start >= latest) {
+            self.latest = Some((start, place));
+        }
+        self.rows.push((start, duration));
+        Ok(())
+    }
+
+    /// The core whose detours these are; `core` is what else is known of it.
+    pub fn finish(mut self, core: Core, options: &FormatOptions) -> Result<(Core, Repairs), FormatError> {
+        let length = self.length(options.length)?;
+        self.repairs.sorted += repairs::sort(&mut self.rows, |row| row.0);
+        let rows = repairs::overlaps(self.rows, options.overlaps, &mut self.repairs);
+        let detours =
+            rows.into_iter().map(|(start, duration)| Detour { start, duration, source: UNNAMED }).collect();
+        Ok((Core { length, detours, ..core }, self.repairs))
+    }
+
+    /// The length to use: `given` by the user, else stated by the file, else to the end of the last detour.
+    fn length(&mut self, given: Option<Time>) -> Result<Time, FormatError> {
+        let Some((start, place)) = self.latest else {
+            let stated = self.stated.map(|stated| stated.length);
+            return given.or(stated).ok_or(FormatError::Empty);
+        };
+        match (given, self.stated) {
+            (Some(length), _) if start >= length => {
+                let mend = "give a longer one";
+                Err(FormatError::BeyondLength { place, length, mend })
+            }
+            (Some(length), _) => Ok(length),
+            (None, Some(Stated { length, .. })) if start < length => Ok(length),
+            (None, Some(Stated { length, rounding })) if start < length + rounding => {
+                self.repairs.length_extended = true;
+                Ok(self.end(start))
+            }
+            (None, Some(Stated { length, .. })) => {
+                let mend = "correct its `# Measurement period` or give length=TIME";
+                Err(FormatError::BeyondLength { place, length, mend })
+            }
+            (None, None) => Ok(self.end(start)),
+        }
+    }
+
+    /// The end of all detours, and behind the last start, also where that detour took no time.
+    fn end(&self, last_start: Time) -> Time {
+        let ends = self.rows.iter().map(|&(start, duration)| start + duration);
+        ends.max().unwrap_or(Time::ZERO).max(last_start + Time(1))
+    }
+}
+
+/// A recording of one core in which nothing has a name.
+pub(super) fn of_one_core(core: Core) -> Recording {
+    Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+}

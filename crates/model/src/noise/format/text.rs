@@ -1,0 +1,95 @@
+//! What readers and writers of texts share: numbers in comments, times as decimals.
+
+use super::super::FieldError;
+use super::super::recording::{Method, Recording};
+use super::{Format, Repairs};
+use crate::Time;
+use std::borrow::Cow;
+
+/// The text of a file; bytes that are no UTF-8 become `�`, which is no number.
+pub(super) fn of(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+/// A field's number; nothing, and counted, when it is negative.
+pub(super) fn unless_negative<T>(
+    number: Result<T, FieldError>,
+    repairs: &mut Repairs,
+) -> Result<Option<T>, FieldError> {
+    match number {
+        Ok(number) => Ok(Some(number)),
+        Err(FieldError::Negative { .. }) => {
+            repairs.negative_dropped += 1;
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// What stands behind `key` in a comment, blanks around a colon allowed.
+pub(super) fn value<'a>(comment: &'a str, key: &str) -> Option<&'a str> {
+    let rest = comment.strip_prefix(key)?.trim_start();
+    Some(rest.strip_prefix(':')?.trim())
+}
+
+/// A time in units of 10^`places` ps with at least `least` decimals, and no zeros behind those.
+pub(super) fn decimal(time: Time, places: usize, least: usize) -> String {
+    let digits = format!("{:0>width$}", time.ps(), width = places + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - places);
+    let kept = fraction.trim_end_matches('0').len().max(least.min(places));
+    match kept {
+        0 => whole.to_string(),
+        _ => format!("{whole}.{}", &fraction[..kept]),
+    }
+}
+
+pub(super) fn nanoseconds(time: Time, least: usize) -> String {
+    decimal(time, 3, least)
+}
+
+/// What is no whole unit of a format and gets rounded.
+pub(super) fn rounded(recording: &Recording, format: Format) -> Option<String> {
+    let (unit, name) = match format {
+        Format::Sysjitter | Format::Ftq => (1_000, "nanoseconds"),
+        Format::NetgaugeFwq => (1_000_000, "microseconds"),
+        _ => return None,
+    };
+    let broken = |time: Time| !time.ps().is_multiple_of(unit);
+    let count: usize = match (&recording.method, format) {
+        (_, Format::Sysjitter) => {
+            let detours = recording.cores.iter().flat_map(|core| &core.detours);
+            detours.filter(|detour| broken(detour.end()) || broken(detour.duration)).count()
+        }
+        (Method::FixedWork, _) => {
+            let quanta = recording.cores.iter().flat_map(|core| &core.quanta);
+            quanta.filter(|quantum| broken(Time(quantum.value))).count()
+        }
+        _ => {
+            let quanta = recording.cores.iter().flat_map(|core| &core.quanta);
+            quanta.filter(|quantum| broken(quantum.start)).count()
+        }
+    };
+    (count > 0).then(|| format!("what is less than whole {name}, in {count} rows"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(nanoseconds(Time(171_420), 2), "171.42");
+        assert_eq!(nanoseconds(Time(171_422), 2), "171.422");
+        assert_eq!(nanoseconds(Time(0), 2), "0.00");
+        assert_eq!(nanoseconds(Time(5_000), 0), "5");
+        assert_eq!(nanoseconds(Time(7), 0), "0.007");
+        assert_eq!(decimal(Time(2_440_000_000_000), 12, 2), "2.44");
+    }
+
+    #[test]
+    fn values_of_comments() {
+        assert_eq!(value("Sysname : Linux", "Sysname"), Some("Linux"));
+        assert_eq!(value("Measurement period: 2.44 s ", "Measurement period"), Some("2.44 s"));
+        assert_eq!(value("Sysname", "Sysname"), None);
+    }
+}
