@@ -1,5 +1,5 @@
 //! What a recording of noise says.
-pub mod overhead;
-pub mod spectrum;
 mod chance;
+pub mod overhead;
 mod slots;
+pub mod spectrum;

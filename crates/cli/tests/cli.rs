@@ -18,6 +18,8 @@ mod help;
 mod interruption;
 #[path = "cli/others.rs"]
 mod others;
+#[path = "cli/plot.rs"]
+mod plot;
 #[path = "cli/program.rs"]
 mod program;
 #[path = "cli/redundancy.rs"]

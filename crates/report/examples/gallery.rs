@@ -102,11 +102,9 @@ fn spectra() -> Vec<(&'static str, String)> {
     let peak = |frequency, amplitude, name: &str| Peak { frequency, amplitude, name: name.into() };
     let mut peaks = vec![peak(10.0, 4e-6, "dispatcher"), peak(250.0, 1e-5, "timer tick")];
     peaks.extend((2..=8).map(|n| peak(250.0 * f64::from(n), 1e-5 / f64::from(n), "")));
-    let chart = |points, peaks| Spectrum {
-        points,
-        peaks,
-        amplitude: "amplitude, time lost".into(),
-        unit: Unit::Seconds,
+    let chart = |points: Vec<(f64, f64)>, peaks| {
+        let floor = points.iter().map(|&(f, _)| (f, 1e-7 / (1.0 + f / 50.0))).collect();
+        Spectrum { points, floor, peaks, amplitude: "amplitude, time lost".into(), unit: Unit::Seconds }
     };
     let near = points.iter().copied().filter(|(f, _)| (100.0..1000.0).contains(f)).collect();
     vec![

@@ -4,7 +4,7 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "",
     "simulate",
     "redundancy",
@@ -23,6 +23,8 @@ const COMMANDS: [&str; 21] = [
     "network show",
     "noise",
     "noise show",
+    "plot",
+    "plot noise",
     "bench",
     "completions",
     "man",
@@ -74,6 +76,9 @@ fn every_command_has_examples_that_run() {
         "timeline.json",
         "bench.json",
         "histogram.csv",
+        "noise.svg",
+        "lengths.png",
+        "spectrum.svg",
         "man1",
     ] {
         assert!(folder.names().iter().any(|found| found == name), "{name}");

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Scale, drawable};
 use super::canvas::{Anchor, Ink, Place, Stroke};
-use super::frame::Frame;
+use super::frame::{Entry, Frame, Mark};
 use super::lines::reduced;
 use super::text::{shortened, width};
 use super::unit::Unit;
@@ -23,6 +23,8 @@ pub struct Peak {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spectrum {
     pub points: Vec<(f64, f64)>,
+    /// What chance alone gives; may be empty.
+    pub floor: Vec<(f64, f64)>,
     pub peaks: Vec<Peak>,
     /// What the amplitude is.
     pub amplitude: String,
@@ -36,22 +38,16 @@ const LABEL: f64 = 12.0;
 impl Spectrum {
     pub fn draw(&self, heading: &Heading) -> String {
         let (x, y) = self.axes();
-        let shown = |&(frequency, amplitude): &(f64, f64)| {
-            drawable(frequency, x.scale) && drawable(amplitude, y.scale)
-        };
-        let mut points: Vec<(f64, f64)> = self.points.iter().copied().filter(shown).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let points = shown(&self.points, &x, &y);
         let remark = self.remark(points.len());
-        let mut frame = Frame::with_axes(&heading.with_remark(&remark), &[], &x, &y);
+        let legend = if self.floor.is_empty() { Vec::new() } else { legend() };
+        let mut frame = Frame::with_axes(&heading.with_remark(&remark), &legend, &x, &y);
         if points.is_empty() {
             frame.draw_remark("no frequencies");
             return frame.finish();
         }
-        let places: Vec<Place> = points
-            .iter()
-            .map(|&(frequency, height)| frame.place(x.share(frequency), y.share(height)))
-            .collect();
-        frame.canvas.open_path(&reduced(&places), true, Stroke::new(palette::colour(0), 1.2));
+        draw_line(&mut frame, &points, (&x, &y), Stroke::new(palette::colour(0), 1.2));
+        draw_line(&mut frame, &shown(&self.floor, &x, &y), (&x, &y), Stroke::new(palette::OTHERS, 1.4));
         self.draw_peaks(&mut frame, &x, &y);
         frame.finish()
     }
@@ -97,6 +93,31 @@ impl Spectrum {
                 taken.push(room);
             }
         }
+    }
+}
+
+fn legend() -> Vec<Entry> {
+    let entry =
+        |name: &str, colour| Entry { name: name.into(), detail: String::new(), colour, mark: Mark::Line };
+    vec![entry("noise", palette::colour(0)), entry("by chance", palette::OTHERS)]
+}
+
+/// What has a place on the axes, by rising frequency.
+fn shown(points: &[(f64, f64)], x: &Axis, y: &Axis) -> Vec<(f64, f64)> {
+    let has_place = |point: &&(f64, f64)| drawable(point.0, x.scale) && drawable(point.1, y.scale);
+    let mut points: Vec<(f64, f64)> = points.iter().filter(has_place).copied().collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+fn draw_line(frame: &mut Frame, points: &[(f64, f64)], (x, y): (&Axis, &Axis), stroke: Stroke) {
+    let place = |&(frequency, height): &(f64, f64)| frame.place(x.share(frequency), y.share(height));
+    let places: Vec<Place> = points.iter().map(place).collect();
+    match &places[..] {
+        [] => (),
+        // A line of one point would not be seen.
+        [only] => frame.canvas.dots(&[*only], 4.0, stroke.colour),
+        _ => frame.canvas.open_path(&reduced(&places), true, stroke),
     }
 }
 
