@@ -3,6 +3,7 @@
 pub mod assess;
 pub mod critical_path;
 pub mod inflection;
+pub mod noise;
 pub mod recovery;
 pub mod replicas;
 

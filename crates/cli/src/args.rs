@@ -6,6 +6,7 @@ pub mod collective;
 pub mod generated;
 pub mod network;
 pub mod noise;
+pub mod plot;
 pub mod ranges;
 pub mod redundancy;
 pub mod resample;
@@ -92,6 +93,8 @@ pub enum Command {
     Network(network::Network),
     /// What a description of noise means
     Noise(noise::Noise),
+    /// Pictures of noise, as SVG or PNG
+    Plot(plot::Plot),
     /// How fast this machine simulates, and in how much memory
     Bench(bench::Bench),
     /// One measurement of `bench`, in a process of its own

@@ -6,6 +6,7 @@ mod collective;
 mod generated;
 mod network;
 mod noise;
+mod plot;
 mod redundancy;
 mod resample;
 mod schedule;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         }
         Command::Network(typed) => network::run(typed.command, console),
         Command::Noise(typed) => noise::run(&typed.command, common.seed, console),
+        Command::Plot(typed) => plot::run(&typed.command, common.seed, console),
         Command::Bench(typed) => bench::run(&plan::bench::Plan::new(&typed, &common), console),
         Command::BenchCase(typed) => bench::run_case(&typed.case, console),
         Command::Completions(typed) => generated::completions(typed.shell, console),

@@ -6,6 +6,7 @@ use straggler_model::noise::offsets::OffsetsError;
 use straggler_model::noise::{InjectionError, LoadError, SignatureError};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
+use straggler_report::charts::SaveError;
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
 use straggler_schedule::goal::ReadError;
 use straggler_schedule::workloads::WorkloadError;
@@ -108,6 +109,7 @@ leads_to! {
     ReadError => BadInput,
     SamplesError => BadInput,
     ReplaceError => BadInput,
+    SaveError => BadInput,
     CollectiveError => Usage,
     ButterflyError => Usage,
     WorkloadError => Usage,

@@ -20,6 +20,8 @@ mod interruption;
 mod noise_files;
 #[path = "cli/others.rs"]
 mod others;
+#[path = "cli/plot.rs"]
+mod plot;
 #[path = "cli/program.rs"]
 mod program;
 #[path = "cli/redundancy.rs"]

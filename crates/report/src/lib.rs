@@ -1,7 +1,7 @@
-//! How results look: numbers for people, aligned tables, and files of finish times and
-//! histograms. Everything here
-//! formats; nothing computes.
+//! How results look: numbers for people, aligned tables, pictures, and files of finish times and
+//! histograms. Everything here formats; nothing computes.
 
+pub mod charts;
 pub mod finish_times;
 pub mod histograms;
 pub mod numbers;

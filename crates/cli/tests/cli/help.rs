@@ -25,6 +25,8 @@ const COMMANDS: &[&str] = &[
     "noise show",
     "noise convert",
     "noise list",
+    "plot",
+    "plot noise",
     "bench",
     "completions",
     "man",
@@ -76,6 +78,9 @@ fn every_command_has_examples_that_run() {
         "timeline.json",
         "bench.json",
         "histogram.csv",
+        "noise.svg",
+        "lengths.png",
+        "spectrum.svg",
         "man1",
     ] {
         assert!(folder.names().iter().any(|found| found == name), "{name}");

@@ -1,0 +1,120 @@
+//! Who makes the noise.
+
+use super::rhythm::{self, Rhythm};
+use super::spectrum::{Pulse, Spectrum};
+use serde::Serialize;
+use straggler_model::noise::Recording;
+use straggler_model::noise::recording::{Detour, Evidence, SourceId, UNNAMED};
+use straggler_model::stats::quantile_of_sorted;
+
+/// Frequencies of the whole recording that are tried on each source.
+const LINES_TRIED: usize = 12;
+
+/// What one source did.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SourceNoise {
+    pub name: String,
+    pub evidence: Evidence,
+    pub events: u64,
+    pub noise_ps: u64,
+    /// Of all noise.
+    pub share: f64,
+    /// Of the measured time.
+    pub overhead: f64,
+    /// Detours a second on a core, on average.
+    pub rate_hz: f64,
+    pub median_ps: u64,
+    pub p99_ps: u64,
+    pub max_ps: u64,
+    /// How it comes back; nothing if it comes at random.
+    pub rhythm: Option<Rhythm>,
+}
+
+/// Shares of the noise time by how sure their source is. They add up to 1 where there is noise.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Explained {
+    /// Seen by the kernel at that time on that core.
+    pub traced: f64,
+    /// Counted up in the same slices of time.
+    pub correlated: f64,
+    /// A file or a description says so.
+    pub stated: f64,
+    /// The kernel was traced and did nothing: the hypervisor or the firmware.
+    pub remainder: f64,
+    pub unnamed: f64,
+}
+
+/// All sources that did something, those with the most noise first.
+pub fn table(recording: &Recording, spectrum: &Spectrum) -> Vec<SourceNoise> {
+    let seconds = recording.cores.iter().map(|core| core.length.seconds()).fold(0.0, f64::max);
+    let mut lines: Vec<_> = spectrum.lines.iter().filter(|line| line.steady && line.events > 0).collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.events));
+    let frequencies: Vec<f64> = lines.iter().take(LINES_TRIED).map(|line| line.frequency_hz).collect();
+    let sources = 0..recording.sources.len().min(usize::from(SourceId::MAX) + 1);
+    let one = |id| SourceNoise::of(recording, id as SourceId, seconds, &frequencies);
+    let mut table: Vec<SourceNoise> = sources.filter_map(one).collect();
+    table.sort_by_key(|source| std::cmp::Reverse(source.noise_ps));
+    table
+}
+
+impl SourceNoise {
+    fn of(recording: &Recording, id: SourceId, seconds: f64, frequencies: &[f64]) -> Option<SourceNoise> {
+        let source = recording.sources.get(usize::from(id))?;
+        let pulses = pulses(recording, |detour| detour.source == id);
+        let mut durations: Vec<u64> = pulses.iter().flatten().map(|pulse| pulse.duration_ps as u64).collect();
+        durations.sort_unstable();
+        let at = |q| quantile_of_sorted(&durations, q);
+        let noise_ps = durations.iter().fold(0u64, |sum, &duration| sum.saturating_add(duration));
+        let (all, length) = recording.noise_and_length();
+        Some(SourceNoise {
+            name: source.name.clone(),
+            evidence: source.evidence,
+            events: durations.len() as u64,
+            noise_ps,
+            share: noise_ps as f64 / all.ps().max(1) as f64,
+            overhead: noise_ps as f64 / length.ps().max(1) as f64,
+            rate_hz: durations.len() as f64 / length.seconds().max(1e-12),
+            median_ps: at(0.5)?,
+            p99_ps: at(0.99)?,
+            max_ps: at(1.0)?,
+            rhythm: rhythm::find(&pulses, seconds, frequencies),
+        })
+    }
+}
+
+/// Detours of one kind on each core as points in time.
+pub(super) fn pulses(recording: &Recording, keep: impl Fn(&Detour) -> bool) -> Vec<Vec<Pulse>> {
+    let pulse = |detour: &Detour| Pulse {
+        seconds: detour.start.seconds(),
+        duration_ps: detour.duration.ps() as f64,
+    };
+    let of_core = |core: &straggler_model::noise::recording::Core| {
+        core.detours.iter().filter(|detour| keep(detour)).map(pulse).collect()
+    };
+    recording.cores.iter().map(of_core).collect()
+}
+
+impl Explained {
+    pub fn of(recording: &Recording) -> Explained {
+        let mut explained = Explained::default();
+        let all = recording.noise_and_length().0.ps().max(1) as f64;
+        for detour in recording.cores.iter().flat_map(|core| &core.detours) {
+            let evidence = recording.sources.get(usize::from(detour.source)).map(|source| source.evidence);
+            let share = match evidence {
+                _ if detour.source == UNNAMED => &mut explained.unnamed,
+                Some(Evidence::Traced) => &mut explained.traced,
+                Some(Evidence::Correlated) => &mut explained.correlated,
+                Some(Evidence::Stated) => &mut explained.stated,
+                Some(Evidence::Remainder) => &mut explained.remainder,
+                Some(Evidence::None) | None => &mut explained.unnamed,
+            };
+            *share += detour.duration.ps() as f64 / all;
+        }
+        explained
+    }
+
+    /// What has a name, however sure.
+    pub fn named(&self) -> f64 {
+        self.traced + self.correlated + self.stated + self.remainder
+    }
+}

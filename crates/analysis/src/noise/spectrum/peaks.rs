@@ -1,0 +1,208 @@
+//! Peaks that stand out of their neighbourhood.
+
+use super::power::Powers;
+use crate::noise::chance::exceeded;
+
+/// Lower frequencies come back less than three times in a recording.
+pub(super) const FIRST: usize = 3;
+/// Neighbouring frequencies that are added up in search of broad lines.
+const WIDTHS: [usize; 3] = [1, 8, WIDEST];
+pub(super) const WIDEST: usize = 64;
+/// In so many recordings of noise without rhythm one false line is found.
+const FALSE_ALARM: f64 = 1e-4;
+/// Peaks looked at, strongest first.
+const MOST_PEAKS: usize = 4096;
+/// Frequencies that have one floor: few at the low end, where spectra are steep.
+const NEIGHBOURS: (usize, usize) = (24, 256);
+/// The floor of noise that is all rhythm is only rounding; it is never taken lower than this part of the
+/// power that the same detours would have at random times.
+const LEAST_FLOOR: f64 = 1e-3;
+
+/// A frequency that stands out.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Peak {
+    pub bin: usize,
+    pub frequency_hz: f64,
+    /// Neighbouring frequencies that were added up.
+    pub width: usize,
+    /// Whether it was found in the noise time, else in the number of detours.
+    pub by_time: bool,
+    /// Detours, or mean durations, that keep step.
+    pub amplitude: f64,
+    pub events: f64,
+    pub noise_ps: f64,
+    pub over_floor: f64,
+}
+
+/// All peaks, lowest frequency first.
+pub(super) fn find(powers: &Powers) -> Vec<Peak> {
+    let mut found: Vec<Peak> = Vec::new();
+    for width in WIDTHS {
+        for by_time in [false, true] {
+            let series = if by_time { &powers.time } else { &powers.events };
+            // Hann's window spreads the power of random times by the mean of its square, 3/8.
+            let random = 0.375 * if by_time { powers.squares } else { powers.detours };
+            for (bin, over_floor) in search(series, width, powers.cores, random) {
+                let near = |peak: &Peak| peak.bin.abs_diff(bin) <= 3 * peak.width.max(width);
+                if !found.iter().any(near) {
+                    found.push(peak(powers, bin, width, by_time, over_floor));
+                }
+            }
+        }
+    }
+    found.sort_by(|a, b| a.frequency_hz.total_cmp(&b.frequency_hz));
+    found
+}
+
+fn peak(powers: &Powers, bin: usize, width: usize, by_time: bool, over_floor: f64) -> Peak {
+    let (events, time) = (&powers.events, &powers.time);
+    let series = if by_time { time } else { events };
+    let (from, to) = (bin.saturating_sub(width.max(2)).max(1), (bin + width.max(2)).min(series.len() - 1));
+    let sum = |series: &[f64]| -> f64 {
+        match width {
+            1 => series[bin],
+            // Hann's window counts the power of a line one and a half times.
+            _ => series[from..=to].iter().sum::<f64>() / 1.5,
+        }
+    };
+    let centre = {
+        let weight: f64 = series[from..=to].iter().sum();
+        let moment: f64 = (from..=to).map(|bin| bin as f64 * series[bin]).sum();
+        if weight > 0.0 { moment / weight } else { bin as f64 }
+    };
+    Peak {
+        bin,
+        frequency_hz: centre * powers.resolution_hz(),
+        width,
+        by_time,
+        amplitude: powers.amplitude(sum(series)),
+        events: powers.amplitude(sum(events)),
+        noise_ps: powers.amplitude(sum(time)) * powers.mean_ps,
+        over_floor,
+    }
+}
+
+/// Bins of a series that stand out, with how many times the mean of their neighbourhood they are; strongest
+/// first.
+fn search(series: &[f64], width: usize, cores: usize, random: f64) -> Vec<(usize, f64)> {
+    if series.len() < 4 * NEIGHBOURS.1.max(width) {
+        return Vec::new();
+    }
+    let sums = sums(series, width);
+    // Neighbours under Hann's window are about half as many independent values.
+    let independent = cores * if width == 1 { 1 } else { width / 2 };
+    let limit = exceeded(independent, FALSE_ALARM / sums.len() as f64) / independent as f64;
+    let least = LEAST_FLOOR * random * width as f64;
+    let floor: Vec<f64> =
+        floor(&sums, independent, width).into_iter().map(|floor| floor.max(least)).collect();
+    let is_top = |bin: usize| sums[bin] >= sums[bin - 1] && sums[bin] > sums[bin + 1];
+    let mut tops: Vec<(usize, f64)> = (FIRST.max(width)..sums.len() - 1)
+        .filter(|&bin| sums[bin] > limit * floor[bin] && is_top(bin))
+        .map(|bin| (bin, sums[bin] / floor[bin]))
+        .collect();
+    tops.sort_by(|a, b| sums[b.0].total_cmp(&sums[a.0]));
+    tops.truncate(MOST_PEAKS);
+    strongest_first(tops, &sums, width)
+}
+
+/// Peaks that are no skirts of larger ones. Under Hann's window the power of a line falls with the sixth power
+/// of the distance.
+fn strongest_first(tops: Vec<(usize, f64)>, sums: &[f64], width: usize) -> Vec<(usize, f64)> {
+    let mut kept: Vec<(usize, f64)> = Vec::new();
+    for (bin, over) in tops {
+        let is_skirt = kept.iter().any(|&(other, _)| {
+            let distance = (bin.abs_diff(other) as f64 - width as f64 + 1.0).max(1.0);
+            bin.abs_diff(other) <= 3 * width || sums[bin] < sums[other] * 4.0 / distance.powi(6)
+        });
+        if !is_skirt {
+            kept.push((bin, over));
+        }
+    }
+    kept
+}
+
+/// Sums over `width` neighbours, the bin in their middle.
+fn sums(series: &[f64], width: usize) -> Vec<f64> {
+    if width == 1 {
+        return series.to_vec();
+    }
+    let mut before = vec![0.0];
+    for value in series {
+        before.push(before.last().unwrap_or(&0.0) + value);
+    }
+    let sum = |bin: usize| {
+        let from = bin.saturating_sub(width / 2);
+        let to = (from + width).min(series.len());
+        before[to] - before[from]
+    };
+    (0..series.len()).map(sum).collect()
+}
+
+/// What chance gives on average at each frequency of a single core's spectrum.
+pub(super) fn mean_floor(series: &[f64]) -> Vec<f64> {
+    floor(series, 1, 1)
+}
+
+/// The mean that the random part of each neighbourhood has, from its lower quartile: lines are few and high.
+fn floor(sums: &[f64], independent: usize, width: usize) -> Vec<f64> {
+    let quartile = exceeded(independent, 0.75) / independent as f64;
+    let mut knots: Vec<(f64, f64)> = Vec::new();
+    let mut from = FIRST.min(sums.len());
+    while from < sums.len() {
+        let length = (from / 2).clamp(NEIGHBOURS.0, NEIGHBOURS.1).max(32 * (width - 1));
+        let to = (from + length).min(sums.len());
+        let mut block = sums[from..to].to_vec();
+        let position = (block.len() - 1) / 4;
+        let (_, value, _) = block.select_nth_unstable_by(position, f64::total_cmp);
+        knots.push(((from + to) as f64 / 2.0, *value / quartile));
+        from = to;
+    }
+    interpolate(&knots, sums.len())
+}
+
+fn interpolate(knots: &[(f64, f64)], count: usize) -> Vec<f64> {
+    let mut next = 0;
+    let at = |bin: usize| {
+        while next < knots.len() && knots[next].0 <= bin as f64 {
+            next += 1;
+        }
+        match (next.checked_sub(1).and_then(|last| knots.get(last)), knots.get(next)) {
+            (Some(a), Some(b)) => a.1 + (b.1 - a.1) * (bin as f64 - a.0) / (b.0 - a.0),
+            (Some(one), None) | (None, Some(one)) => one.1,
+            (None, None) => 0.0,
+        }
+    };
+    (0..count).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::philox::Stream;
+
+    fn random(count: usize) -> Vec<f64> {
+        let mut stream = Stream::new(3, 0, 0, 0);
+        (0..count).map(|_| -stream.unit().ln()).collect()
+    }
+
+    #[test]
+    fn chance_is_not_found_and_a_line_is() {
+        let mut series = random(20_000);
+        assert_eq!(search(&series, 1, 1, 1.0), []);
+        assert_eq!(search(&series, 8, 1, 1.0), []);
+        series[7000] = 40.0;
+        series[7001] = 20.0;
+        let found = search(&series, 1, 1, 1.0);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].0, 7000);
+        assert!((found[0].1 / 40.0 - 1.0).abs() < 0.3, "{found:?}");
+    }
+
+    #[test]
+    fn a_broad_line_is_found_in_sums() {
+        let mut series = random(20_000);
+        series[5000..5064].iter_mut().for_each(|value| *value *= 5.0);
+        let found = search(&series, 64, 1, 1.0);
+        assert!(!found.is_empty() && found[0].0.abs_diff(5032) < 40, "{found:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The power of noise at every frequency, by fast Fourier transform.
+
+use rustfft::FftPlanner;
+use rustfft::num_complex::Complex;
+use std::f64::consts::PI;
+use straggler_model::noise::recording::Core;
+
+/// Slots are at most this long if that many are allowed: frequencies up to 10 kHz are seen.
+const WIDEST_SLOT_PS: u64 = 50_000_000;
+/// Slots of a core, and of all cores together, at most.
+const MOST_SLOTS: u64 = 1 << 20;
+const MOST_SLOTS_OF_ALL: u64 = 1 << 23;
+/// With fewer slots there is no spectrum to speak of.
+const FEWEST_SLOTS: u64 = 1 << 10;
+
+/// Powers at the multiples of the resolution, added up over the cores. Time counts in mean durations, so that
+/// both series have the same sum.
+pub(super) struct Powers {
+    pub events: Vec<f64>,
+    pub time: Vec<f64>,
+    pub cores: usize,
+    pub detours: f64,
+    /// The sum of the squares of all durations, in mean durations.
+    pub squares: f64,
+    pub mean_ps: f64,
+    pub seconds: f64,
+    slots: usize,
+}
+
+impl Powers {
+    /// Nothing where there are too few detours or no time.
+    pub fn of(cores: &[&Core]) -> Option<Powers> {
+        let length_ps = cores.iter().map(|core| core.length.ps()).max()?;
+        let detours: usize = cores.iter().map(|core| core.detours.len()).sum();
+        let noise: f64 = cores.iter().map(|core| core.noise().ps() as f64).sum();
+        if length_ps < FEWEST_SLOTS || detours < 8 || noise <= 0.0 {
+            return None;
+        }
+        let slots = slots(length_ps, cores.len() as u64);
+        let mean_ps = noise / detours as f64;
+        let durations = cores.iter().flat_map(|core| &core.detours);
+        let squares = durations.map(|detour| (detour.duration.ps() as f64 / mean_ps).powi(2)).sum();
+        let mut powers = Powers {
+            events: vec![0.0; slots / 2],
+            time: vec![0.0; slots / 2],
+            cores: cores.len(),
+            detours: detours as f64,
+            squares,
+            mean_ps,
+            seconds: length_ps as f64 * 1e-12,
+            slots,
+        };
+        let transform = FftPlanner::new().plan_fft_forward(slots);
+        for core in cores {
+            let mut series = series(core, slots, length_ps, mean_ps);
+            transform.process(&mut series);
+            powers.add(&series);
+        }
+        Some(powers)
+    }
+
+    /// Both series went through one transform, the second as the imaginary part: that of a real series is
+    /// its own mirror image, which tells them apart.
+    fn add(&mut self, transformed: &[Complex<f64>]) {
+        for bin in 1..self.slots / 2 {
+            let (here, mirror) = (transformed[bin], transformed[self.slots - bin].conj());
+            let correction = window_of_slots(bin as f64 / self.slots as f64);
+            self.events[bin] += ((here + mirror) * 0.5).norm_sqr() * correction;
+            self.time[bin] += ((here - mirror) * 0.5).norm_sqr() * correction;
+        }
+    }
+
+    pub fn resolution_hz(&self) -> f64 {
+        1.0 / self.seconds
+    }
+
+    pub fn nyquist_hz(&self) -> f64 {
+        self.slots as f64 / 2.0 / self.seconds
+    }
+
+    pub fn slot_ps(&self) -> u64 {
+        (self.seconds * 1e12 / self.slots as f64).round() as u64
+    }
+
+    /// Events, or mean durations, that keep step when all cores together have this power. The window halves
+    /// what it weighs, and the cores' amplitudes add up.
+    pub fn amplitude(&self, power: f64) -> f64 {
+        2.0 * (power * self.cores as f64).sqrt()
+    }
+
+    /// The share of one core's time that noise with this power takes.
+    pub fn share(&self, power: f64) -> f64 {
+        self.amplitude(power) * self.mean_ps * 1e-12 / self.seconds / self.cores as f64
+    }
+}
+
+/// A power of two: as many slots as the length asks for and the number of cores allows.
+fn slots(length_ps: u64, cores: u64) -> usize {
+    let most = (MOST_SLOTS_OF_ALL / cores.max(1)).clamp(FEWEST_SLOTS, MOST_SLOTS);
+    let wanted = length_ps.div_ceil(WIDEST_SLOT_PS).next_power_of_two();
+    // A short recording is cut finer, as far as picoseconds go: its rhythms are fast.
+    let wanted = wanted.clamp(FEWEST_SLOTS << 4, MOST_SLOTS).min(length_ps.next_power_of_two());
+    let count = if most.is_power_of_two() { most } else { most.next_power_of_two() / 2 };
+    wanted.min(count) as usize
+}
+
+/// Detours as points shared between the two nearest slots, less the mean, under Hann's window. Numbers are the
+/// real part and durations the imaginary.
+fn series(core: &Core, slots: usize, length_ps: u64, mean_ps: f64) -> Vec<Complex<f64>> {
+    let mut series = vec![Complex::new(0.0, 0.0); slots];
+    let scale = slots as f64 / length_ps as f64;
+    for detour in &core.detours {
+        let position = detour.start.ps() as f64 * scale;
+        let (slot, part) = (position as usize, position.fract());
+        let weight = Complex::new(1.0, detour.duration.ps() as f64 / mean_ps);
+        series[slot.min(slots - 1)] += weight * (1.0 - part);
+        series[(slot + 1).min(slots - 1)] += weight * part;
+    }
+    let mean = series.iter().sum::<Complex<f64>>() / slots as f64;
+    for (index, value) in series.iter_mut().enumerate() {
+        let window = 0.5 - 0.5 * (2.0 * PI * index as f64 / slots as f64).cos();
+        *value = (*value - mean) * window;
+    }
+    series
+}
+
+/// Sharing a point between two slots dampens frequencies near the highest; this is the remedy.
+fn window_of_slots(frequency: f64) -> f64 {
+    let x = PI * frequency;
+    (x / x.sin()).powi(4)
+}

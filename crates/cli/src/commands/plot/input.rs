@@ -1,0 +1,82 @@
+//! What is to be drawn: files are read and joined, signatures drawn from, and what was not asked for is left
+//! out.
+
+use crate::args::plot::PlotNoise;
+use crate::exit::{Exit, Failure, Outcome};
+use straggler_model::Time;
+use straggler_model::noise::Recording;
+use straggler_model::noise::format::{FormatOptions, join, read};
+use straggler_model::noise::generate::Extent;
+use straggler_model::noise::signature::BuiltIn;
+
+const SIGNATURE: &str = "signature:";
+/// How much of a signature is drawn unless the user says it.
+const USUAL_LENGTH: Time = Time::from_ns(10_000_000_000);
+
+pub struct Input {
+    pub recording: Recording,
+    /// As typed; of several, the first and how many there are.
+    pub name: String,
+    pub warnings: Vec<String>,
+}
+
+impl Input {
+    pub fn of(typed: &PlotNoise, seed: u64) -> Outcome<Input> {
+        let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
+        for (index, name) in typed.noise.iter().enumerate() {
+            recordings.push(match name.strip_prefix(SIGNATURE) {
+                Some(signature) => draw(signature, typed.length, seed)?,
+                None => load(name, index, typed, &mut warnings)?,
+            });
+        }
+        let mut recording = join(recordings).unwrap_or_default();
+        if let Some(core) = typed.core {
+            keep_core(&mut recording, core)?;
+        }
+        if let Some(length) = typed.length {
+            cut(&mut recording, length);
+        }
+        let name = match &typed.noise[..] {
+            [name, _, ..] => format!("{name} and {} more", typed.noise.len() - 1),
+            names => names.concat(),
+        };
+        Ok(Input { recording, name, warnings })
+    }
+}
+
+fn draw(name: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> {
+    let known = BuiltIn::find(name).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let extent = Extent::Length(length.unwrap_or(USUAL_LENGTH));
+    let drawn = known.signature().and_then(|signature| signature.recording(seed, extent));
+    drawn.map_err(|error| Failure::new(Exit::Usage, error))
+}
+
+fn load(name: &str, index: usize, typed: &PlotNoise, warnings: &mut Vec<String>) -> Outcome<Recording> {
+    let refused = |fault: &dyn std::fmt::Display| Failure::bad_input(format!("noise file {name}: {fault}"));
+    let bytes = std::fs::read(name).map_err(|fault| refused(&format!("cannot be read: {fault}")))?;
+    let options =
+        FormatOptions { core: index as u32, ghz: typed.ghz, interval: typed.interval, ..Default::default() };
+    let (recording, repairs) = read(&bytes, None, &options).map_err(|fault| refused(&fault))?;
+    warnings.extend(repairs.warnings().into_iter().map(|warning| format!("{name}: {warning}")));
+    Ok(recording)
+}
+
+fn keep_core(recording: &mut Recording, core: u32) -> Outcome<()> {
+    let known: Vec<String> = recording.cores.iter().map(|known| known.core.to_string()).collect();
+    recording.cores.retain(|known| known.core == core);
+    if recording.cores.is_empty() {
+        let known = known.join(", ");
+        return Err(Failure::usage(format!("core {core} was not measured; give --core one of {known}")));
+    }
+    Ok(())
+}
+
+/// Detours that begin later are left out.
+fn cut(recording: &mut Recording, length: Time) {
+    for core in &mut recording.cores {
+        core.detours.retain(|detour| detour.start < length);
+        core.phases.retain(|phase| phase.start < length);
+        core.quanta.retain(|quantum| quantum.start < length);
+        core.length = core.length.min(length);
+    }
+}
