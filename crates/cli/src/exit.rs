@@ -1,6 +1,7 @@
 //! How the program ends: the documented exit codes, and which error leads to which.
 
 use straggler_model::network::NetworkError;
+use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
 use straggler_model::noise::{InjectionError, LoadError};
 use straggler_model::samples::SamplesError;
@@ -98,7 +99,9 @@ macro_rules! leads_to {
 }
 
 leads_to! {
+    JoinError => BadInput,
     LoadError => BadInput,
+    WriteError => BadInput,
     OffsetsError => BadInput,
     InjectionError => BadInput,
     ReadError => BadInput,

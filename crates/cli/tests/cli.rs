@@ -16,6 +16,8 @@ mod guide;
 mod help;
 #[path = "cli/interruption.rs"]
 mod interruption;
+#[path = "cli/noise_files.rs"]
+mod noise_files;
 #[path = "cli/others.rs"]
 mod others;
 #[path = "cli/program.rs"]

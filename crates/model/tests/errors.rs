@@ -1,6 +1,6 @@
 //! The sentences users read when something is wrong. They are part of the interface.
 
-use straggler_model::noise::{NoiseSpec, TraceFile, offsets};
+use straggler_model::noise::{NoiseSpec, format, offsets};
 use straggler_model::{Network, units};
 
 fn said<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
@@ -180,26 +180,36 @@ fn noise_files_say() {
     let cases = [
         ("", "the trace holds no detours: use `none` for no noise"),
         ("# only a comment", "the trace holds no detours: use `none` for no noise"),
-        ("1 2\n3\t-4\n", "line 2, column 3: `-4` is negative; times are 0 ns or more"),
         ("1 2\n  x 4\n", "line 2, column 3: `x` is not a number of nanoseconds"),
-        ("1\n", "line 1, column 1: expected two columns, start and duration in ns, found 1"),
-        ("1 2 3\n", "line 1, column 5: expected two columns, start and duration in ns, found 3"),
+        ("1 2\n1\n", "line 2, column 1: expected two columns, start and duration in ns, found 1"),
         (
-            "5 1\n4.5 1\n",
-            "line 2, column 1: this detour starts at 4.5 ns, before the one above it: sort the file (sort -g FILE)",
+            "1\n",
+            "the file holds cycle counts and does not say how many there are in a second: give --ghz, as straggler noise convert FILE --ghz 2.1 -o OUT",
         ),
+        ("1 2 3\n", "line 1, column 5: expected two columns, start and duration in ns, found 3"),
         ("5 1e30\n", "line 1, column 3: `1e30` ns is more than simulated time can hold (213 days)"),
         (
-            "# cycle number    duration [us]\n0             101\n",
-            "line 1: this is the output of a fixed-work or fixed-time benchmark, not a list of detours",
+            "# cycle number    duration [us]\n0             1x\n",
+            "line 2, column 15: `1x` is not a number of microseconds",
         ),
+        ("# cycle number    duration [us]\n", "the file holds no samples"),
+        (
+            "# cycle number    workload iterations\n 0 9.5\n",
+            "line 2, column 4: `9.5` is not a whole number of iterations",
+        ),
+        (
+            "# cycle number    workload iterations\n 0 986\n",
+            "the file does not say how long its quanta are: give --interval, as --interval 1ms",
+        ),
+        ("1 2 3 4 5\n1 2\n", "line 1, column 5: expected two columns, start and duration in ns, found 5"),
+        ("\0\u{1}\u{2}", "this is neither a text of numbers nor a noise file of straggler"),
         (
             "# Measurement period: 1.00 s\n1100000000 5\n",
             "line 2, column 1: this detour starts after the trace's length of 1 s: correct its `# Measurement period` or give length=TIME",
         ),
     ];
     for (text, expected) in cases {
-        assert_eq!(said(TraceFile::parse(text.as_bytes(), None)), expected, "{text}");
+        assert_eq!(said(format::read(text.as_bytes(), None, &Default::default())), expected, "{text}");
     }
     assert_eq!(
         said(offsets::parse(b"1\n-2\n")),

@@ -1,5 +1,7 @@
 //! `straggler noise` as typed.
 
+pub mod convert;
+
 use clap::{Args, Subcommand};
 use straggler_model::noise::NoiseSpec;
 
@@ -24,6 +26,9 @@ pub enum NoiseCommand {
     /// The sources of a noise, their detours and the share of time they take
     #[command(after_help = EXAMPLES)]
     Show(Show),
+    /// Write noise files in another format
+    #[command(after_help = convert::EXAMPLES)]
+    Convert(convert::Convert),
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,9 @@
 //! `straggler noise`: what a description means once its files are read and its traces drawn.
 
+mod convert;
+
 use super::simulate::what_was_noticed;
-use crate::args::noise::NoiseCommand;
+use crate::args::noise::{NoiseCommand, Show};
 use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
@@ -12,7 +14,13 @@ use straggler_report::Table;
 use straggler_report::numbers::{grouped, percent};
 
 pub fn run(command: &NoiseCommand, seed: u64, console: &Console) -> Outcome<()> {
-    let NoiseCommand::Show(typed) = command;
+    match command {
+        NoiseCommand::Show(typed) => show(typed, seed, console),
+        NoiseCommand::Convert(typed) => convert::run(typed, console),
+    }
+}
+
+fn show(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
     let sources = typed.noise.iter().flat_map(|spec| spec.sources.clone()).collect();
     let loaded = NoiseSpec { sources }.load(seed)?;
     let warnings = loaded.files.iter().flat_map(|(path, noticed)| what_was_noticed(path, noticed)).collect();

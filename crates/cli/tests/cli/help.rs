@@ -4,7 +4,7 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "",
     "simulate",
     "redundancy",
@@ -23,6 +23,7 @@ const COMMANDS: [&str; 21] = [
     "network show",
     "noise",
     "noise show",
+    "noise convert",
     "bench",
     "completions",
     "man",

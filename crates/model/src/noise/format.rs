@@ -28,12 +28,13 @@ mod sysjitter;
 mod text;
 
 pub use detect::detect;
-pub use errors::{FormatError, WriteError};
+pub use errors::{FormatError, JoinError, WriteError};
 pub use repairs::{Overlaps, Repairs};
 
 use super::recording::{Core, Origin, Recording};
 use crate::Time;
 use crate::spelling::{hint, nearest};
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -232,22 +233,22 @@ fn dropped(recording: &Recording, format: Format, first: &Core) -> Vec<String> {
     list
 }
 
-/// Joins recordings of one core each into one of several; what differs is taken from the first. Cores that
-/// bear the same number are numbered by their position.
-pub fn join(recordings: Vec<Recording>) -> Option<Recording> {
+/// Joins recordings of one node's cores; what is known of the node is taken from the first. If two cores
+/// bear the same number, all are numbered by their position.
+pub fn join(recordings: Vec<Recording>) -> Result<Recording, JoinError> {
     let mut list = recordings.into_iter();
-    let mut joined = list.next()?;
+    let mut joined = list.next().ok_or(JoinError::Nothing)?;
     for recording in list {
+        if recording.method != joined.method {
+            return Err(JoinError::Methods);
+        }
         joined.take_cores_of(recording);
     }
-    let numbered = |joined: &Recording| {
-        let mut seen = std::collections::HashSet::new();
-        joined.cores.iter().all(|core| seen.insert(core.core))
-    };
-    if !numbered(&joined) {
+    let mut seen = HashSet::new();
+    if !joined.cores.iter().all(|core| seen.insert(core.core)) {
         (0..).zip(&mut joined.cores).for_each(|(number, core)| core.core = number);
     }
-    Some(joined)
+    Ok(joined)
 }
 
 impl Recording {

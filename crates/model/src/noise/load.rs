@@ -1,6 +1,6 @@
 //! From noise as written to sources that can be simulated: files are read, traces drawn.
 
-use super::file::{Noticed, TraceFile, TraceFileError};
+use super::format::{self, FormatError, FormatOptions, Overlaps, Repairs};
 use super::generate::GenerateError;
 use super::signature::{SYNTHESISED, Signature, SignatureError};
 use super::spec::{NONE, NoiseSpec, RANK, Shape, SignatureOrigin, SourceSpec, SpecError};
@@ -15,14 +15,20 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Loaded {
     pub sources: Vec<Source>,
-    pub files: Vec<(PathBuf, Noticed)>,
+    pub files: Vec<(PathBuf, Repairs)>,
 }
 
 /// Why noise cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    #[error("noise trace {0}")]
-    File(#[from] TraceFileError),
+    #[error("noise trace {path}: {fault}")]
+    File { path: PathBuf, fault: FormatError },
+    #[error("noise trace {path} cannot be read: {fault}")]
+    Unreadable { path: PathBuf, fault: io::Error },
+    #[error(
+        "noise trace {path}: the recording of {cores} cores gives each rank one in turn: leave out {key}="
+    )]
+    SeveralCores { path: PathBuf, cores: usize, key: &'static str },
     #[error("noise source `{name}`: {fault}")]
     Generate { name: String, fault: GenerateError },
     #[error("noise source `{name}`: {fault}")]
@@ -75,13 +81,13 @@ impl Loaded {
                 self.push(spec, Waveform::Once { at: *at, duration: *duration });
             }
             Shape::Trace { path, length } => {
-                let detours = self.file(path, *length, read)?;
-                self.push(spec, repeating(detours));
+                let cores = self.file(path, *length, read)?;
+                self.push_cores(spec, path, cores)?;
             }
             Shape::Traces { pattern, count, length } => {
                 for remainder in 0..*count {
                     let path = pattern.replace(RANK, &remainder.to_string());
-                    let detours = self.file(&path, *length, &mut *read)?;
+                    let detours = only(self.file(&path, *length, &mut *read)?, &path, "files")?;
                     let who = Who::Residue { modulus: *count, remainder };
                     self.sources.push(Source { name: path, waveform: repeating(detours), who });
                 }
@@ -111,13 +117,47 @@ impl Loaded {
         self.sources.push(Source { name: spec.name.clone(), waveform, who: spec.who.clone() });
     }
 
-    fn file(&mut self, path: &str, length: Option<Time>, read: Read<'_>) -> Result<Detours, LoadError> {
+    /// One core is everybody's; several take turns: process r gets the trace of core r mod n.
+    fn push_cores(&mut self, spec: &SourceSpec, path: &str, cores: Vec<Trace>) -> Result<(), LoadError> {
+        if cores.len() == 1 || spec.who != Who::Everyone {
+            self.push(spec, repeating(only(cores, path, "ranks")?));
+            return Ok(());
+        }
+        let modulus = cores.len() as u32;
+        for (remainder, (core, detours)) in (0..modulus).zip(cores) {
+            let name = format!("{} core {core}", spec.name);
+            let who = Who::Residue { modulus, remainder };
+            self.sources.push(Source { name, waveform: repeating(detours), who });
+        }
+        Ok(())
+    }
+
+    /// The traces of the cores in a file of any format.
+    fn file(&mut self, path: &str, length: Option<Time>, read: Read<'_>) -> Result<Vec<Trace>, LoadError> {
         let path = PathBuf::from(path);
-        let bytes = read(&path).map_err(|fault| TraceFileError::Unreadable { path: path.clone(), fault })?;
-        let file = TraceFile::parse(&bytes, length)
-            .map_err(|fault| TraceFileError::InFile { path: path.clone(), fault: Box::new(fault) })?;
-        self.files.push((path, file.noticed));
-        Ok(file.detours)
+        let bytes = read(&path).map_err(|fault| LoadError::Unreadable { path: path.clone(), fault })?;
+        let wrong = |fault| LoadError::File { path: path.clone(), fault };
+        // Overlapping detours are simulated as they are written: an interval suffers each that starts in it.
+        let options = FormatOptions { length, overlaps: Overlaps::Keep, ..FormatOptions::default() };
+        let (recording, repairs) = format::read(&bytes, None, &options).map_err(wrong)?;
+        if recording.cores.iter().all(|core| core.detours.is_empty()) {
+            return Err(wrong(FormatError::Empty));
+        }
+        let traces = recording.cores.iter().map(|core| Ok((core.core, core.trace()?)));
+        let traces = traces.collect::<Result<_, DetoursError>>().map_err(|fault| wrong(fault.into()))?;
+        self.files.push((path, repairs));
+        Ok(traces)
+    }
+}
+
+/// A core and its trace.
+type Trace = (u32, Detours);
+
+/// The trace of a file that must hold one core because of `key`.
+fn only(mut cores: Vec<Trace>, path: &str, key: &'static str) -> Result<Detours, LoadError> {
+    match (cores.pop(), cores.len()) {
+        (Some((_, detours)), 0) => Ok(detours),
+        (_, rest) => Err(LoadError::SeveralCores { path: path.into(), cores: rest + 1, key }),
     }
 }
 
@@ -139,12 +179,14 @@ fn repeating(detours: Detours) -> Waveform {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::recording::{Core, Detour, Recording};
 
     fn load(text: &str) -> Result<Loaded, LoadError> {
         let spec: NoiseSpec = text.parse().unwrap();
         spec.load_with(1, &mut |path| match path.to_str() {
             Some("n.0") => Ok(b"0 1\n100 5".to_vec()),
             Some("n.1") => Ok(b"7 2\n".to_vec()),
+            Some("two.noise") => Ok(two_cores()),
             Some("bad") => Ok(b"7 x\n".to_vec()),
             Some("s.toml") => Ok(SIGNATURE.into()),
             _ => Err(io::ErrorKind::NotFound.into()),
@@ -177,6 +219,46 @@ mod tests {
         assert_eq!(loaded.sources[1].who, Who::Residue { modulus: 2, remainder: 1 });
         assert_eq!(loaded.sources[1].name, "n.1");
         assert_eq!(loaded.files.len(), 2);
+    }
+
+    /// Core 3 has two detours, core 5 none.
+    fn two_cores() -> Vec<u8> {
+        let detour = |start| Detour { start: Time(start), duration: Time(7), source: 0 };
+        let noisy =
+            Core { core: 3, length: Time(100), detours: vec![detour(10), detour(20)], ..Core::default() };
+        let quiet = Core { core: 5, length: Time(100), ..Core::default() };
+        let cores = vec![noisy, quiet];
+        let recording = Recording { sources: Recording::unnamed(), cores, ..Recording::default() };
+        format::straggler::write(&recording).unwrap()
+    }
+
+    #[test]
+    fn cores_of_a_recording_take_turns() {
+        let loaded = load("two.noise").unwrap();
+        let who = |remainder| Who::Residue { modulus: 2, remainder };
+        assert_eq!(
+            loaded.sources.iter().map(|source| source.who.clone()).collect::<Vec<_>>(),
+            [who(0), who(1)]
+        );
+        assert_eq!(loaded.sources[0].name, "two.noise core 3");
+        assert_eq!((loaded.sources[0].share(), loaded.sources[1].share()), (0.14, 0.0));
+        let fault = load("trace:file=two.noise,ranks=0-7").unwrap_err().to_string();
+        assert!(
+            fault.ends_with("the recording of 2 cores gives each rank one in turn: leave out ranks="),
+            "{fault}"
+        );
+        assert_eq!(load("n.0").unwrap().sources[0].who, Who::Everyone);
+    }
+
+    #[test]
+    fn what_overlaps_is_simulated_as_written() {
+        let spec: NoiseSpec = "t".parse().unwrap();
+        let text = b"5 10 # first\r\n 7\t\t1\n100 1e1\n7.5 0.5\n-1 5".to_vec();
+        let loaded = spec.load_with(1, &mut |_| Ok(text.clone())).unwrap();
+        let repairs = Repairs { sorted: 1, overlaps_kept: 2, negative_dropped: 1, ..Repairs::default() };
+        assert_eq!(loaded.files[0].1, repairs);
+        let Waveform::Trace(detours) = &loaded.sources[0].waveform else { panic!() };
+        assert_eq!((detours.len(), detours.length()), (4, Time(110_000)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
 use std::sync::Arc;
-use straggler_model::noise::{Injection, Noticed, Phases, Who, offsets};
+use straggler_model::noise::{Injection, Phases, Repairs, Who, offsets};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_schedule::goal;
@@ -135,20 +135,6 @@ fn load_offsets(path: &Path, processes: u32, warnings: &mut Vec<String>) -> Outc
 }
 
 /// What a reader of the result should know about a noise trace.
-pub fn what_was_noticed(path: &Path, noticed: &Noticed) -> Vec<String> {
-    let mut texts = Vec::new();
-    if noticed.overlaps > 0 {
-        let overlaps = counted(noticed.overlaps as u64, "detour starts", "detours start");
-        texts.push(format!(
-            "{}: {overlaps} before an earlier one has ended; the model goes on with the later",
-            path.display()
-        ));
-    }
-    if noticed.length_extended {
-        texts.push(format!(
-            "{}: the stated measurement period is rounded and ends before the last detour; the trace ends with that",
-            path.display()
-        ));
-    }
-    texts
+pub fn what_was_noticed(path: &Path, repairs: &Repairs) -> Vec<String> {
+    repairs.warnings().iter().map(|warning| format!("{}: {warning}", path.display())).collect()
 }

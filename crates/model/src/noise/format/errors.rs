@@ -53,3 +53,14 @@ pub enum WriteError {
     #[error("what is known of the recording cannot be written: {fault}")]
     Header { fault: String },
 }
+
+/// Why recordings cannot become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    #[error("there are no recordings to join")]
+    Nothing,
+    #[error(
+        "the files were not measured in the same way (detours, fixed work, fixed time): convert them one by one"
+    )]
+    Methods,
+}

@@ -1,0 +1,176 @@
+//! `straggler noise convert`: noise files from one format to another.
+
+use crate::args::noise::convert::Convert;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use straggler_model::noise::Recording;
+use straggler_model::noise::format::{self, Format, FormatOptions, Repairs, Written};
+use straggler_model::units::Bytes;
+use straggler_report::numbers::{counted, grouped};
+use straggler_report::{Table, replace_file};
+
+pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
+    let read: Vec<Read> = (0..)
+        .zip(&typed.inputs)
+        .map(|(position, path)| read(path, position, typed))
+        .collect::<Outcome<_>>()?;
+    let mut warnings: Vec<String> = read.iter().flat_map(Read::warnings).collect();
+    let inputs = read.iter().map(InputAnswer::of).collect();
+    let recording = format::join(read.into_iter().map(|read| read.recording).collect())?;
+    let written = format::write(&recording, typed.to)?;
+    warnings.extend(written.dropped.iter().map(|what| format!("{} has no room for {what}", typed.to)));
+    let answer = Answer {
+        format: typed.to.name(),
+        cores: recording.cores.len(),
+        detours: recording.cores.iter().map(|core| core.detours.len() as u64).sum(),
+        quanta: recording.cores.iter().map(|core| core.quanta.len() as u64).sum(),
+        inputs,
+        outputs: write(&typed.output, &written)?,
+        warnings,
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    answer.warnings.iter().for_each(|warning| console.warn(warning));
+    console.print(&say(&answer))
+}
+
+/// A file that was read.
+struct Read {
+    path: PathBuf,
+    format: Format,
+    recording: Recording,
+    repairs: Repairs,
+}
+
+impl Read {
+    fn warnings(&self) -> impl Iterator<Item = String> + use<'_> {
+        let path = self.path.display();
+        self.repairs.warnings().into_iter().map(move |warning| format!("{path}: {warning}"))
+    }
+}
+
+fn read(path: &Path, position: u32, typed: &Convert) -> Outcome<Read> {
+    let bytes = std::fs::read(path)
+        .map_err(|fault| Failure::bad_input(format!("{} cannot be read: {fault}", path.display())))?;
+    let options = FormatOptions {
+        core: number_in(path).unwrap_or(position),
+        length: typed.length,
+        ghz: typed.ghz,
+        interval: typed.interval,
+        threshold: typed.threshold,
+        ..FormatOptions::default()
+    };
+    let format = typed.from.or_else(|| format::detect(&bytes));
+    let (recording, repairs) = format::read(&bytes, format, &options)
+        .map_err(|fault| Failure::bad_input(format!("{}: {fault}", path.display())))?;
+    Ok(Read { path: path.into(), format: format.unwrap_or(Format::Columns), recording, repairs })
+}
+
+/// The core in a name like `trace.7` or `ftq_7.dat`.
+fn number_in(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.strip_suffix(".dat").unwrap_or(name);
+    stem.rsplit(['.', '_']).next()?.parse().ok()
+}
+
+/// One file as it is called; several with the core behind the name.
+fn write(output: &Path, written: &Written) -> Outcome<Vec<OutputAnswer>> {
+    let several = written.files.len() > 1;
+    let mut outputs = Vec::new();
+    for file in &written.files {
+        let path = match file.core {
+            Some(core) if several => {
+                let mut name = output.as_os_str().to_owned();
+                name.push(format!(".{core}"));
+                PathBuf::from(name)
+            }
+            _ => output.to_path_buf(),
+        };
+        replace_file(&path, |out| out.write_all(&file.bytes))?;
+        let bytes = file.bytes.len() as u64;
+        outputs.push(OutputAnswer { file: path.display().to_string(), core: file.core, bytes });
+    }
+    Ok(outputs)
+}
+
+#[derive(Serialize)]
+struct Answer {
+    format: &'static str,
+    cores: usize,
+    detours: u64,
+    quanta: u64,
+    inputs: Vec<InputAnswer>,
+    outputs: Vec<OutputAnswer>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct InputAnswer {
+    file: String,
+    format: &'static str,
+    repairs: RepairsAnswer,
+}
+
+#[derive(Serialize)]
+struct RepairsAnswer {
+    sorted: u64,
+    overlaps_merged: u64,
+    negative_dropped: u64,
+    length_extended: bool,
+}
+
+impl InputAnswer {
+    fn of(read: &Read) -> InputAnswer {
+        let Repairs { sorted, overlaps_merged, negative_dropped, length_extended, .. } = read.repairs;
+        InputAnswer {
+            file: read.path.display().to_string(),
+            format: read.format.name(),
+            repairs: RepairsAnswer { sorted, overlaps_merged, negative_dropped, length_extended },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct OutputAnswer {
+    file: String,
+    /// Nothing for a file of the whole node.
+    core: Option<u32>,
+    bytes: u64,
+}
+
+fn say(answer: &Answer) -> String {
+    let samples = match answer.quanta {
+        0 => String::new(),
+        quanta => format!(" and {}", counted(quanta, "sample", "samples")),
+    };
+    let (detours, cores) =
+        (counted(answer.detours, "detour", "detours"), counted(answer.cores as u64, "core", "cores"));
+    let mut table = Table::with_header(["file", "core", "size"]).text(0);
+    for output in &answer.outputs {
+        let core = output.core.map_or_else(|| "all".into(), grouped);
+        table.row([output.file.clone(), core, Bytes(output.bytes).to_string()]);
+    }
+    format!("{detours}{samples} of {cores}, written as {}.\n\n{table}", answer.format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_core() {
+        let cases = [
+            ("a/P.12", Some(12)),
+            ("ftq_3.dat", Some(3)),
+            ("trace.txt", None),
+            ("x.4294967296", None),
+            ("7", Some(7)),
+        ];
+        for (name, core) in cases {
+            assert_eq!(number_in(Path::new(name)), core, "{name}");
+        }
+    }
+}
