@@ -1,5 +1,75 @@
-//! What a recording of noise says.
+//! What a recording of noise says: how much of the time it takes, how sure that is, how long detours are and
+//! how far apart, at which frequencies they come back, who makes them, and whether cores have them in common.
+//!
+//! All of it are pure functions of a recording (and of a seed, where resamples are drawn), with results that
+//! can be printed, plotted or written as they are. [`Fit`] makes a signature of a recording, [`Comparison`]
+//! says whether two recordings show the same noise.
+
 mod chance;
+pub mod compare;
+pub mod cores;
+pub mod drawn;
+pub mod durations;
+pub mod fit;
 pub mod overhead;
+pub mod phases;
+pub mod rhythm;
 mod slots;
+pub mod sources;
 pub mod spectrum;
+
+pub use compare::Comparison;
+pub use cores::Together;
+pub use durations::{DurationBin, Times};
+pub use fit::Fit;
+pub use overhead::{CoreOverhead, Overhead};
+pub use phases::SlowPhases;
+pub use rhythm::Rhythm;
+pub use sources::{Explained, SourceNoise};
+pub use spectrum::Spectrum;
+
+use serde::Serialize;
+use straggler_model::noise::Recording;
+
+/// Everything that is said of one recording.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Analysis {
+    /// Of all cores together.
+    pub overhead: Overhead,
+    pub cores: Vec<CoreOverhead>,
+    pub phases: Vec<SlowPhases>,
+    pub durations: Option<Times>,
+    pub histogram: Vec<DurationBin>,
+    /// From the start of a detour to that of the next on its core.
+    pub gaps: Option<Times>,
+    pub spectrum: Spectrum,
+    pub sources: Vec<SourceNoise>,
+    pub explained: Explained,
+    /// Nothing for a single core.
+    pub together: Option<Together>,
+    /// Detours that full buffers could not keep, and their time.
+    pub lost_detours: u64,
+    pub lost_ps: u64,
+}
+
+impl Analysis {
+    /// The same seed gives the same numbers.
+    pub fn of(recording: &Recording, seed: u64) -> Analysis {
+        let durations = durations::sorted_durations(recording);
+        let spectrum = Spectrum::of(recording);
+        Analysis {
+            overhead: overhead::of_recording(recording, seed),
+            cores: overhead::of_cores(recording, seed),
+            phases: recording.cores.iter().map(SlowPhases::of).collect(),
+            durations: Times::of_sorted(&durations),
+            histogram: durations::histogram(&durations),
+            gaps: Times::of_sorted(&durations::sorted_gaps(recording)),
+            sources: sources::table(recording, &spectrum),
+            spectrum,
+            explained: Explained::of(recording),
+            together: Together::of(recording, seed),
+            lost_detours: recording.cores.iter().map(|core| core.lost.detours).sum(),
+            lost_ps: recording.cores.iter().fold(0u64, |sum, core| sum.saturating_add(core.lost.time.ps())),
+        }
+    }
+}

@@ -62,7 +62,7 @@ impl SignatureSource {
         let length = Time(gap.ps().saturating_mul(count));
         let mut list = self.wishes(stream, length);
         queue(list.iter_mut().map(|(start, duration)| (start, *duration)));
-        list.retain(|(start, _)| *start < length);
+        list.retain(|(start, duration)| *start < length && *duration > Time::ZERO);
         Detours::new(&list, Some(length)).map_err(fault)
     }
 }
@@ -158,7 +158,8 @@ impl Signature {
         }
         strikes.sort_by_key(|&(index, start, _)| (start, index));
         queue(strikes.iter_mut().map(|(_, start, duration)| (start, *duration)));
-        strikes.retain(|&(_, start, _)| start < length);
+        // A duration of zero stands for a step at which nothing happens.
+        strikes.retain(|&(_, start, duration)| start < length && duration > Time::ZERO);
         Ok(strikes)
     }
 

@@ -1,0 +1,66 @@
+//! Noise that was described, as a recording of one core: what a measurement would have found.
+
+use straggler_model::noise::recording::{Core, Detour, Evidence, Origin, Recording, SourceId};
+use straggler_model::noise::{Source, Waveform};
+use straggler_model::{Rank, Time};
+
+/// Detours of a drawn recording at most; a description may have one in every picosecond.
+const MOST: usize = 10_000_000;
+
+/// What the sources do to a rank within a length, all from their beginning. A CPU does one thing at a time: a
+/// detour that would begin while another lasts begins at its end.
+pub fn recording(sources: &[Source], rank: Rank, length: Time) -> Recording {
+    let mut recording = Recording {
+        origin: Origin::Synthetic { description: "drawn from a description".into() },
+        sources: Recording::unnamed(),
+        ..Recording::default()
+    };
+    let mut detours: Vec<Detour> = Vec::new();
+    for source in sources.iter().filter(|source| source.who.holds(rank)) {
+        let id = recording.source_id(&source.name, Evidence::Stated);
+        unroll(&source.waveform, length, id, &mut detours);
+    }
+    detours.sort_by_key(|detour| detour.start);
+    let mut free = Time::ZERO;
+    for detour in &mut detours {
+        detour.start = detour.start.max(free);
+        free = detour.end();
+    }
+    detours.retain(|detour| detour.start < length);
+    recording.cores.push(Core { length, detours, ..Core::default() });
+    recording
+}
+
+fn unroll(waveform: &Waveform, length: Time, source: SourceId, detours: &mut Vec<Detour>) {
+    match waveform {
+        Waveform::Once { at, duration } => detours.push(Detour { start: *at, duration: *duration, source }),
+        Waveform::Trace(trace) if trace.is_empty() || trace.length() == Time::ZERO => {}
+        Waveform::Trace(trace) => {
+            let mut turn = Time::ZERO;
+            while turn < length && detours.len() < MOST {
+                let shifted = trace.iter().filter(|(_, duration)| *duration > Time::ZERO).map(
+                    |(start, duration)| Detour { start: turn + start, duration, source },
+                );
+                detours.extend(shifted.take_while(|detour| detour.start < length));
+                turn += trace.length();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::noise::NoiseSpec;
+
+    #[test]
+    fn repeated_and_one_after_the_other() {
+        let spec: NoiseSpec =
+            "periodic:period=1ms,duration=100us+delay:rank=0,at=2050us,duration=1us".parse().unwrap();
+        let recording = recording(&spec.load(1).unwrap().sources, 0, Time::from_ns(10_000_000));
+        recording.check().unwrap();
+        let core = &recording.cores[0];
+        assert_eq!((core.detours.len(), core.noise()), (11, Time::from_ns(1_001_000)));
+        assert_eq!(core.detours[3].start, Time::from_ns(2_100_000));
+    }
+}

@@ -1,0 +1,322 @@
+//! Recordings drawn from known processes: the analysis must find what was put in, and nothing else.
+
+use std::time::Instant;
+use straggler_analysis::noise::cores::Verdict;
+use straggler_analysis::noise::fit::{self, Fit};
+use straggler_analysis::noise::{Analysis, Comparison, Spectrum, Together, overhead};
+use straggler_model::Time;
+use straggler_model::noise::Recording;
+use straggler_model::noise::generate::{Durations, Extent};
+use straggler_model::noise::recording::{Core, Detour, Evidence, UNNAMED};
+use straggler_model::noise::signature::{Arrivals, Signature, SignatureSource};
+use straggler_model::philox::Stream;
+
+fn us(count: u64) -> Time {
+    Time::from_ns(count * 1000)
+}
+
+fn seconds(count: u64) -> Time {
+    Time::from_ns(count * 1_000_000_000)
+}
+
+fn periodic(period: Time, jitter: Time) -> Arrivals {
+    Arrivals::Periodic { period, jitter }
+}
+
+fn random(mean_gap: Time) -> Arrivals {
+    Arrivals::Random { mean_gap }
+}
+
+fn signature(sources: Vec<(&str, Arrivals, Durations)>) -> Signature {
+    let source = |(name, arrivals, durations): (&str, Arrivals, Durations)| SignatureSource {
+        name: name.into(),
+        arrivals,
+        durations,
+    };
+    let sources = sources.into_iter().map(source).collect();
+    Signature { name: "known".into(), made_from: "a test".into(), sources }
+}
+
+/// A tick of 250 Hz, a daemon at random and a rare long interruption.
+fn usual() -> Signature {
+    signature(vec![
+        ("tick", periodic(us(4000), us(3)), Durations::LogNormal { median: us(5), sigma: 0.2 }),
+        ("daemon", random(us(20_000)), Durations::Exponential { mean: us(50) }),
+        ("hypervisor", random(us(500_000)), Durations::Uniform { min: us(800), max: us(1200) }),
+    ])
+}
+
+fn drawn(signature: &Signature, seed: u64, length: Time) -> Recording {
+    signature.recording(seed, Extent::Length(length)).unwrap()
+}
+
+fn nameless(mut recording: Recording) -> Recording {
+    for core in &mut recording.cores {
+        core.detours.iter_mut().for_each(|detour| detour.source = UNNAMED);
+    }
+    recording
+}
+
+/// Several recordings of a core as cores of one.
+fn side_by_side(recordings: Vec<Recording>) -> Recording {
+    let mut all = Recording { cores: Vec::new(), ..recordings[0].clone() };
+    for (number, mut recording) in recordings.into_iter().enumerate() {
+        recording.cores[0].core = number as u32;
+        all.cores.append(&mut recording.cores);
+    }
+    all
+}
+
+#[test]
+fn frequencies_are_found_to_a_thousandth() {
+    for (seed, frequency) in [(1, 250.0), (2, 100.0), (3, 1000.0), (4, 332.7), (5, 61.3)] {
+        let mut signature = usual();
+        let period = Time((1e12 / frequency) as u64);
+        signature.sources[0].arrivals = periodic(period, us(20));
+        let spectrum = Spectrum::of(&nameless(drawn(&signature, seed, seconds(10))));
+        let ours = spectrum.lines.iter().find(|line| (line.frequency_hz / frequency - 1.0).abs() < 1e-3);
+        let line = ours.unwrap_or_else(|| panic!("{frequency}: {:?}", spectrum.lines));
+        let expected = frequency * 10.0;
+        assert!((line.events as f64 / expected - 1.0).abs() < 0.1, "{frequency}: {line:?}");
+        assert!((line.noise_per_event_ps.unwrap() / 5.1e6 - 1.0).abs() < 0.3, "{line:?}");
+        assert_eq!(spectrum.lines.len(), 1, "{frequency}: {:?}", spectrum.lines);
+        assert_eq!(spectrum.resolution_hz, 0.1);
+    }
+}
+
+#[test]
+fn two_rhythms_and_a_slow_one() {
+    let signature = signature(vec![
+        ("tick", periodic(us(1000), us(1)), Durations::Constant(us(3))),
+        ("clock", periodic(us(6025), us(1)), Durations::Constant(us(10))),
+        ("swapper", periodic(seconds(1), us(100)), Durations::Constant(us(300))),
+        ("faults", random(us(30_000)), Durations::Exponential { mean: us(20) }),
+    ]);
+    let analysis = Analysis::of(&drawn(&signature, 1, seconds(30)), 1);
+    let found: Vec<f64> = analysis.spectrum.lines.iter().map(|line| line.frequency_hz).collect();
+    for expected in [1000.0, 1e6 / 6025.0, 1.0] {
+        let near = found.iter().any(|frequency| (frequency / expected - 1.0).abs() < 1e-3);
+        assert!(near, "{expected} Hz: {:?}", analysis.spectrum.lines);
+    }
+    let rhythm = |name: &str| {
+        analysis.sources.iter().find(|source| source.name == name).and_then(|source| source.rhythm)
+    };
+    assert!((rhythm("tick").unwrap().period_ps / 1e9 - 1.0).abs() < 1e-4);
+    assert!((rhythm("clock").unwrap().period_ps / 6.025e9 - 1.0).abs() < 1e-4);
+    assert!((rhythm("swapper").unwrap().period_ps / 1e12 - 1.0).abs() < 1e-3);
+    assert_eq!(rhythm("faults"), None);
+}
+
+#[test]
+fn chance_has_no_lines() {
+    let signature = signature(vec![("daemon", random(us(2000)), Durations::Exponential { mean: us(50) })]);
+    for seed in 0..20 {
+        let spectrum = Spectrum::of(&drawn(&signature, seed, seconds(10)));
+        assert_eq!(spectrum.lines, [], "{seed}");
+    }
+}
+
+/// A recording in bursts: quiet and busy stretches of about 30 ms.
+fn bursts(seed: u64, length: Time) -> Recording {
+    let mut stream = Stream::new(seed, 0, 0, 0);
+    let mut exponential = |mean: f64| Time((-stream.unit().ln() * mean) as u64);
+    let (mut at, mut end) = (Time::ZERO, Time::ZERO);
+    let mut detours = Vec::new();
+    while at < length {
+        if at >= end {
+            at += exponential(3e10);
+            end = at + exponential(3e10);
+        }
+        at += exponential(1e9);
+        if at < end && at < length {
+            let duration = us(20);
+            detours.push(Detour { start: at, duration, source: UNNAMED });
+            at += duration;
+        }
+    }
+    let core = Core { length, detours, ..Core::default() };
+    Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+}
+
+#[test]
+fn intervals_cover_the_truth() {
+    let usual = usual();
+    let covers = |recording: &Recording, truth: f64| {
+        let interval = overhead::of_recording(recording, 7).interval.unwrap();
+        interval.low <= truth && truth <= interval.high
+    };
+    let covered = (0..50).filter(|&seed| covers(&drawn(&usual, seed, seconds(30)), usual.share())).count();
+    assert!(covered >= 45, "{covered} of 50");
+    // In bursts: what a very long recording has.
+    let long = overhead::of_recording(&bursts(999, seconds(3000)), 1).share;
+    let covered = (0..50).filter(|&seed| covers(&bursts(seed, seconds(20)), long)).count();
+    assert!(covered >= 45, "{covered} of 50 in bursts");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_interval() {
+    let recording = drawn(&usual(), 1, seconds(5));
+    let interval = |seed| overhead::of_recording(&recording, seed).interval;
+    assert_eq!(interval(3), interval(3));
+    assert_ne!(interval(3), interval(4));
+    let short = overhead::of_recording(&drawn(&usual(), 1, us(20_000)), 1);
+    assert!(short.interval.is_none() && short.no_interval.is_some());
+}
+
+#[test]
+fn common_noise_is_found_and_separate_noise_is_not() {
+    let daemon = signature(vec![("daemon", random(us(10_000)), Durations::Exponential { mean: us(100) })]);
+    for seed in 0..5 {
+        let separate = side_by_side((0..3).map(|core| drawn(&usual(), 100 * seed + core, seconds(20))).collect());
+        let together = Together::of(&separate, 1).unwrap();
+        assert_eq!(together.verdict, Verdict::Independent, "{seed}: {together:?}");
+        assert!((together.any_core / together.any_core_if_independent - 1.0).abs() < 0.1, "{together:?}");
+
+        let mut other = drawn(&daemon, seed, seconds(20));
+        let one = other.clone();
+        other.cores[0].detours.iter_mut().for_each(|detour| detour.start = detour.start + us(5));
+        other.cores[0].detours.retain(|detour| detour.start < seconds(20));
+        let together = Together::of(&side_by_side(vec![one, other]), 1).unwrap();
+        assert_eq!(together.verdict, Verdict::Common, "{seed}: {together:?}");
+        assert!(together.coincides > 0.8 && together.coincides_if_independent < 0.05, "{together:?}");
+        assert!(together.gain() < 0.1 * together.any_core, "{together:?}");
+    }
+}
+
+/// Fitted to one draw, a signature must draw noise that cannot be told from it.
+fn fitted_equals(recording: &Recording, length: Time) -> Fit {
+    let fit = Fit::of(recording, "fitted", "a test").unwrap();
+    let again = fit.signature.recording(77, Extent::Length(length)).unwrap();
+    let text = || fit.signature.to_toml().unwrap();
+    for (what, (distance, limit)) in ["durations", "gaps"].iter().zip(fit::distances(recording, &again)) {
+        assert!(distance < limit, "{what}: {distance} {limit}\n{}", text());
+    }
+    let rate = |recording: &Recording| {
+        recording.cores.iter().map(|core| core.detours.len()).sum::<usize>() as f64
+            / recording.noise_and_length().1.seconds()
+    };
+    assert!((rate(&again) / rate(recording) - 1.0).abs() < 0.05, "{}", text());
+    let share = |recording: &Recording| overhead::of_recording(recording, 1).share;
+    assert!((fit.signature.share() / share(recording) - 1.0).abs() < 0.05, "{}", text());
+    assert!(Comparison::of(recording, &again, 1).is_equal(), "{}", text());
+    fit
+}
+
+#[test]
+fn fitted_signatures_draw_equal_noise() {
+    let length = seconds(60);
+    let recording = drawn(&usual(), 5, length);
+    let fit = fitted_equals(&recording, length);
+    let tick = fit.signature.sources.iter().find(|source| source.name.starts_with("tick")).unwrap();
+    let Arrivals::Periodic { period, jitter } = tick.arrivals else { panic!("{tick:?}") };
+    assert!(period.ps().abs_diff(4_000_000_000) < 400_000, "{period:?}");
+    assert!(jitter < us(10), "{jitter:?}");
+    fitted_equals(&nameless(recording), length);
+}
+
+#[test]
+fn other_signatures_are_fitted_too() {
+    let length = seconds(100);
+    for sources in [
+        vec![("dispatcher", periodic(us(10_000), us(200)), Durations::Uniform { min: us(20), max: us(40) })],
+        vec![("faults", random(us(8000)), Durations::Pareto { min: us(2), alpha: 2.5 })],
+        vec![
+            ("tick", periodic(us(10_000), Time::ZERO), Durations::Constant(us(7))),
+            ("clock", periodic(us(6025), us(2)), Durations::Exponential { mean: us(12) }),
+        ],
+    ] {
+        let recording = drawn(&signature(sources), 3, length);
+        fitted_equals(&recording, length);
+        fitted_equals(&nameless(recording), length);
+    }
+}
+
+/// A tick that misses a quarter of its beats keeps rhythm and rate.
+#[test]
+fn missing_beats_are_kept() {
+    let length = seconds(60);
+    let mut recording = drawn(&signature(vec![("tick", periodic(us(4000), us(5)), Durations::Constant(us(5)))]), 1, length);
+    let mut stream = Stream::new(1, 2, 3, 4);
+    recording.cores[0].detours.retain(|_| stream.unit() < 0.75);
+    let fit = fitted_equals(&recording, length);
+    assert!(matches!(fit.signature.sources[0].arrivals, Arrivals::Periodic { .. }));
+    let occupancy = fit.sources[0].occupancy.unwrap();
+    assert!((occupancy - 0.75).abs() < 0.02, "{occupancy}");
+}
+
+#[test]
+fn comparisons_name_what_differs() {
+    let recording = drawn(&usual(), 1, seconds(30));
+    let other = drawn(&usual(), 2, seconds(30));
+    let equal = Comparison::of(&recording, &other, 1);
+    assert!(equal.is_equal(), "{equal:?}");
+    let mut noisier = usual();
+    noisier.sources[1].durations = Durations::Exponential { mean: us(200) };
+    let different = Comparison::of(&recording, &drawn(&noisier, 3, seconds(30)), 1);
+    assert!(!different.is_equal());
+    assert_eq!(different.sources[0].name, "daemon");
+    assert!(different.overhead_difference.unwrap()[0] > 0.0, "{different:?}");
+}
+
+#[test]
+fn nothing_is_analysed_without_a_panic() {
+    let empty = Recording::default();
+    let analysis = Analysis::of(&empty, 1);
+    assert_eq!((analysis.overhead.share, analysis.sources.len()), (0.0, 0));
+    assert!(Fit::of(&empty, "x", "y").is_err());
+    let _ = Comparison::of(&empty, &empty, 1);
+    let odd = |length, detours: &[(u64, u64)]| {
+        let detours = detours.iter().map(|&(start, duration)| Detour {
+            start: Time(start),
+            duration: Time(duration),
+            source: UNNAMED,
+        });
+        let core = Core { length: Time(length), detours: detours.collect(), ..Core::default() };
+        Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+    };
+    let many: Vec<(u64, u64)> = (0..40).map(|index| (index * 2, 1)).collect();
+    let zeros: Vec<(u64, u64)> = (0..40).map(|_| (5, 0)).collect();
+    let far: Vec<(u64, u64)> = (0..40).map(|index| (index << 57, 1 << 56)).collect();
+    for recording in [
+        odd(0, &[]),
+        odd(1, &[(0, 1)]),
+        odd(100, &many),
+        odd(10_000, &zeros),
+        odd(u64::MAX, &far),
+        odd(u64::MAX, &[(5, u64::MAX)]),
+        odd(1_000_000, &[(0, 500_000), (500_000, 500_000)]),
+    ] {
+        let twice = side_by_side(vec![recording.clone(), recording.clone()]);
+        for recording in [&recording, &twice] {
+            let _ = Analysis::of(recording, 1);
+            let _ = Fit::of(recording, "x", "y");
+            let _ = Comparison::of(recording, recording, 1);
+        }
+    }
+}
+
+#[test]
+fn shares_by_evidence_add_up() {
+    let mut recording = drawn(&usual(), 1, seconds(5));
+    recording.sources[1].evidence = Evidence::Traced;
+    recording.sources[3].evidence = Evidence::Remainder;
+    let explained = Analysis::of(&recording, 1).explained;
+    assert!((explained.named() - 1.0).abs() < 1e-9 && explained.unnamed == 0.0);
+    assert!(explained.traced > 0.0 && explained.stated > 0.0 && explained.remainder > explained.traced);
+}
+
+#[test]
+fn a_hundred_thousand_detours_in_about_a_second() {
+    let signature = signature(vec![
+        ("tick", periodic(us(1250), us(3)), Durations::LogNormal { median: us(5), sigma: 0.2 }),
+        ("daemon", random(us(5000)), Durations::Exponential { mean: us(50) }),
+    ]);
+    let recording = drawn(&signature, 1, seconds(100));
+    let started = Instant::now();
+    let analysis = Analysis::of(&recording, 1);
+    let taken = started.elapsed();
+    println!("{} detours analysed in {taken:?}", analysis.overhead.detours);
+    assert!((90_000..110_000).contains(&analysis.overhead.detours));
+    // About a second; a machine that is busy with other things gets more.
+    assert!(taken.as_secs() < 10, "{taken:?}");
+}
