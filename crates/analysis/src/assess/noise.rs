@@ -86,6 +86,12 @@ impl Noise {
         durations
     }
 
+    /// Time that all detours take.
+    pub fn total(&self) -> Time {
+        let detours = self.streams.iter().flat_map(|stream| &stream.detours);
+        detours.fold(Time::ZERO, |sum, detour| sum + detour.duration)
+    }
+
     /// The length of all streams.
     pub fn length(&self) -> Time {
         self.streams.iter().fold(Time::ZERO, |sum, stream| sum + stream.length)

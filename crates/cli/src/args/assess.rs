@@ -1,0 +1,86 @@
+//! `straggler assess` as typed.
+
+use super::measure::{CoreList, SourcesName, cores_list};
+use clap::Args;
+use std::path::PathBuf;
+use straggler_model::Time;
+use straggler_model::units::Bytes;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  What will this node's noise cost at scale? About a minute; as root it names the sources best:
+  straggler assess
+
+  A first look in a few seconds, up to 4,096 processes:
+  straggler assess --time 500ms --processes 4096
+
+  Noise that was measured elsewhere, or is only described, on another network:
+  straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
+  straggler assess signature:name=altix --network altix --processes 1024
+
+WHAT IT DOES
+  1. Measures noise on all cores the process may use, and asks the kernel what it did meanwhile.
+  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, … processes that suffer this
+     noise, each from a randomly drawn moment on, in as many replicas as the median needs.
+  3. Finds the inflection point: the smallest number of processes at which noise makes the median
+     more than 10 % slower, with 95 % confidence.
+  4. Takes away each source of noise in turn, at that point and at the largest scale, and ranks
+     the sources by what that gives.
+  Pictures, the recording and all numbers are written to a folder.";
+
+/// What this node's noise costs at scale, and which source of it to remove first
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Assess {
+    /// Assess this noise instead of measuring: a recording, a trace, or a description as --noise takes it
+    #[arg(value_name = "FILE|SPEC")]
+    pub noise: Option<String>,
+    /// How long to measure
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub time: Time,
+    /// The cores to measure, as in 0-3,8; all that this process may use unless given
+    #[arg(long, value_name = "LIST", value_parser = cores_list)]
+    pub cores: Option<CoreList>,
+    /// How to find out what took the CPU
+    #[arg(long, value_enum, default_value_t)]
+    pub sources: SourcesName,
+    /// The network: LogGOPS parameters, a preset or a .toml file
+    #[arg(long, value_name = "NETWORK", default_value = "slingshot-11")]
+    pub network: String,
+    /// The largest number of processes; simulated are the powers of two up to it
+    #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(2..=1 << 26))]
+    pub processes: u32,
+    /// Data of the allreduce and the broadcast
+    #[arg(long, value_name = "BYTES", default_value = "1")]
+    pub size: Bytes,
+    /// Noise is the bottleneck where it makes the median slower by more than this
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    pub threshold: f64,
+    /// The folder for the report: JSON, pictures, and the recording
+    #[arg(short, long, value_name = "DIR", default_value = "straggler-assessment")]
+    pub output: PathBuf,
+}
+
+/// `10%` or `0.1`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number.trim(), 100.0),
+        None => (text, 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value / unit),
+        _ => Err("give a share above 0, such as 10% or 0.1".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_read_both_ways() {
+        assert_eq!(share("10%"), Ok(0.1));
+        assert_eq!(share("0.25"), Ok(0.25));
+        assert!(share("0").is_err() && share("-1%").is_err() && share("nan").is_err() && share("inf").is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! The folder of an assessment: numbers, pictures and the recording.
+
+use super::{Json, Report, command_line};
+use crate::console::to_json;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt;
+use std::path::Path;
+use straggler_analysis::assess;
+use straggler_model::noise::recording::Origin;
+use straggler_report::charts::{self, Bar, Curve, CurvePoint, Heading, Ranking, Scatter, SlowdownCurves, Unit};
+use straggler_report::numbers::grouped;
+use straggler_report::replace_file;
+
+/// Found out before the minute of work, not after it.
+pub fn refuse_what_is_no_folder(folder: &Path) -> Outcome<()> {
+    std::fs::create_dir_all(folder).map_err(|fault| {
+        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
+    })
+}
+
+/// Writes everything and gives the names.
+pub fn write(folder: &Path, report: &Report, json: &Json<'_>) -> Outcome<Vec<String>> {
+    let mut names = Vec::new();
+    let mut put = |name: &str, bytes: &[u8]| -> Outcome<()> {
+        interrupt::or_interrupted(replace_file(&folder.join(name), |out| out.write_all(bytes)))?;
+        names.push(name.to_string());
+        Ok(())
+    };
+    put("assess.json", to_json(json)?.as_bytes())?;
+    if let Some(bytes) = report.subject.bytes() {
+        put("node.noise", &bytes)?;
+    }
+    for (name, svg) in pictures(report) {
+        for ending in ["svg", "png"] {
+            let name = format!("{name}.{ending}");
+            charts::save(&folder.join(&name), &svg)?;
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn pictures(report: &Report) -> Vec<(&'static str, String)> {
+    let mut pictures = vec![("slowdown", slowdown(report))];
+    pictures.extend(report.answer.rankings.last().map(|ranking| ("sources", sources(report, ranking))));
+    if let Some(recording) = &report.subject.recording {
+        let heading = heading(report, "What interrupted the cores, and for how long");
+        pictures.push(("detours", Scatter::of_recording(recording).draw(&heading).svg));
+    }
+    pictures
+}
+
+fn heading(report: &Report, title: &str) -> Heading {
+    let synthetic = match &report.subject.recording {
+        Some(recording) => matches!(recording.origin, Origin::Synthetic { .. }),
+        None => true,
+    };
+    Heading {
+        title: title.into(),
+        subtitle: report.subject.sentence(),
+        footer: format!("straggler {} · {}", env!("CARGO_PKG_VERSION"), command_line()),
+        synthetic,
+    }
+}
+
+fn slowdown(report: &Report) -> String {
+    let curve = |curve: &assess::Curve| Curve {
+        name: curve.operation.to_string(),
+        points: curve.points.iter().map(point).collect(),
+        inflection: curve.inflection.map(f64::from),
+    };
+    let separate = report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
+    let mut curves: Vec<Curve> = separate.map(curve).collect();
+    for twin in &report.answer.curves {
+        let same = twin.same_as.map(|same| same.to_string());
+        if let Some(drawn) = curves.iter_mut().find(|curve| Some(&curve.name) == same.as_ref()) {
+            drawn.name = format!("{} and {}", drawn.name, twin.operation);
+        }
+    }
+    let title = format!("What this noise costs on {}", report.network.name);
+    SlowdownCurves { curves, ..SlowdownCurves::default() }.draw(&heading(report, &title))
+}
+
+fn point(point: &assess::Point) -> CurvePoint {
+    let slowdown = point.slowdown;
+    CurvePoint {
+        processes: point.processes.into(),
+        median: slowdown.median,
+        low: slowdown.low,
+        high: slowdown.high,
+    }
+}
+
+fn sources(report: &Report, ranking: &assess::Ranking) -> String {
+    let bar = |removal: &assess::Removal| Bar {
+        name: removal.cause.clone(),
+        value: removal.gain,
+        low: removal.gain_low,
+        high: removal.gain_high,
+    };
+    let title = format!("What the removal of each source gives at {} processes", grouped(ranking.processes));
+    Ranking {
+        bars: ranking.removals.iter().map(bar).collect(),
+        what: "the slowdown T / T0 - 1 falls by".into(),
+        unit: Unit::Count,
+    }
+    .draw(&heading(report, &title))
+}

@@ -1,0 +1,103 @@
+//! The noise that is assessed: measured here, read from a file, or described.
+
+use crate::commands::measure;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::plan::assess::{Origin, Plan};
+use serde::Serialize;
+use std::path::Path;
+use straggler_analysis::assess::{CauseName, Noise};
+use straggler_measure::sources::OWN_SAMPLER;
+use straggler_model::noise::format::{self, Format, FormatOptions};
+use straggler_model::noise::recording::{Attribution, Machine, Recording, Timer};
+use straggler_model::noise::{Loaded, NoiseSpec};
+
+/// The noise, and the recording it comes from if it comes from one.
+#[derive(Debug)]
+pub struct Subject {
+    /// "This node", or what was given.
+    pub name: String,
+    pub noise: Noise,
+    pub recording: Option<Recording>,
+    pub measured_here: bool,
+}
+
+impl Subject {
+    /// Measures, reads or draws the noise; also what the user should know about it.
+    pub fn obtain(plan: &Plan, console: &Console) -> Outcome<(Subject, Vec<String>)> {
+        match &plan.noise {
+            Origin::Measured(request) => {
+                let (recording, warnings) = measure::record(request, console)?;
+                Ok((Subject::of_recording("This node".into(), recording, true), warnings))
+            }
+            Origin::Given(text) if Path::new(text).is_file() && !text.ends_with(".toml") => {
+                Subject::of_file(text)
+            }
+            Origin::Given(text) => Subject::of_description(text, plan.seed),
+        }
+    }
+
+    fn of_recording(name: String, recording: Recording, measured_here: bool) -> Subject {
+        let noise = Noise::of_recording(&recording, &[OWN_SAMPLER]);
+        Subject { name, noise, recording: Some(recording), measured_here }
+    }
+
+    fn of_file(path: &str) -> Outcome<(Subject, Vec<String>)> {
+        let bytes = std::fs::read(path)
+            .map_err(|fault| Failure::bad_input(format!("{path} cannot be read: {fault}")))?;
+        let (recording, repairs) = format::read(&bytes, None, &FormatOptions::default())
+            .map_err(|fault| Failure::bad_input(format!("{path}: {fault}")))?;
+        let warnings = repairs.warnings().into_iter().map(|warning| format!("{path}: {warning}")).collect();
+        Ok((Subject::of_recording(path.to_string(), recording, false), warnings))
+    }
+
+    fn of_description(text: &str, seed: u64) -> Outcome<(Subject, Vec<String>)> {
+        let spec = NoiseSpec::of_typed(text).map_err(|fault| Failure::usage(fault.to_string()))?;
+        let Loaded { sources, .. } = spec.load(seed)?;
+        let noise = Noise::of_sources(&sources);
+        let mut warnings = Vec::new();
+        if noise.streams.len() < sources.len() {
+            warnings.push("a delay that happens once is no noise of a node: left out".to_string());
+        }
+        let subject = Subject { name: text.to_string(), noise, recording: None, measured_here: false };
+        Ok((subject, warnings))
+    }
+
+    pub fn json(&self) -> NoiseJson<'_> {
+        let (noise, length) = self.recording.as_ref().map_or_else(
+            || (self.noise.total(), self.noise.length()),
+            Recording::noise_and_length,
+        );
+        NoiseJson {
+            name: &self.name,
+            measured_here: self.measured_here,
+            share: noise.ps() as f64 / length.ps().max(1) as f64,
+            core_seconds: length.seconds(),
+            detours: self.noise.streams.iter().map(|stream| stream.detours.len()).sum(),
+            causes: &self.noise.causes,
+            machine: self.recording.as_ref().map(|recording| &recording.machine),
+            timer: self.recording.as_ref().map(|recording| &recording.timer),
+            attribution: self.recording.as_ref().map(|recording| &recording.attribution),
+        }
+    }
+
+    /// The recording as a file, to be assessed again.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        let recording = self.recording.as_ref().filter(|_| self.measured_here)?;
+        let written = format::write(recording, Format::Straggler).ok()?;
+        written.files.into_iter().next().map(|file| file.bytes)
+    }
+}
+
+#[derive(Serialize)]
+pub struct NoiseJson<'a> {
+    name: &'a str,
+    measured_here: bool,
+    share: f64,
+    core_seconds: f64,
+    detours: usize,
+    causes: &'a [CauseName],
+    machine: Option<&'a Machine>,
+    timer: Option<&'a Timer>,
+    attribution: Option<&'a Attribution>,
+}

@@ -1,0 +1,296 @@
+//! The verdict of `assess`: a few lines a person understands, then tables, then what to know about them.
+
+use super::{Report, Subject};
+use straggler_analysis::assess::{Curve, Point, Ranking, Removal};
+use straggler_analysis::inflection::Slowdown;
+use straggler_model::Time;
+use straggler_model::noise::recording::{Evidence, Recording};
+use straggler_report::Table;
+use straggler_report::numbers::{counted, grouped, percent, significant};
+
+/// Scales the verdict speaks of: a small job, a large one, the largest.
+const SCALES: [u32; 2] = [1024, 16384];
+
+pub fn say(report: &Report) -> String {
+    let mut text = verdict(report).join("\n");
+    text += &format!("\n\nSlowdowns by processes (T / T0 - 1, median of the replicas)\n\n{}", curves(report));
+    if let Some(table) = removals(report) {
+        text += &format!("\nWhat the removal of a source gives to {}\n\n{table}", an_operation(report));
+    }
+    let notes = notes(report);
+    if !notes.is_empty() {
+        text += "\nTo know\n";
+        notes.iter().for_each(|note| text += &format!("  - {note}\n"));
+    }
+    text
+}
+
+/// What this is about, where noise becomes the bottleneck, what it costs, what to remove.
+pub fn verdict(report: &Report) -> Vec<String> {
+    let mut lines = vec![report.subject.sentence()];
+    let Some(curve) = report.answer.curves.first() else { return lines };
+    let operation = an_operation(report);
+    lines.push(match curve.inflection {
+        Some(processes) => format!(
+            "On {}, noise becomes the bottleneck of {operation} at {} processes: from there on it makes the \
+             median more than {} slower.",
+            report.network.name,
+            grouped(processes),
+            percent(report.threshold)
+        ),
+        None => format!(
+            "On {}, noise is no bottleneck of {operation} up to {} processes: it makes the median at most {} \
+             slower.",
+            report.network.name,
+            grouped(report.processes),
+            percent(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
+        ),
+    });
+    lines.push(costs(curve, report));
+    lines.extend(report.answer.rankings.last().map(advice));
+    lines
+}
+
+fn an_operation(report: &Report) -> &'static str {
+    report.answer.curves.first().map_or("a collective", |curve| match curve.operation.name() {
+        "allreduce" => "an allreduce",
+        "barrier" => "a barrier",
+        _ => "a broadcast",
+    })
+}
+
+/// "At 1,024 processes it takes 5.0 % longer (10.1 µs instead of 9.6 µs), at …".
+fn costs(curve: &Curve, report: &Report) -> String {
+    let smaller = SCALES.into_iter().filter(|&scale| scale < report.processes);
+    let points = smaller.chain([report.processes]).filter_map(|scale| curve.at(scale));
+    let each = points.map(|point| {
+        let (noisy, quiet) = (Time(point.median_ps), Time(point.quiet_ps));
+        let processes = grouped(point.processes);
+        format!("{} at {processes} processes ({noisy} instead of {quiet})", longer(point.slowdown.median))
+    });
+    format!("It takes {}.", each.collect::<Vec<_>>().join(", "))
+}
+
+/// "17 % longer", "3.4 times as long".
+fn longer(slowdown: f64) -> String {
+    match slowdown {
+        more if more >= 1.0 => format!("{} times as long", significant(more + 1.0)),
+        more if more > 0.0 => format!("{} longer", percent(more)),
+        _ => "no longer".into(),
+    }
+}
+
+fn advice(ranking: &Ranking) -> String {
+    let processes = grouped(ranking.processes);
+    let helpful: Vec<&Removal> = ranking.removals.iter().filter(|removal| removal.helps()).collect();
+    match helpful.first() {
+        Some(first) => format!(
+            "Remove first: {}. Without it, {} processes see a slowdown of {} instead of {}.",
+            first.cause,
+            processes,
+            number(first.slowdown.median),
+            number(ranking.slowdown.median)
+        ),
+        None if ranking.removals.is_empty() => "There is no source to remove.".into(),
+        None => format!(
+            "No single source is to blame at {processes} processes: removing any one of them gives nothing that \
+             is more than chance."
+        ),
+    }
+}
+
+fn number(slowdown: f64) -> String {
+    if slowdown >= 0.995 { significant(slowdown) } else { format!("{slowdown:.2}") }
+}
+
+fn with_interval(slowdown: &Slowdown) -> String {
+    format!("{} [{}, {}]", number(slowdown.median), number(slowdown.low), number(slowdown.high))
+}
+
+fn curves(report: &Report) -> Table {
+    let curves = &report.answer.curves;
+    let mut header = vec!["processes".to_string()];
+    for curve in curves {
+        header.push(match curve.same_as {
+            Some(same) => format!("{} (as {same})", curve.operation),
+            None => curve.operation.to_string(),
+        });
+    }
+    header.extend(["replicas", "without noise", "with noise"].map(String::from));
+    let mut table = Table::with_header(header);
+    let points = curves.first().map_or(&[][..], |curve| &curve.points);
+    for (index, point) in points.iter().enumerate() {
+        let mut row = vec![grouped(point.processes)];
+        row.extend(curves.iter().map(|curve| curve.points.get(index).map_or_else(String::new, cell)));
+        row.extend([
+            grouped(point.replicas),
+            Time(point.quiet_ps).to_string(),
+            Time(point.median_ps).to_string(),
+        ]);
+        table.row(row);
+    }
+    table
+}
+
+fn cell(point: &Point) -> String {
+    let text = with_interval(&point.slowdown);
+    if point.settled { text } else { format!("{text} *") }
+}
+
+/// A row for each cause, in the order of the ranking at the largest scale.
+fn removals(report: &Report) -> Option<Table> {
+    let rankings = &report.answer.rankings;
+    let largest = rankings.last().filter(|ranking| !ranking.removals.is_empty())?;
+    let mut header = vec!["source".to_string(), "how sure".into(), "detours".into(), "of noise".into()];
+    header.push("longest".into());
+    for ranking in rankings {
+        header.push(format!("without it at {}", grouped(ranking.processes)));
+    }
+    let mut table = Table::with_header(header).text(1);
+    for removal in &largest.removals {
+        let mut row = report.subject.cause_cells(removal.id);
+        row.extend(rankings.iter().map(|ranking| {
+            let found = ranking.removals.iter().find(|other| other.id == removal.id);
+            found.map_or_else(|| "not tried".into(), |found| with_interval(&found.slowdown))
+        }));
+        table.row(row);
+    }
+    let mut all = vec!["(with all of them)".to_string()];
+    all.extend(std::iter::repeat_n(String::new(), 4));
+    all.extend(rankings.iter().map(|ranking| with_interval(&ranking.slowdown)));
+    table.row(all);
+    Some(table)
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = vec![report.subject.placement()];
+    notes.extend(one_after_another(report));
+    notes.extend(lower_bound(report));
+    notes.extend(report.answer.rankings.last().and_then(|ranking| {
+        let passed = ranking.passed_over.join(", ");
+        (!passed.is_empty()).then(|| format!("not simulated, because too short or too rare beside these: {passed}"))
+    }));
+    if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
+        notes.push("* the interval is still wider than a fifth of the slowdown: noise is rare at this scale".into());
+    }
+    notes.extend(report.subject.recording.iter().flat_map(about_recording));
+    notes.extend(report.warnings.iter().cloned());
+    notes
+}
+
+fn one_after_another(report: &Report) -> Option<String> {
+    let ranking = report.answer.rankings.last()?;
+    if ranking.one_after_another.len() < 2 {
+        return None;
+    }
+    let names = ranking.removals.iter().map(|removal| removal.cause.as_str());
+    let steps = names.zip(&ranking.one_after_another);
+    let steps: Vec<String> =
+        steps.map(|(name, left)| format!("without {name} {}", number(left.median))).collect();
+    Some(format!(
+        "one after another at {} processes: {} with all, {}",
+        grouped(ranking.processes),
+        number(ranking.slowdown.median),
+        steps.join(", then ")
+    ))
+}
+
+/// A run at scale meets more core time than was measured: noise rarer than the measurement is missing.
+pub fn lower_bound(report: &Report) -> Option<String> {
+    let measured = report.subject.noise.measured?.seconds();
+    let points = &report.answer.curves.first()?.points;
+    let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
+    let largest = points.last()?;
+    Some(format!(
+        "from {} processes on the numbers are a lower bound for rarer noise: one run at {} lasts {} core seconds, \
+         measured were {}; measure longer (--time) to see rarer noise",
+        grouped(first.processes),
+        grouped(largest.processes),
+        significant(largest.exposure_core_seconds),
+        significant(measured)
+    ))
+}
+
+fn about_recording(recording: &Recording) -> Vec<String> {
+    let mut notes = Vec::new();
+    let slow: f64 = recording
+        .cores
+        .iter()
+        .flat_map(|core| &core.phases)
+        .map(|phase| phase.duration.seconds())
+        .sum();
+    let (_, length) = recording.noise_and_length();
+    if slow > 0.0 {
+        notes.push(format!(
+            "for {} of the time the cores ran slower than at their best (another tenant, frequency, SMT): that is \
+             no detour and not simulated",
+            percent(slow / length.seconds().max(f64::MIN_POSITIVE))
+        ));
+    }
+    let lost: u64 = recording.cores.iter().map(|core| core.lost.detours).sum();
+    if lost > 0 {
+        notes.push(format!("{} were found but not kept: the buffer was full", counted(lost, "detour", "detours")));
+    }
+    notes.extend(recording.attribution.hindrance.clone());
+    notes
+}
+
+impl Subject {
+    /// "This node loses 0.31 % of its time to noise: 5,012 detours on 2 cores in 10 s, the longest 4.1 ms."
+    pub fn sentence(&self) -> String {
+        let Some(recording) = &self.recording else { return format!("Assessed is {}.", self.name) };
+        let (noise, length) = recording.noise_and_length();
+        let detours: usize = recording.cores.iter().map(|core| core.detours.len()).sum();
+        let longest = recording.cores.iter().flat_map(|core| &core.detours).map(|detour| detour.duration).max();
+        let share = percent(noise.ps() as f64 / length.ps().max(1) as f64);
+        let cores = counted(recording.cores.len() as u64, "core", "cores");
+        let each = Time(length.ps() / (recording.cores.len() as u64).max(1));
+        let longest = longest.map_or_else(String::new, |longest| format!(", the longest {longest}"));
+        format!(
+            "{} loses {share} of its time to noise: {} on {cores} in {each}{longest}.",
+            self.name,
+            counted(detours as u64, "detour", "detours")
+        )
+    }
+
+    /// Which process gets which trace.
+    fn placement(&self) -> String {
+        let streams = &self.noise.streams;
+        match (&self.recording, streams.as_slice()) {
+            (Some(_), [only]) => format!("every process gets the trace of {}, from a moment of its own", only.name),
+            (Some(_), all) => format!(
+                "process r gets the trace of the core at place r mod {} of {}, from a moment of its own",
+                all.len(),
+                all.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
+            ),
+            (None, _) => "every process gets all sources of the description, from moments of its own".into(),
+        }
+    }
+
+    /// Name, evidence, detours, share of noise, longest.
+    fn cause_cells(&self, id: u16) -> Vec<String> {
+        let Some(cause) = self.noise.causes.get(usize::from(id)) else { return Vec::new() };
+        let durations = self.noise.durations(id);
+        let sum = |ids: &mut dyn Iterator<Item = &Time>| ids.map(|time| time.ps()).sum::<u64>();
+        let of_cause = sum(&mut durations.iter());
+        let detours = self.noise.streams.iter().flat_map(|stream| &stream.detours);
+        let all: u64 = detours.map(|detour| detour.duration.ps()).sum();
+        vec![
+            cause.name.clone(),
+            evidence(cause.evidence).into(),
+            grouped(durations.len() as u64),
+            percent(of_cause as f64 / all.max(1) as f64),
+            durations.first().copied().unwrap_or(Time::ZERO).to_string(),
+        ]
+    }
+}
+
+pub fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::None => "unknown",
+        Evidence::Traced => "traced",
+        Evidence::Remainder => "nothing else ran",
+        Evidence::Correlated => "correlated",
+        Evidence::Stated => "stated",
+    }
+}
