@@ -79,12 +79,6 @@ impl Axis {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// The value at a share of the axis.
-    pub fn at(&self, share: f64) -> f64 {
-        let (low, high) = (self.position(self.low), self.position(self.high));
-        self.value(low + share * (high - low))
-    }
-
     /// Values measured as the axis measures them: evenly spaced where it is even.
     fn position(&self, value: f64) -> f64 {
         match self.scale {
@@ -156,7 +150,10 @@ impl Axis {
 
     fn doubling_ticks(&self, most: usize) -> Vec<Tick> {
         let (low, high) = (self.low.log2().floor() as i32, self.high.log2().ceil() as i32);
-        let every = (f64::from(high - low) / most as f64).ceil().max(1.0) as i32;
+        // Steps that meet 2^10 and 2^20, which have short names.
+        let labels = |every: &i32| (high - 1).div_euclid(*every) - low.div_euclid(*every);
+        let steps = [1, 2, 5, 10, 20, 40, 80];
+        let every = steps.into_iter().find(|every| labels(every) <= most as i32).unwrap_or(160);
         let mut ticks = Vec::new();
         for power in low..=high {
             let value = f64::from(power).exp2();
@@ -175,8 +172,9 @@ fn with_length(low: f64, high: f64) -> (f64, f64) {
     if high - low > least {
         return (low, high);
     }
-    let half = if least > 0.0 { 0.1 * low.abs().max(high.abs()) } else { 0.5 };
-    (low - half, high + half)
+    let half = 0.1 * low.abs().max(high.abs());
+    // Nothing but zeros: amounts begin there.
+    if half > 0.0 { (low - half, high + half) } else { (0.0, 1.0) }
 }
 
 /// At least one decade long.
@@ -211,7 +209,7 @@ mod tests {
     #[test]
     fn even_steps_share_a_unit() {
         let axis = Axis::fitting("", Scale::Linear, Unit::Seconds, [0.0, 2e-3, f64::NAN, f64::INFINITY]);
-        assert_eq!(labels(&axis, 5), ["0.0 ms", "0.5 ms", "1.0 ms", "1.5 ms", "2.0 ms"]);
+        assert_eq!(labels(&axis, 5), ["0 ms", "0.5 ms", "1.0 ms", "1.5 ms", "2.0 ms"]);
     }
 
     #[test]

@@ -128,7 +128,13 @@ impl Canvas {
         self.turned_text(place, ink, content, &turn);
     }
 
-    fn turned_text(&mut self, (x, y): Place, ink: Ink, content: &str, turn: &str) {
+    /// A text that stays readable over lines and dots.
+    pub fn text_over(&mut self, place: Place, ink: Ink, content: &str) {
+        let halo = " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
+        self.turned_text(place, ink, content, halo);
+    }
+
+    fn turned_text(&mut self, (x, y): Place, ink: Ink, content: &str, attributes: &str) {
         let anchor = match ink.anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -137,7 +143,7 @@ impl Canvas {
         let weight = if ink.bold { " font-weight=\"700\"" } else { "" };
         let ([x, y, size], colour, content) = ([x, y, ink.size].map(number), ink.colour, escaped(content));
         self.push(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\"{anchor}{weight}{turn}>{content}</text>"
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\"{anchor}{weight}{attributes}>{content}</text>"
         ));
     }
 

@@ -131,19 +131,26 @@ impl Frame {
     }
 
     fn draw_legend(&mut self, legend: &[Entry]) {
-        let x = self.right + 20.0;
+        let (x, name_ink) = (self.right + 20.0, Ink::new(LEGEND, palette::TEXT, Anchor::Start));
         let mut y = self.top + 8.0;
-        for entry in legend {
+        for (index, entry) in legend.iter().enumerate() {
+            if y > self.bottom - 24.0 {
+                let rest = format!("and {} more", legend.len() - index);
+                self.canvas.text((x + SWATCH, y + 4.0), name_ink, &rest);
+                return;
+            }
             draw_mark(&mut self.canvas, entry, (x, y));
-            let name = shortened(&entry.name, LEGEND, LEGEND_ROOM - SWATCH);
-            self.canvas.text((x + SWATCH, y + 4.0), Ink::new(LEGEND, palette::TEXT, Anchor::Start), &name);
-            if !entry.detail.is_empty() {
+            for line in wrapped(&entry.name, LEGEND, LEGEND_ROOM - SWATCH, 2) {
+                self.canvas.text((x + SWATCH, y + 4.0), name_ink, &line);
                 y += 15.0;
+            }
+            if !entry.detail.is_empty() {
                 let detail = shortened(&entry.detail, 11.0, LEGEND_ROOM - SWATCH);
                 let ink = Ink::new(11.0, palette::FAINT, Anchor::Start);
                 self.canvas.text((x + SWATCH, y + 4.0), ink, &detail);
+                y += 15.0;
             }
-            y += 24.0;
+            y += 9.0;
         }
     }
 

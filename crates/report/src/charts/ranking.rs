@@ -44,7 +44,7 @@ impl Ranking {
             frame.draw_remark("no sources");
             return frame.finish();
         }
-        let pitch = (frame.height() / shown.len() as f64).min(44.0);
+        let pitch = (frame.height() / shown.len() as f64).min(66.0);
         for (index, bar) in shown.iter().enumerate() {
             let middle = frame.top + (index as f64 + 0.5) * pitch;
             draw_bar(&mut frame, bar, &axis, middle, 0.62 * pitch);
@@ -61,7 +61,7 @@ impl Ranking {
         let is_negative = values.iter().any(|&value| value < 0.0);
         let values = if bars.is_empty() { Vec::new() } else { values };
         let title = if self.what.is_empty() { "what its removal gives" } else { &self.what };
-        let axis = Axis::fitting(title, Scale::Linear, self.unit, at_least_something(values));
+        let axis = Axis::fitting(title, Scale::Linear, self.unit, values);
         // Numbers stand behind the bars.
         axis.with_room(if is_negative { 0.05 } else { 0.0 }, 0.12)
     }
@@ -72,14 +72,6 @@ impl Ranking {
             more => format!("{} not shown", counted(more as u64, "source", "sources")),
         }
     }
-}
-
-/// Where all values are zero, an axis around zero would put the bars into its middle.
-fn at_least_something(mut values: Vec<f64>) -> Vec<f64> {
-    if values.iter().all(|&value| value == 0.0) {
-        values.extend([0.0, 1.0]);
-    }
-    values
 }
 
 fn draw_bar(frame: &mut Frame, bar: &Bar, axis: &Axis, middle: f64, height: f64) {

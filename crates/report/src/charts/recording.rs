@@ -79,9 +79,10 @@ mod tests {
     #[test]
     fn detours_go_to_their_sources() {
         let scatter = Scatter::of_recording(&recording());
-        assert_eq!(scatter.length, 1e-3);
+        let at = |ns| Time::from_ns(ns).seconds();
+        assert_eq!(scatter.length, Time::from_ns(1_000_000).seconds());
         assert_eq!(scatter.series[1].name, "timer tick");
-        assert_eq!(scatter.series[1].points, [(1e-5, 5e-6), (2e-5, 5e-6)]);
+        assert_eq!(scatter.series[1].points, [(at(10_000), at(5_000)), (at(20_000), at(5_000))]);
         let histogram = Histogram::of_recording(&recording());
         assert_eq!(histogram.series.iter().map(|series| series.durations.len()).collect::<Vec<_>>(), [1, 2]);
     }

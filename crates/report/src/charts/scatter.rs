@@ -59,13 +59,7 @@ impl Scatter {
         if drawn == 0 {
             frame.draw_remark("no detours");
         }
-        let diameter = if drawn > 20_000 {
-            1.8
-        } else if drawn > 2_000 {
-            2.6
-        } else {
-            3.6
-        };
+        let diameter = diameter(drawn);
         for (colour, places) in dots {
             let places: Vec<_> = places.iter().map(|(x, y)| (frame.left + x, frame.bottom - y)).collect();
             frame.canvas.dots(&places, diameter, colour);
@@ -133,11 +127,25 @@ fn legend(groups: &[Group]) -> Vec<Entry> {
     groups.iter().map(entry).collect()
 }
 
+/// Few dots are large enough to be seen, many small enough to be told apart.
+fn diameter(drawn: usize) -> f64 {
+    match drawn {
+        0..200 => 5.0,
+        200..2_000 => 3.6,
+        2_000..20_000 => 2.6,
+        _ => 1.8,
+    }
+}
+
+fn cells(length: f64, cell: f64) -> usize {
+    ((length / cell) as usize).max(1)
+}
+
 fn remark(points: usize, drawn: usize, left_out: usize) -> String {
     let mut remark = counted(points as u64, "detour", "detours");
     if drawn + left_out < points {
-        let dots = grouped(drawn as u64);
-        remark = format!("{remark} in {dots} dots: those that share a place are drawn once");
+        let dots = counted(drawn as u64, "dot", "dots");
+        remark = format!("{remark} in {dots}: those that share a place are drawn once");
     }
     if left_out > 0 {
         remark = format!("{remark}; {} cannot be drawn", grouped(left_out as u64));
@@ -168,12 +176,13 @@ struct Grid {
 
 impl Grid {
     fn filled(groups: &[&Group], x: &Axis, y: &Axis, (width, height): (f64, f64), cell: f64) -> Grid {
-        let (columns, rows) = ((width / cell) as usize + 1, (height / cell) as usize + 1);
+        let (columns, rows) = (cells(width, cell), cells(height, cell));
         let mut tops = vec![0; columns * rows];
         for (index, group) in groups.iter().enumerate() {
             for &(time, duration) in &group.points {
-                let column = (x.share(time) * width / cell) as usize;
-                let row = (y.share(duration) * height / cell) as usize;
+                // The far ends of the axes belong to the last cells.
+                let column = ((x.share(time) * width / cell) as usize).min(columns - 1);
+                let row = ((y.share(duration) * height / cell) as usize).min(rows - 1);
                 if let Some(top) = tops.get_mut(row * columns + column) {
                     *top = index as u8 + 1;
                 }
@@ -187,7 +196,10 @@ impl Grid {
     fn places(&self, group: usize) -> Vec<(f64, f64)> {
         let of_group = self.tops.iter().enumerate().filter(|&(_, &top)| usize::from(top) == group + 1);
         let place = |index: usize| ((index % self.columns) as f64, (index / self.columns) as f64);
-        of_group.map(|(index, _)| place(index)).map(|(x, y)| (x * self.cell, y * self.cell)).collect()
+        of_group
+            .map(|(index, _)| place(index))
+            .map(|(x, y)| ((x + 0.5) * self.cell, (y + 0.5) * self.cell))
+            .collect()
     }
 }
 

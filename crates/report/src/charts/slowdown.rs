@@ -7,7 +7,7 @@ use super::frame::{Entry, Frame, Mark};
 use super::text::{shortened, width};
 use super::unit::Unit;
 use super::{Heading, palette};
-use crate::numbers::counted;
+use crate::numbers::{counted, grouped};
 
 /// The slowdown at one number of processes: its median and the interval that holds it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -88,7 +88,14 @@ impl SlowdownCurves {
             colour: palette::colour(index),
             mark: Mark::Line,
         };
-        self.curves.iter().enumerate().map(entry).collect()
+        let band = Entry {
+            name: "interval of the median".into(),
+            detail: String::new(),
+            colour: palette::TOTAL,
+            mark: Mark::Area,
+        };
+        let band = (!self.curves.is_empty()).then_some(band);
+        self.curves.iter().enumerate().map(entry).chain(band).collect()
     }
 
     /// Dashed lines; their labels stand one below the other, since the lines may lie close together.
@@ -101,12 +108,12 @@ impl SlowdownCurves {
             let stroke = Stroke { dashed: true, ..Stroke::new(palette::colour(index), 1.4) };
             frame.canvas.line((place, frame.top), (place, frame.bottom), stroke);
             let name = shortened(&curve.name, 12.0, 160.0);
-            let label = format!("{name}: noise leads from {}", Unit::Processes.show(processes));
+            let label = format!("{name}: noise leads from {}", grouped(processes.round() as u64));
             let room = width(&label, 12.0) + 8.0;
             let (anchor, shift) =
                 if place - room < frame.left { (Anchor::Start, 6.0) } else { (Anchor::End, -6.0) };
             let ink = Ink::new(12.0, palette::TEXT, anchor);
-            frame.canvas.text((place + shift, frame.top + 14.0 + 17.0 * line as f64), ink, &label);
+            frame.canvas.text_over((place + shift, frame.top + 14.0 + 17.0 * line as f64), ink, &label);
         }
     }
 }
@@ -172,7 +179,7 @@ mod tests {
         let svg = SlowdownCurves { curves, ..Default::default() }.draw(&Heading::default());
         assert_eq!(svg.matches("fill-opacity=\"0.18\"").count(), 2);
         assert_eq!(svg.matches("stroke-dasharray").count(), 1);
-        assert!(svg.contains("allreduce: noise leads from 4k") && svg.contains("&lt;barrier&gt;"));
+        assert!(svg.contains("allreduce: noise leads from 4,096") && svg.contains("&lt;barrier&gt;"));
         assert!(svg.contains(">1M<") && svg.contains(">10×<"), "{svg}");
     }
 
@@ -180,6 +187,6 @@ mod tests {
     fn small_slowdowns_are_linear() {
         let curves = vec![curve("x", 0.01, None)];
         let svg = SlowdownCurves { curves, ..Default::default() }.draw(&Heading::default());
-        assert!(svg.contains(">1.00×<") && svg.contains(">1.10×<"), "{svg}");
+        assert!(svg.contains(">1.0×<") && svg.contains(">1.2×<"), "{svg}");
     }
 }

