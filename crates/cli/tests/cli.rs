@@ -18,6 +18,8 @@ mod help;
 mod interruption;
 #[path = "cli/noise_files.rs"]
 mod noise_files;
+#[path = "cli/measure.rs"]
+mod measure;
 #[path = "cli/others.rs"]
 mod others;
 #[path = "cli/plot.rs"]

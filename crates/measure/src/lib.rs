@@ -12,6 +12,7 @@ pub mod cores;
 pub mod kernels;
 pub mod noise;
 pub mod machine;
+pub mod self_test;
 pub mod sources;
 pub mod timebase;
 pub mod timer;

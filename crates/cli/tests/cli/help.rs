@@ -18,6 +18,8 @@ const COMMANDS: &[&str] = &[
     "schedule selector",
     "schedule workloads",
     "schedule check",
+    "measure",
+    "measure noise",
     "network",
     "network list",
     "network show",
