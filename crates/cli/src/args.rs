@@ -1,6 +1,7 @@
 //! What was typed. Every value is parsed into its type here, and nothing is looked up: no file, no
 //! variable, no clock.
 
+pub mod assess;
 pub mod bench;
 pub mod collective;
 pub mod generated;
@@ -82,6 +83,8 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// What this node's noise costs at scale, and which source of it to remove first
+    Assess(Box<assess::Assess>),
     /// Run a schedule, a collective or a workload on simulated processes and tell when they finish
     Simulate(Box<simulate::Simulate>),
     /// What redundant exchanges win back of the time that noise costs an allreduce

@@ -1,6 +1,7 @@
 //! The stages that do the work: each takes a plan, fetches what it names and calls the libraries.
 
 mod application;
+mod assess;
 mod bench;
 mod collective;
 mod generated;
@@ -23,6 +24,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
     interrupt::listen(|text| console.warn(text));
     let Cli { common, command } = cli;
     match command {
+        Command::Assess(typed) => {
+            use_threads(&common);
+            assess::run(&plan::assess::Plan::new(*typed, &common)?, console)
+        }
         Command::Simulate(typed) => {
             use_threads(&common);
             simulate::run(&plan::simulate::Plan::new(*typed, &common)?, console)

@@ -1,7 +1,9 @@
 //! How the program ends: the documented exit codes, and which error leads to which.
 
+use straggler_analysis::assess::AssessError;
 use straggler_measure::cores::CoresError;
 use straggler_measure::noise::MeasureError;
+use straggler_measure::sources::SourcesError;
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
@@ -93,6 +95,16 @@ impl From<MeasureError> for Failure {
     }
 }
 
+impl From<AssessError> for Failure {
+    fn from(error: AssessError) -> Failure {
+        match error {
+            AssessError::Run(error) => error.into(),
+            AssessError::Collective(error) => error.into(),
+            AssessError::Detours(_) => Failure::new(Exit::BadInput, error),
+        }
+    }
+}
+
 impl From<ResamplingError> for Failure {
     fn from(error: ResamplingError) -> Failure {
         match error {
@@ -124,6 +136,7 @@ leads_to! {
     SamplesError => BadInput,
     ReplaceError => BadInput,
     SaveError => BadInput,
+    SourcesError => BadInput,
     CollectiveError => Usage,
     ButterflyError => Usage,
     WorkloadError => Usage,

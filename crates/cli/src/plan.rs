@@ -1,6 +1,7 @@
 //! What was validated: options that fit together, defaults filled in. Nothing is read or looked up
 //! yet, so a plan is a pure function of what was typed.
 
+pub mod assess;
 pub mod bench;
 pub mod collective;
 pub mod measure;

@@ -16,10 +16,10 @@ mod guide;
 mod help;
 #[path = "cli/interruption.rs"]
 mod interruption;
-#[path = "cli/noise_files.rs"]
-mod noise_files;
 #[path = "cli/measure.rs"]
 mod measure;
+#[path = "cli/noise_files.rs"]
+mod noise_files;
 #[path = "cli/others.rs"]
 mod others;
 #[path = "cli/plot.rs"]

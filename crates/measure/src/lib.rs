@@ -10,8 +10,8 @@
 
 pub mod cores;
 pub mod kernels;
-pub mod noise;
 pub mod machine;
+pub mod noise;
 pub mod self_test;
 pub mod sources;
 pub mod timebase;

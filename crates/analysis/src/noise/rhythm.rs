@@ -148,7 +148,8 @@ fn commonest_gap(pulses: &[Pulse]) -> Option<f64> {
         .collect();
     gaps.sort_unstable();
     let quarter = gaps.len() / 4 + 1;
-    let ratio = |start: usize| Some(f64::from_bits(*gaps.get(start + quarter)?) / f64::from_bits(gaps[start]));
+    let ratio =
+        |start: usize| Some(f64::from_bits(*gaps.get(start + quarter)?) / f64::from_bits(gaps[start]));
     let narrowest = (0..gaps.len()).filter_map(|start| Some((ratio(start)?, start)));
     let (_, start) = narrowest.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let mut range = gaps.get(start..=start + quarter)?.to_vec();

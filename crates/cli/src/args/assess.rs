@@ -81,6 +81,8 @@ mod tests {
     fn shares_are_read_both_ways() {
         assert_eq!(share("10%"), Ok(0.1));
         assert_eq!(share("0.25"), Ok(0.25));
-        assert!(share("0").is_err() && share("-1%").is_err() && share("nan").is_err() && share("inf").is_err());
+        assert!(
+            share("0").is_err() && share("-1%").is_err() && share("nan").is_err() && share("inf").is_err()
+        );
     }
 }

@@ -136,7 +136,7 @@ pub enum SourcesName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreList(pub Vec<u32>);
 
-fn cores_list(text: &str) -> Result<CoreList, String> {
+pub fn cores_list(text: &str) -> Result<CoreList, String> {
     cores::parse(text).map(CoreList).map_err(|fault| fault.to_string())
 }
 

@@ -17,27 +17,29 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_measure::noise::{self, MeasureError, Measured, Options};
 use straggler_measure::sources::Observation;
-use straggler_measure::{cores, timer};
+use straggler_measure::timer::{Clock, Native};
+use straggler_measure::{cores, machine, timer};
 use straggler_model::Time;
+use straggler_model::noise::Recording;
 use straggler_model::noise::format::{self, Format};
-use straggler_model::noise::recording::{Origin, Timer};
+use straggler_model::noise::recording::{Machine, Origin, Timer};
 use straggler_report::numbers::{counted, memory, significant};
 use straggler_report::replace_file;
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
-    let allowed = cores::allowed().map_err(MeasureError::from)?;
-    let cores = cores::choose(plan.cores.as_deref(), &allowed).map_err(MeasureError::from)?;
     let _orderly = Orderly::begin();
-    let timer = timer::examine().map_err(|fault| Failure::bad_input(fault.to_string()))?;
-    let session = Session { plan, console, timer: examine_cores(timer, &cores), cores };
-    noise::check(&session.options(&session.cores), &session.timer)?;
-    session.refuse_large_buffers()?;
-    session.warn_of_the_machine();
+    let session = Session::prepare(plan, console)?;
     match plan.job {
         Job::SelfTest => self_test::run(&session),
         Job::OneAndAll => session.one_and_all(),
         Job::Runs { count, choose } => session.runs(count, choose),
     }
+}
+
+/// One measurement, for whoever wants to go on with it.
+pub fn record(plan: &Plan, console: &Console) -> Outcome<Recording> {
+    let session = Session::prepare(plan, console)?;
+    Ok(session.measure(&session.cores, &session.meter(1))?.recording)
 }
 
 /// Counters of different cores that contradict each other are a reason to doubt the timer.
@@ -62,7 +64,19 @@ const CAPACITY: u64 = 1 << 20;
 const CAPACITY_OF_ALL: usize = 1 << 25;
 const BYTES_A_DETOUR: u64 = 16;
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// Everything that can go wrong before the first measurement.
+    fn prepare(plan: &'a Plan, console: &'a Console) -> Outcome<Session<'a>> {
+        let allowed = cores::allowed().map_err(MeasureError::from)?;
+        let cores = cores::choose(plan.cores.as_deref(), &allowed).map_err(MeasureError::from)?;
+        let timer = timer::examine().map_err(|fault| Failure::bad_input(fault.to_string()))?;
+        let session = Session { plan, console, timer: examine_cores(timer, &cores), cores };
+        noise::check(&session.options(&session.cores), &session.timer)?;
+        session.refuse_large_buffers()?;
+        session.warn_of_the_machine();
+        Ok(session)
+    }
+
     fn options(&self, cores: &[u32]) -> Options {
         let share = (CAPACITY_OF_ALL / cores.len().max(1)) as u64;
         let wanted = self.plan.events.unwrap_or(0).max(CAPACITY);
@@ -114,18 +128,21 @@ impl Session<'_> {
             meter.advance(milliseconds.saturating_sub(watched.replace(milliseconds)));
         };
         let watch: Option<&dyn Fn(Time)> = if shown { Some(&watch) } else { None };
-        let observation = Observation::begin(self.plan.sources, cores)
-            .map_err(|fault| Failure::bad_input(fault.to_string()))?;
+        let machine = machine::this();
+        let stolen = || machine::stolen(Path::new("/"), cores);
+        let stolen_before = stolen();
+        let observation = Observation::begin(self.plan.sources, cores, || Native::default().now())?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut measured = noise::measure(&self.options(cores), &self.timer, interrupt::flag(), watch)?;
-        let ended = observation.end(&mut measured.recording, &measured.timebase, &measured.workers);
-        ended.map_err(|fault| Failure::bad_input(fault.to_string()))?;
+        let steal_ps = stolen_before.zip(stolen()).map(|(before, after)| after.since(before).ps());
+        observation.end(&mut measured.recording, &measured.timebase, &measured.workers)?;
         interrupt::check()?;
         measured.recording.origin = Origin::Measured {
             version: env!("CARGO_PKG_VERSION").into(),
             command: std::env::args().collect::<Vec<_>>().join(" "),
             started,
         };
+        measured.recording.machine = Machine { steal_ps, ..machine };
         Ok(measured)
     }
 
@@ -186,7 +203,9 @@ impl Session<'_> {
 }
 
 fn write(path: &Path, measured: &Measured) -> Outcome<()> {
-    let bytes = format::write(&measured.recording, Format::Straggler)
-        .map_err(|fault| Failure::bad_input(fault.to_string()))?;
-    interrupt::or_interrupted(replace_file(path, |out| out.write_all(&bytes)))
+    let written = format::write(&measured.recording, Format::Straggler)?;
+    for file in written.files {
+        interrupt::or_interrupted(replace_file(path, |out| out.write_all(&file.bytes)))?;
+    }
+    Ok(())
 }

@@ -40,6 +40,20 @@ const LONGEST: Time = Time::from_ns(86_400_000_000_000);
 const QUANTUM_FACTOR: f64 = 1.02;
 
 impl Plan {
+    /// Detours of one run, as other commands need them.
+    pub fn of_detours(time: Time, cores: Option<Vec<u32>>, sources: SourcesName) -> Outcome<Plan> {
+        Ok(Plan {
+            kernel: Kernel::Detour { threshold: Threshold::Factor(detour::FACTOR) },
+            length: measurable(time)?,
+            events: None,
+            cores,
+            capacity: None,
+            sources: wish(sources),
+            job: Job::Runs { count: 1, choose: Choose::First },
+            output: None,
+        })
+    }
+
     pub fn new(typed: Typed) -> Outcome<Plan> {
         let job = match typed {
             Typed { self_test: true, .. } => Job::SelfTest,
@@ -77,11 +91,16 @@ fn length(typed: &Typed) -> Outcome<Time> {
         Some(_) => LENGTH_WITH_EVENTS,
         None => LENGTH,
     });
-    if !(SHORTEST..=LONGEST).contains(&length) {
-        return Err(Failure::usage(format!("--time {length}: measure from {SHORTEST} to a day")));
-    }
+    let length = measurable(length)?;
     if typed.method == MethodName::Ftq && typed.quantum > length {
         return Err(Failure::usage(format!("--quantum {} is longer than the measurement", typed.quantum)));
+    }
+    Ok(length)
+}
+
+fn measurable(length: Time) -> Outcome<Time> {
+    if !(SHORTEST..=LONGEST).contains(&length) {
+        return Err(Failure::usage(format!("--time {length}: measure from {SHORTEST} to a day")));
     }
     Ok(length)
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 const COMMANDS: &[&str] = &[
     "",
+    "assess",
     "simulate",
     "redundancy",
     "resample",

@@ -7,7 +7,9 @@ use crate::interrupt;
 use std::path::Path;
 use straggler_analysis::assess;
 use straggler_model::noise::recording::Origin;
-use straggler_report::charts::{self, Bar, Curve, CurvePoint, Heading, Ranking, Scatter, SlowdownCurves, Unit};
+use straggler_report::charts::{
+    self, Bar, Curve, CurvePoint, Heading, Ranking, Scatter, SlowdownCurves, Unit,
+};
 use straggler_report::numbers::grouped;
 use straggler_report::replace_file;
 

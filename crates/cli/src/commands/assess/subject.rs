@@ -7,7 +7,7 @@ use crate::plan::assess::{Origin, Plan};
 use serde::Serialize;
 use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
-use straggler_measure::sources::OWN_SAMPLER;
+use straggler_measure::sources::names::SAMPLER;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_model::noise::recording::{Attribution, Machine, Recording, Timer};
 use straggler_model::noise::{Loaded, NoiseSpec};
@@ -27,8 +27,8 @@ impl Subject {
     pub fn obtain(plan: &Plan, console: &Console) -> Outcome<(Subject, Vec<String>)> {
         match &plan.noise {
             Origin::Measured(request) => {
-                let (recording, warnings) = measure::record(request, console)?;
-                Ok((Subject::of_recording("This node".into(), recording, true), warnings))
+                let recording = measure::record(request, console)?;
+                Ok((Subject::of_recording("This node".into(), recording, true), Vec::new()))
             }
             Origin::Given(text) if Path::new(text).is_file() && !text.ends_with(".toml") => {
                 Subject::of_file(text)
@@ -38,7 +38,7 @@ impl Subject {
     }
 
     fn of_recording(name: String, recording: Recording, measured_here: bool) -> Subject {
-        let noise = Noise::of_recording(&recording, &[OWN_SAMPLER]);
+        let noise = Noise::of_recording(&recording, &[SAMPLER]);
         Subject { name, noise, recording: Some(recording), measured_here }
     }
 
@@ -64,10 +64,10 @@ impl Subject {
     }
 
     pub fn json(&self) -> NoiseJson<'_> {
-        let (noise, length) = self.recording.as_ref().map_or_else(
-            || (self.noise.total(), self.noise.length()),
-            Recording::noise_and_length,
-        );
+        let (noise, length) = self
+            .recording
+            .as_ref()
+            .map_or_else(|| (self.noise.total(), self.noise.length()), Recording::noise_and_length);
         NoiseJson {
             name: &self.name,
             measured_here: self.measured_here,

@@ -168,10 +168,13 @@ fn notes(report: &Report) -> Vec<String> {
     notes.extend(lower_bound(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");
-        (!passed.is_empty()).then(|| format!("not simulated, because too short or too rare beside these: {passed}"))
+        (!passed.is_empty())
+            .then(|| format!("not simulated, because too short or too rare beside these: {passed}"))
     }));
     if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
-        notes.push("* the interval is still wider than a fifth of the slowdown: noise is rare at this scale".into());
+        notes.push(
+            "* the interval is still wider than a fifth of the slowdown: noise is rare at this scale".into(),
+        );
     }
     notes.extend(report.subject.recording.iter().flat_map(about_recording));
     notes.extend(report.warnings.iter().cloned());
@@ -213,12 +216,8 @@ pub fn lower_bound(report: &Report) -> Option<String> {
 
 fn about_recording(recording: &Recording) -> Vec<String> {
     let mut notes = Vec::new();
-    let slow: f64 = recording
-        .cores
-        .iter()
-        .flat_map(|core| &core.phases)
-        .map(|phase| phase.duration.seconds())
-        .sum();
+    let slow: f64 =
+        recording.cores.iter().flat_map(|core| &core.phases).map(|phase| phase.duration.seconds()).sum();
     let (_, length) = recording.noise_and_length();
     if slow > 0.0 {
         notes.push(format!(
@@ -229,7 +228,10 @@ fn about_recording(recording: &Recording) -> Vec<String> {
     }
     let lost: u64 = recording.cores.iter().map(|core| core.lost.detours).sum();
     if lost > 0 {
-        notes.push(format!("{} were found but not kept: the buffer was full", counted(lost, "detour", "detours")));
+        notes.push(format!(
+            "{} were found but not kept: the buffer was full",
+            counted(lost, "detour", "detours")
+        ));
     }
     notes.extend(recording.attribution.hindrance.clone());
     notes
@@ -241,7 +243,8 @@ impl Subject {
         let Some(recording) = &self.recording else { return format!("Assessed is {}.", self.name) };
         let (noise, length) = recording.noise_and_length();
         let detours: usize = recording.cores.iter().map(|core| core.detours.len()).sum();
-        let longest = recording.cores.iter().flat_map(|core| &core.detours).map(|detour| detour.duration).max();
+        let longest =
+            recording.cores.iter().flat_map(|core| &core.detours).map(|detour| detour.duration).max();
         let share = percent(noise.ps() as f64 / length.ps().max(1) as f64);
         let cores = counted(recording.cores.len() as u64, "core", "cores");
         let each = Time(length.ps() / (recording.cores.len() as u64).max(1));
@@ -257,7 +260,9 @@ impl Subject {
     fn placement(&self) -> String {
         let streams = &self.noise.streams;
         match (&self.recording, streams.as_slice()) {
-            (Some(_), [only]) => format!("every process gets the trace of {}, from a moment of its own", only.name),
+            (Some(_), [only]) => {
+                format!("every process gets the trace of {}, from a moment of its own", only.name)
+            }
             (Some(_), all) => format!(
                 "process r gets the trace of the core at place r mod {} of {}, from a moment of its own",
                 all.len(),
