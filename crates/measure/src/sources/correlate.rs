@@ -186,15 +186,15 @@ impl Guesses<'_> {
         open.sort_by_key(|&index| phase(index));
         let phases = Phases { sorted: open.iter().map(|&index| phase(index)).collect(), period };
         let more = |first: usize| {
-            let (here, opposite) = (phases.window(first, 0), phases.window(first, period / 2));
-            let length: u64 = here.iter().map(|&at| self.detours[open[at]].duration.ps()).sum();
-            (here.len().saturating_sub(opposite.len()), length, first)
+            let from = phases.sorted[first];
+            let (here, opposite) = (phases.window(from), phases.window(from + period / 2));
+            (here.len().saturating_sub(opposite.len()), first)
         };
-        let Some((more, _, first)) = (0..open.len()).map(more).max() else { return open };
+        let Some((more, first)) = (0..open.len()).map(more).max() else { return open };
         if (more as u64) * 3 < ticks || more < FEWEST_TICKS {
             return Vec::new();
         }
-        phases.window(first, 0).into_iter().map(|at| open[at]).collect()
+        phases.window(phases.sorted[first]).map(|at| open[at % open.len()]).collect()
     }
 }
 
@@ -205,14 +205,14 @@ struct Phases {
 }
 
 impl Phases {
-    /// Positions of those from the `first` one, shifted, up to a fiftieth of the period later. Slices are so
-    /// short that the few parts in a million between two clocks do not matter.
-    fn window(&self, first: usize, shift: u64) -> Vec<usize> {
-        let from = (self.sorted[first] + shift) % self.period;
-        let start = self.sorted.partition_point(|&phase| phase < from);
-        let around = (start..self.sorted.len()).chain(0..start);
-        let behind = |at: &usize| (self.sorted[*at] + self.period - from) % self.period;
-        around.take_while(|at| behind(at) <= self.period / 50).collect()
+    /// Positions of those up to a fiftieth of the period behind `from`, counted on past the end of the list.
+    /// Slices are so short that the few parts in a million between two clocks do not matter.
+    fn window(&self, from: u64) -> std::ops::Range<usize> {
+        let from = from % self.period;
+        let to = from + self.period / 50;
+        let before = |end: u64| self.sorted.partition_point(|&phase| phase < end);
+        let around = if to < self.period { 0 } else { before(to - self.period + 1) };
+        before(from)..before(to + 1) + around
     }
 }
 
