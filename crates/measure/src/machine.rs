@@ -53,7 +53,7 @@ pub fn stolen(root: &Path, cores: &[u32]) -> Option<Time> {
 }
 
 /// Coarse clocks step with the timer tick, so their resolution is its period.
-fn tick_hz() -> Option<u32> {
+pub fn tick_hz() -> Option<u32> {
     let step = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
     let ns = u64::try_from(step.tv_nsec).ok().filter(|&ns| step.tv_sec == 0 && ns > 100_000)?;
     u32::try_from((1_000_000_000 + ns / 2) / ns).ok()

@@ -82,7 +82,8 @@ fn hypervisors_by_what_they_leave_behind() {
     let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
     let vendor = "sys/class/dmi/id/sys_vendor";
     let product = "sys/class/dmi/id/product_name";
-    let cases: [(&[(&str, &str)], Option<&str>); 6] = [
+    type Files<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(Files<'_>, Option<&str>); 6] = [
         (&[("sys/hypervisor/type", "xen\n")], Some("xen")),
         (&[(clocks, "tsc kvm-clock acpi_pm\n")], Some("KVM")),
         (&[(clocks, "tsc hpet\n"), (vendor, "QEMU\n")], Some("QEMU")),

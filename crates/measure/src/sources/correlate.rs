@@ -4,7 +4,7 @@
 //! 1. detours that the sampler of the counters caused itself: it knows when it had the core;
 //! 2. counters of time: the wait of the measuring thread for its core belongs to other threads, stolen time to
 //!    the hypervisor. Both go to the longest detours that fit into them;
-//! 3. the timer tick: detours at one phase of the tick's period, as many as were counted;
+//! 3. the timer tick: detours at one phase of its period;
 //! 4. other counts: for detours of about the same length, the non-negative mixture of interrupts and softirqs
 //!    that gives best how many there were, slice by slice (`fit.rs`).
 //!
@@ -39,11 +39,15 @@ const SHORTEST_STOLEN: Time = Time(20_000_000);
 const LONGEST_TICK: Time = Time(200_000_000);
 /// Fewer at one phase may be there by chance.
 const FEWEST_TICKS: usize = 5;
-/// Rates of ticks that kernels are built with.
-const TICK_RATES: [f64; 5] = [100.0, 250.0, 300.0, 500.0, 1000.0];
-
-/// A guess for every detour of a core. Detours, slices and `own` are sorted by time.
-pub fn guess(detours: &[Detour], own: &[(Time, Time)], slices: &[Slice], names: &Names) -> Vec<Guess> {
+/// A guess for every detour of a core. Detours, slices and `own` are sorted by time; `tick_hz` is the rate of
+/// the kernel's tick if it is known.
+pub fn guess(
+    detours: &[Detour],
+    own: &[(Time, Time)],
+    slices: &[Slice],
+    names: &Names,
+    tick_hz: Option<u32>,
+) -> Vec<Guess> {
     let mut work =
         Guesses { detours, slices, guesses: vec![Guess::Nothing; detours.len()], members: Vec::new() };
     work.members = work.members_of_slices();
@@ -51,7 +55,7 @@ pub fn guess(detours: &[Detour], own: &[(Time, Time)], slices: &[Slice], names: 
     work.other_threads();
     work.stolen();
     let tick = names.list().iter().position(|name| name == names::TIMER_TICK).map(|number| number as u32);
-    let found = tick.is_some_and(|tick| work.ticks(tick));
+    let found = tick.zip(tick_hz).is_some_and(|(tick, rate)| work.ticks(tick, rate));
     fit::counts(&mut work, tick.filter(|_| found));
     work.guesses
 }
@@ -153,45 +157,62 @@ impl Guesses<'_> {
         }
     }
 
-    /// Whether the tick has one of the usual rates, so that its detours can be told by their phase.
-    fn ticks(&mut self, tick: u32) -> bool {
+    /// Whether the tick runs all the time, so that its detours can be told by their phase. Its interrupt also
+    /// serves other timers, so that more may be counted, but not less.
+    fn ticks(&mut self, tick: u32, rate: u32) -> bool {
         let count =
             |slice: &Slice| slice.counts.iter().find(|(name, _)| *name == tick).map_or(0, |row| row.1);
-        let ticks: u64 = self.slices.iter().map(count).sum();
+        let counted: u64 = self.slices.iter().map(count).sum();
         let seconds: f64 = self.slices.iter().map(|slice| slice.end.since(slice.start).seconds()).sum();
-        let rate = TICK_RATES.into_iter().find(|rate| (ticks as f64 / seconds / rate - 1.0).abs() < 0.05);
-        let Some(rate) = rate else { return false };
-        let period = (1e12 / rate) as u64;
+        if rate == 0 || (counted as f64) < 0.9 * f64::from(rate) * seconds {
+            return false;
+        }
+        let period = 1_000_000_000_000 / u64::from(rate);
         for number in 0..self.slices.len() {
-            let open = self.open(&self.members[number]);
-            let ticks = count(&self.slices[number]);
-            for index in self.in_phase(open, period, ticks) {
+            let ticks = self.slices[number].end.since(self.slices[number].start).ps() / period;
+            for index in self.in_phase(self.open(&self.members[number]), period, ticks) {
                 self.guesses[index] = Guess::Counted(tick);
             }
         }
         true
     }
 
-    /// The detours in the narrow window of phases that has the most of them. Without enough, the tick is too
-    /// short to be seen, and what falls into the window does so by chance.
+    /// The detours in the narrow window of phases that has the most of them. Something faster, like the tick of
+    /// a hypervisor, fills the window half a period away as well; those are taken off. Without enough, the tick
+    /// is too short to be seen, and what falls into the window does so by chance.
     fn in_phase(&self, mut open: Vec<usize>, period: u64, ticks: u64) -> Vec<usize> {
-        let width = period / 50;
         open.retain(|&index| self.detours[index].duration <= LONGEST_TICK);
         let phase = |index: usize| self.detours[index].start.ps() % period;
         open.sort_by_key(|&index| phase(index));
-        let within = |first: usize| {
-            let from = phase(open[first]);
-            let around = open.iter().cycle().skip(first).take(open.len());
-            around.take_while(move |&&index| (phase(index) + period - from) % period <= width).count()
+        let phases = Phases { sorted: open.iter().map(|&index| phase(index)).collect(), period };
+        let more = |first: usize| {
+            let from = phases.sorted[first];
+            let (here, opposite) = (phases.window(from), phases.window(from + period / 2));
+            (here.len().saturating_sub(opposite.len()), first)
         };
-        let Some((count, first)) = (0..open.len()).map(|first| (within(first), first)).max() else {
-            return open;
-        };
-        if (count as u64) * 3 < ticks || count < FEWEST_TICKS {
+        let Some((more, first)) = (0..open.len()).map(more).max() else { return open };
+        if (more as u64) * 3 < ticks || more < FEWEST_TICKS {
             return Vec::new();
         }
-        let most = usize::try_from(ticks).unwrap_or(usize::MAX);
-        open.iter().cycle().skip(first).take(count.min(most)).copied().collect()
+        phases.window(phases.sorted[first]).map(|at| open[at % open.len()]).collect()
+    }
+}
+
+/// Phases of detours within the period of the tick.
+struct Phases {
+    sorted: Vec<u64>,
+    period: u64,
+}
+
+impl Phases {
+    /// Positions of those up to a fiftieth of the period behind `from`, counted on past the end of the list.
+    /// Slices are so short that the few parts in a million between two clocks do not matter.
+    fn window(&self, from: u64) -> std::ops::Range<usize> {
+        let from = from % self.period;
+        let to = from + self.period / 50;
+        let before = |end: u64| self.sorted.partition_point(|&phase| phase < end);
+        let around = if to < self.period { 0 } else { before(to - self.period + 1) };
+        before(from)..before(to + 1) + around
     }
 }
 

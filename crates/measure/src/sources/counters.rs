@@ -8,7 +8,7 @@ use super::SourcesError;
 use super::correlate::{self, Guess};
 use super::names::{self, Names};
 use super::slices::{Sample, Slices};
-use crate::{Timebase, Worker};
+use crate::{Timebase, Worker, machine};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -112,7 +112,7 @@ impl Sampled {
     pub fn name(&self, recording: &mut Recording, timebase: &Timebase, workers: &[Worker]) -> Attribution {
         let stat_ticks = rustix::param::clock_ticks_per_second();
         let slices = Slices::new(&self.samples, timebase, workers, stat_ticks);
-        name_correlated(&slices, recording);
+        name_correlated(&slices, recording, machine::tick_hz());
         let hindrance = "sources are guessed from counters of /proc: run as root, or let root mount tracefs, to \
                          name each detour";
         Attribution {
@@ -124,12 +124,12 @@ impl Sampled {
 }
 
 /// Names the detours of every core that has slices.
-pub fn name_correlated(slices: &Slices, recording: &mut Recording) {
+pub fn name_correlated(slices: &Slices, recording: &mut Recording, tick_hz: Option<u32>) {
     let mut cores = std::mem::take(&mut recording.cores);
     for core in &mut cores {
         let Some(counted) = slices.cores.get(&core.core) else { continue };
         let own = slices.own.get(&core.core).map_or(&[][..], Vec::as_slice);
-        let guesses = correlate::guess(&core.detours, own, counted, &slices.names);
+        let guesses = correlate::guess(&core.detours, own, counted, &slices.names, tick_hz);
         for (detour, guess) in core.detours.iter_mut().zip(guesses) {
             detour.source = source(guess, &slices.names, recording);
         }

@@ -198,7 +198,7 @@ impl Explained {
     }
 
     fn part(&self, time: Time) -> f64 {
-        if self.total() == Time::ZERO { 1.0 } else { time.seconds() / self.total().seconds() }
+        if self.total() == Time::ZERO { 1.0 } else { time.ps() as f64 / self.total().ps() as f64 }
     }
 }
 

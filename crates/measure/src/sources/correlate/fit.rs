@@ -6,11 +6,14 @@
 
 use super::{Guess, Guesses};
 use std::collections::BTreeMap;
+use straggler_model::Time;
 
 /// With fewer, any rare interrupt explains them by chance.
 const FEWEST_DETOURS: usize = 8;
 /// A mixture that leaves more than this part of the squares explains nothing.
 const MOST_LEFT: f64 = 0.5;
+/// Interrupts and softirqs do not take longer; threads and hypervisors do.
+const LONGEST: Time = Time(500_000_000);
 const ROUNDS: usize = 200;
 
 /// Names what is open by counts; `done` has been dealt with.
@@ -48,7 +51,8 @@ fn columns(work: &Guesses<'_>, done: Option<u32>) -> Vec<Column> {
 fn classes(work: &Guesses<'_>) -> BTreeMap<u32, Vec<Vec<usize>>> {
     let mut classes: BTreeMap<u32, Vec<Vec<usize>>> = BTreeMap::new();
     for (number, members) in work.members.iter().enumerate() {
-        for index in work.open(members) {
+        let open = work.open(members).into_iter();
+        for index in open.filter(|&index| work.detours[index].duration <= LONGEST) {
             let class = work.detours[index].duration.ps().max(1).ilog2();
             let slices = classes.entry(class).or_insert_with(|| vec![Vec::new(); work.slices.len()]);
             slices[number].push(index);

@@ -30,7 +30,7 @@ fn names(list: &[&str]) -> Names {
 fn the_sampler_owns_up() {
     let detours = [detour(MS, 50 * US), detour(100 * MS, 300 * US), detour(101 * MS, 40 * US)];
     let own = [(Time(100 * MS + 5 * US), Time(100 * MS + 290 * US))];
-    let guesses = guess(&detours, &own, &slices(2), &Names::default());
+    let guesses = guess(&detours, &own, &slices(2), &Names::default(), Some(250));
     assert_eq!(guesses, [Guess::Nothing, Guess::Own, Guess::Nothing]);
 }
 
@@ -46,12 +46,12 @@ fn waiting_goes_to_the_longest_that_fit() {
         detour(40 * MS, 30 * US),
         detour(110 * MS, 4 * MS),
     ];
-    let guesses = guess(&detours, &[], &slices, &Names::default());
+    let guesses = guess(&detours, &[], &slices, &Names::default(), Some(250));
     let waited = [Guess::OtherThreads, Guess::OtherThreads, Guess::Nothing, Guess::Nothing, Guess::Nothing];
     assert_eq!(guesses, waited);
     // The thread had but one turn: one detour.
     slices[0].turns = 1;
-    assert_eq!(guess(&detours, &[], &slices, &Names::default())[1], Guess::Nothing);
+    assert_eq!(guess(&detours, &[], &slices, &Names::default(), Some(250))[1], Guess::Nothing);
 }
 
 /// A step of stolen time belongs to everything since the step before.
@@ -65,7 +65,7 @@ fn stolen_time_is_counted_late() {
         detour(250 * MS, 10 * US),
         detour(350 * MS, 6 * MS),
     ];
-    let guesses = guess(&detours, &[], &slices, &Names::default());
+    let guesses = guess(&detours, &[], &slices, &Names::default(), Some(250));
     assert_eq!(guesses, [Guess::Stolen, Guess::Stolen, Guess::Nothing, Guess::Nothing]);
 }
 
@@ -80,11 +80,28 @@ fn ticks_are_told_by_their_phase() {
     let others: Vec<_> = (0..40).map(|n| detour(n * 24_700 * US + 811 * US, 7 * US)).collect();
     detours.extend(&others);
     detours.sort_by_key(|detour| detour.start);
-    let guesses = guess(&detours, &[], &slices, &names);
+    let guesses = guess(&detours, &[], &slices, &names, Some(250));
     let right =
         |detour: &Detour, guess: Guess| (detour.duration == Time(5 * US)) == (guess == Guess::Counted(1));
     let wrong = detours.iter().zip(&guesses).filter(|&(detour, &guess)| !right(detour, guess)).count();
     assert!(wrong <= 3, "{wrong} of {}", detours.len());
+}
+
+/// The tick of a host, four times as fast, fills four windows as well as the tick its one.
+#[test]
+fn a_faster_tick_below_is_not_ours() {
+    let names = names(&[names::TIMER_TICK]);
+    let mut slices = slices(5);
+    slices.iter_mut().for_each(|slice| slice.counts = vec![(0, 25)]);
+    let mut detours: Vec<_> = (0..499).map(|tick| detour(tick * MS + 100 * US, 9 * US)).collect();
+    let ours = |tick: u64| detour(tick * 4 * MS + 3_700 * US, 5 * US);
+    assert!(!guess(&detours, &[], &slices, &names, Some(250)).contains(&Guess::Counted(0)));
+    detours.extend((0..124).map(ours));
+    detours.sort_by_key(|detour| detour.start);
+    let guesses = guess(&detours, &[], &slices, &names, Some(250));
+    let right =
+        |detour: &Detour, guess: Guess| (detour.duration == Time(5 * US)) == (guess == Guess::Counted(0));
+    assert!(detours.iter().zip(&guesses).all(|(detour, &guess)| right(detour, guess)), "{guesses:?}");
 }
 
 /// Detours that come in numbers of an interrupt are put down to it, others are not.
@@ -103,7 +120,7 @@ fn counts_explain_numbers() {
         detours.extend((0..number % 2).map(|n| detour(at(n) + MS, 700 * US)));
     }
     detours.sort_by_key(|detour| detour.start);
-    let guesses = guess(&detours, &[], &slices, &names);
+    let guesses = guess(&detours, &[], &slices, &names, Some(250));
     let named = |duration: u64, guess: Guess| {
         let matching = detours.iter().zip(&guesses);
         matching.filter(|(detour, other)| detour.duration == Time(duration) && **other == guess).count()
@@ -135,7 +152,7 @@ proptest::proptest! {
             slice.stolen = Time(stolen * 10 * MS);
             slice.counts = vec![(0, tick)];
         }
-        let guesses = guess(&detours, &[(Time(MS), Time(2 * MS))], &slices, &names(&[names::TIMER_TICK]));
+        let guesses = guess(&detours, &[(Time(MS), Time(2 * MS))], &slices, &names(&[names::TIMER_TICK]), Some(250));
         proptest::prop_assert_eq!(guesses.len(), detours.len());
         // Nobody gets more than was counted: the wait, a switch each and a twentieth.
         let members = |slice: &Slice| detours.iter().zip(&guesses).filter(|(detour, guess)| {

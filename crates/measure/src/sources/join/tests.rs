@@ -50,6 +50,7 @@ fn the_majority_decides() {
     // With entry and exit code it fills its detour; in a long one it is not to blame.
     assert_eq!(sources(&[(100, 7)], &[tick], &[]), ["timer tick"]);
     assert_eq!(sources(&[(100, 3000)], &[tick], &[]), [names::BELOW_THE_KERNEL]);
+    assert_eq!(sources(&[(100, 4)], &[(101, 102, "timer tick")], &[]), ["timer tick"]);
     assert_eq!(sources(&[(100, 7)], &[], &[]), [names::BELOW_THE_KERNEL]);
     let spans = [tick, (107, 120, "softirq TIMER"), (121, 125, "kworker")];
     assert_eq!(sources(&[(100, 26), (200, 10)], &spans, &[]), ["softirq TIMER", names::BELOW_THE_KERNEL]);
