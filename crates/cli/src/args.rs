@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod collective;
 pub mod generated;
+pub mod measure;
 pub mod network;
 pub mod noise;
 pub mod ranges;
@@ -88,6 +89,8 @@ pub enum Command {
     Resample(Box<resample::Resample>),
     /// Convert, inspect, check and generate schedules
     Schedule(schedule::Schedule),
+    /// Measure this machine
+    Measure(measure::Measure),
     /// The networks that are known by name
     Network(network::Network),
     /// What a description of noise means

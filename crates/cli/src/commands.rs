@@ -4,6 +4,7 @@ mod application;
 mod bench;
 mod collective;
 mod generated;
+mod measure;
 mod network;
 mod noise;
 mod redundancy;
@@ -11,6 +12,7 @@ mod resample;
 mod schedule;
 mod simulate;
 
+use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
 use crate::console::Console;
 use crate::exit::Outcome;
@@ -35,6 +37,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Schedule(typed) => {
             use_threads(&common);
             schedule::run(typed.command, console)
+        }
+        Command::Measure(typed) => {
+            let MeasureCommand::Noise(typed) = typed.command;
+            measure::run(&plan::measure::Plan::new(*typed)?, console)
         }
         Command::Network(typed) => network::run(typed.command, console),
         Command::Noise(typed) => noise::run(&typed.command, common.seed, console),

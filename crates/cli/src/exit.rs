@@ -1,5 +1,7 @@
 //! How the program ends: the documented exit codes, and which error leads to which.
 
+use straggler_measure::cores::CoresError;
+use straggler_measure::noise::MeasureError;
 use straggler_model::network::NetworkError;
 use straggler_model::noise::offsets::OffsetsError;
 use straggler_model::noise::{InjectionError, LoadError};
@@ -74,6 +76,18 @@ impl From<RunError> for Failure {
             RunError::NoLookahead => Failure::new(Exit::Usage, error),
             _ => Failure::new(Exit::BadInput, error),
         }
+    }
+}
+
+impl From<MeasureError> for Failure {
+    fn from(error: MeasureError) -> Failure {
+        let of_the_machine = matches!(
+            error,
+            MeasureError::NoThread { .. }
+                | MeasureError::Died { .. }
+                | MeasureError::Cores(CoresError::Unknown { .. } | CoresError::NotPinned { .. })
+        );
+        Failure::new(if of_the_machine { Exit::BadInput } else { Exit::Usage }, error)
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod collective;
+pub mod measure;
 pub mod redundancy;
 pub mod resample;
 pub mod simulate;

@@ -16,6 +16,8 @@ mod guide;
 mod help;
 #[path = "cli/interruption.rs"]
 mod interruption;
+#[path = "cli/measure.rs"]
+mod measure;
 #[path = "cli/others.rs"]
 mod others;
 #[path = "cli/program.rs"]

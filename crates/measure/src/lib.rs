@@ -11,6 +11,7 @@
 pub mod cores;
 pub mod kernels;
 pub mod noise;
+pub mod self_test;
 pub mod sources;
 pub mod timebase;
 pub mod timer;

@@ -203,7 +203,8 @@ const LEAD: Time = Time::from_ns(2_000_000);
 /// Between two looks of the main thread when somebody watches.
 const WATCH: Duration = Duration::from_millis(200);
 
-type Prepared = Result<(), MeasureError>;
+/// Which core is ready, or why it is not.
+type Prepared = Result<u32, MeasureError>;
 type Result1 = Result<(Worker, Seen), MeasureError>;
 
 fn run_workers<'scope>(
@@ -239,14 +240,13 @@ fn run_workers<'scope>(
     }
 }
 
-fn all_prepared(prepared: &Receiver<Prepared>, cores: &[u32]) -> Prepared {
-    let mut heard = 0;
-    for word in prepared.iter().take(cores.len()) {
-        word?;
-        heard += 1;
+fn all_prepared(prepared: &Receiver<Prepared>, cores: &[u32]) -> Result<(), MeasureError> {
+    let ready = prepared.iter().take(cores.len()).collect::<Result<Vec<u32>, _>>()?;
+    // One that died says nothing.
+    match cores.iter().find(|core| !ready.contains(core)) {
+        Some(&core) => Err(MeasureError::Died { core }),
+        None => Ok(()),
     }
-    // One that died said nothing.
-    if heard < cores.len() { Err(MeasureError::Died { core: cores[heard] }) } else { Ok(()) }
 }
 
 fn watch_over<T>(threads: &[(u32, ScopedJoinHandle<'_, T>)], rate: Rate, start: u64, watch: &dyn Fn(Time)) {
@@ -263,7 +263,7 @@ fn joined(core: u32, thread: ScopedJoinHandle<'_, Result1>) -> Result1 {
 /// Everything a thread does.
 fn worker(core: u32, shared: &Shared<'_>, ready: Sender<Prepared>) -> Result1 {
     let prepared = cores::pin(core).map_err(MeasureError::from).and_then(|()| prepare(core, shared));
-    let _ = ready.send(prepared.as_ref().map(|_| ()).map_err(Clone::clone));
+    let _ = ready.send(prepared.as_ref().map(|_| core).map_err(Clone::clone));
     // So that the main thread notices when a worker dies before it gets here.
     drop(ready);
     let kernel = prepared?;

@@ -47,6 +47,11 @@ pub trait Clock {
     }
 }
 
+/// What the clock of this machine says now.
+pub fn ticks() -> u64 {
+    Native::default().now()
+}
+
 /// Reads of which the best is what a read costs.
 const READS: u32 = 20_000;
 

@@ -4,7 +4,7 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "",
     "simulate",
     "redundancy",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 21] = [
     "schedule selector",
     "schedule workloads",
     "schedule check",
+    "measure",
+    "measure noise",
     "network",
     "network list",
     "network show",

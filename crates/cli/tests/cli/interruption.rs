@@ -90,3 +90,11 @@ fn resampling() {
     assert_eq!(code, Some(130), "{text}");
     assert_eq!(folder.names(), [""; 0]);
 }
+
+#[test]
+fn a_measurement() {
+    let folder = Folder::new();
+    let (code, text) = interrupt(&folder, "measure noise --time 60s -o out.noise --json");
+    assert_eq!(code, Some(130), "{text}");
+    assert_eq!(folder.names(), [""; 0]);
+}

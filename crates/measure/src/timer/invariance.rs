@@ -42,13 +42,18 @@ fn tsc_doubts(cpuinfo: &str, clock_sources: &str) -> Option<String> {
 const EXCHANGES: u32 = 200;
 
 /// A core that does not answer for so long is not compared.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Cores are compared for so long in all.
+const PATIENCE_IN_ALL: Duration = Duration::from_millis(500);
 
 /// How far the counters of some cores contradict that of the first: the number of ticks by which a later
 /// reading was smaller, and on which core. Nothing when they agree as far as can be seen.
 pub fn contradiction(list: &[u32]) -> Option<(u32, u64)> {
     let (&first, others) = list.split_first()?;
-    others.iter().find_map(|&other| Some((other, compare(first, other)?)))
+    let until = Instant::now() + PATIENCE_IN_ALL;
+    let others = others.iter().take_while(|_| Instant::now() < until);
+    others.into_iter().find_map(|&other| Some((other, compare(first, other)?)))
 }
 
 /// A reading, or 0 when the other side is to answer.

@@ -1,0 +1,192 @@
+//! `straggler measure noise`: the timer is examined, the cores are measured, and the result is told and
+//! written.
+
+mod answer;
+mod self_test;
+mod words;
+
+use crate::args::measure::Choose;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt::{self, Orderly};
+use crate::memory::available_bytes;
+use crate::meter::Meter;
+use crate::plan::measure::{Job, Plan};
+use answer::{Answer, RunAnswer};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use straggler_measure::noise::{self, MeasureError, Measured, Options};
+use straggler_measure::sources::Observation;
+use straggler_measure::{cores, timer};
+use straggler_model::Time;
+use straggler_model::noise::format::{self, Format};
+use straggler_model::noise::recording::{Origin, Timer};
+use straggler_report::numbers::{counted, memory, significant};
+use straggler_report::replace_file;
+
+pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+    let allowed = cores::allowed().map_err(MeasureError::from)?;
+    let cores = cores::choose(plan.cores.as_deref(), &allowed).map_err(MeasureError::from)?;
+    let _orderly = Orderly::begin();
+    let timer = timer::examine().map_err(|fault| Failure::bad_input(fault.to_string()))?;
+    let session = Session { plan, console, timer: examine_cores(timer, &cores), cores };
+    noise::check(&session.options(&session.cores), &session.timer)?;
+    session.refuse_large_buffers()?;
+    session.warn_of_the_machine();
+    match plan.job {
+        Job::SelfTest => self_test::run(&session),
+        Job::OneAndAll => session.one_and_all(),
+        Job::Runs { count, choose } => session.runs(count, choose),
+    }
+}
+
+/// Counters of different cores that contradict each other are a reason to doubt the timer.
+fn examine_cores(mut timer: Timer, cores: &[u32]) -> Timer {
+    if let Some((core, ticks)) = timer::invariance::contradiction(cores) {
+        let doubt = format!("core {core} is {ticks} ticks away from core {}", cores.first().unwrap_or(&core));
+        timer.not_invariant =
+            Some(timer.not_invariant.map_or(doubt.clone(), |old| format!("{old}; {doubt}")));
+    }
+    timer
+}
+
+struct Session<'a> {
+    plan: &'a Plan,
+    console: &'a Console,
+    timer: Timer,
+    cores: Vec<u32>,
+}
+
+/// Detours kept on each core, and for all together, unless given.
+const CAPACITY: u64 = 1 << 20;
+const CAPACITY_OF_ALL: usize = 1 << 25;
+const BYTES_A_DETOUR: u64 = 16;
+
+impl Session<'_> {
+    fn options(&self, cores: &[u32]) -> Options {
+        let share = (CAPACITY_OF_ALL / cores.len().max(1)) as u64;
+        let wanted = self.plan.events.unwrap_or(0).max(CAPACITY);
+        let capacity = self.plan.capacity.unwrap_or(wanted.min(share) as usize);
+        Options {
+            cores: cores.to_vec(),
+            kernel: self.plan.kernel,
+            length: self.plan.length,
+            events: self.plan.events,
+            capacity,
+        }
+    }
+
+    fn refuse_large_buffers(&self) -> Outcome<()> {
+        let Options { cores, capacity, .. } = self.options(&self.cores);
+        let needed = (cores.len() as u64).saturating_mul(capacity as u64).saturating_mul(BYTES_A_DETOUR);
+        match available_bytes() {
+            Some(available) if needed > available => Err(Failure::usage(format!(
+                "buffers for {} on each core take {}, but {} are available: give a smaller --buffer",
+                counted(capacity as u64, "detour", "detours"),
+                memory(needed),
+                memory(available)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn warn_of_the_machine(&self) {
+        if let Some(doubt) = &self.timer.not_invariant {
+            self.console.warn(&format!("{} may not run at one rate: {doubt}", self.timer.name));
+        }
+        match cores::quota() {
+            Some(quota) if quota < self.cores.len() as f64 => self.console.warn(&format!(
+                "a control group allows this process the time of {} cores but {} are measured: being stopped \
+                 for that will look like noise; give fewer --cores",
+                significant(quota),
+                self.cores.len()
+            )),
+            _ => {}
+        }
+    }
+
+    /// One measurement, with the kernel observed meanwhile.
+    fn measure(&self, cores: &[u32], meter: &Meter) -> Outcome<Measured> {
+        let shown = self.console.may_show_progress();
+        let watched = std::cell::Cell::new(0);
+        let watch = |passed: Time| {
+            let milliseconds = passed.min(self.plan.length).ps() / 1_000_000_000;
+            meter.advance(milliseconds.saturating_sub(watched.replace(milliseconds)));
+        };
+        let watch: Option<&dyn Fn(Time)> = if shown { Some(&watch) } else { None };
+        let observation = Observation::begin(self.plan.sources, cores)
+            .map_err(|fault| Failure::bad_input(fault.to_string()))?;
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let mut measured = noise::measure(&self.options(cores), &self.timer, interrupt::flag(), watch)?;
+        let ended = observation.end(&mut measured.recording, &measured.timebase, &measured.workers);
+        ended.map_err(|fault| Failure::bad_input(fault.to_string()))?;
+        interrupt::check()?;
+        measured.recording.origin = Origin::Measured {
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+            started,
+        };
+        Ok(measured)
+    }
+
+    fn meter(&self, runs: u64) -> Meter {
+        Meter::of(self.console, runs.saturating_mul(self.plan.length.ps() / 1_000_000_000), "milliseconds")
+    }
+
+    fn runs(&self, count: u32, choose: Choose) -> Outcome<()> {
+        let meter = self.meter(count.into());
+        let mut runs = Vec::new();
+        let mut chosen: Option<(usize, Measured)> = None;
+        for index in 0..count as usize {
+            let measured = self.measure(&self.cores, &meter)?;
+            runs.push(RunAnswer::of(&measured.recording));
+            let better = match (&chosen, choose) {
+                (None, _) | (_, Choose::Last) => true,
+                (_, Choose::First) => false,
+                (Some((best, _)), Choose::Quietest) => runs[index].overhead < runs[*best].overhead,
+            };
+            if better {
+                chosen = Some((index, measured));
+            }
+        }
+        drop(meter);
+        let Some((index, measured)) = chosen else { return Err(MeasureError::NoCores.into()) };
+        let mut answer = Answer::new(&measured);
+        if count > 1 {
+            (answer.runs, answer.chosen_run) = (runs, Some(index + 1));
+        }
+        self.finish(&answer, &measured)
+    }
+
+    fn one_and_all(&self) -> Outcome<()> {
+        let meter = self.meter(2);
+        let one = self.measure(self.cores.get(..1).unwrap_or_default(), &meter)?;
+        let all = self.measure(&self.cores, &meter)?;
+        drop(meter);
+        let mut answer = Answer::new(&all);
+        answer.one_core_alone = Some(Box::new(Answer::new(&one)));
+        self.finish(&answer, &all)
+    }
+
+    fn finish(&self, answer: &Answer, measured: &Measured) -> Outcome<()> {
+        if let Some(path) = &self.plan.output {
+            write(path, measured)?;
+        }
+        if self.console.json {
+            return self.console.print_json(answer);
+        }
+        self.console.print(&words::say(answer))?;
+        if let Some(path) = &self.plan.output {
+            let detours: usize = measured.recording.cores.iter().map(|core| core.detours.len()).sum();
+            let detours = counted(detours as u64, "detour", "detours");
+            self.console.note(&format!("{detours} written to {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, measured: &Measured) -> Outcome<()> {
+    let bytes = format::write(&measured.recording, Format::Straggler)
+        .map_err(|fault| Failure::bad_input(fault.to_string()))?;
+    interrupt::or_interrupted(replace_file(path, |out| out.write_all(&bytes)))
+}

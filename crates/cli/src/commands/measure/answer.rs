@@ -1,0 +1,162 @@
+//! What a measurement says, for programs.
+
+use serde::Serialize;
+use straggler_measure::noise::Measured;
+use straggler_model::Time;
+use straggler_model::noise::recording::{Attribution, Core, Machine, Method, Recording, Timer};
+
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    pub method: Method,
+    /// Time lost in detours, as a share of the time measured, over all cores.
+    pub overhead: f64,
+    /// The same with what slow phases cost.
+    pub overhead_with_slow_phases: f64,
+    pub detours: u64,
+    pub noise_ps: u64,
+    pub length_ps: u64,
+    pub cores: Vec<CoreAnswer>,
+    pub timer: TimerAnswer,
+    pub machine: Machine,
+    pub attribution: Attribution,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunAnswer>,
+    /// Counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_run: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_core_alone: Option<Box<Answer>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct CoreAnswer {
+    pub core: u32,
+    pub length_ps: u64,
+    pub t_min_ps: u64,
+    pub threshold_ps: u64,
+    /// The mean undisturbed iteration: what the loop costs.
+    pub iteration_ps: f64,
+    /// Noise of a higher frequency cannot be seen: 1 / (2 t_min).
+    pub highest_frequency_hz: f64,
+    pub iterations: u64,
+    pub detours: u64,
+    pub noise_ps: u64,
+    pub overhead: f64,
+    pub longest_ps: u64,
+    pub slow_phases: u64,
+    /// Time spent in slow phases, and how much of it was lost to slowness.
+    pub slow_ps: u64,
+    pub slow_lost_ps: u64,
+    pub lost_detours: u64,
+    pub lost_ps: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct TimerAnswer {
+    #[serde(flatten)]
+    pub timer: Timer,
+    /// The best core's mean iteration over what a bare reading takes; nothing where iterations do work.
+    pub loop_over_read: Option<f64>,
+}
+
+/// One of several runs in short.
+#[derive(Debug, Serialize)]
+pub struct RunAnswer {
+    pub overhead: f64,
+    pub detours: u64,
+    pub noise_ps: u64,
+    pub length_ps: u64,
+}
+
+impl RunAnswer {
+    pub fn of(recording: &Recording) -> RunAnswer {
+        let lost = recording.cores.iter().fold(Time::ZERO, |sum, core| sum + core.lost.time);
+        let (noise, length) = recording.noise_and_length();
+        let noise = noise + lost;
+        RunAnswer {
+            overhead: share(noise, length),
+            detours: recording.cores.iter().map(found).sum(),
+            noise_ps: noise.ps(),
+            length_ps: length.ps(),
+        }
+    }
+}
+
+/// Kept or not.
+fn found(core: &Core) -> u64 {
+    core.detours.len() as u64 + core.lost.detours
+}
+
+fn share(part: Time, whole: Time) -> f64 {
+    if whole == Time::ZERO { 0.0 } else { part.ps() as f64 / whole.ps() as f64 }
+}
+
+impl Answer {
+    pub fn new(measured: &Measured) -> Answer {
+        let recording = &measured.recording;
+        let RunAnswer { overhead, detours, noise_ps, length_ps } = RunAnswer::of(recording);
+        let cores: Vec<CoreAnswer> = recording
+            .cores
+            .iter()
+            .zip(&measured.iteration_ps)
+            .map(|(core, &ps)| CoreAnswer::of(core, ps))
+            .collect();
+        let slow: u64 = cores.iter().map(|core| core.slow_lost_ps).sum();
+        let is_tight = recording.method == Method::Detour;
+        let best = measured.iteration_ps.iter().copied().fold(f64::INFINITY, f64::min);
+        let loop_over_read = (is_tight && recording.timer.overhead_ps > 0 && best.is_finite())
+            .then(|| best / recording.timer.overhead_ps as f64);
+        Answer {
+            method: recording.method.clone(),
+            overhead,
+            overhead_with_slow_phases: overhead + share(Time(slow), Time(length_ps)),
+            detours,
+            noise_ps,
+            length_ps,
+            cores,
+            timer: TimerAnswer { timer: recording.timer.clone(), loop_over_read },
+            machine: recording.machine.clone(),
+            attribution: recording.attribution.clone(),
+            runs: Vec::new(),
+            chosen_run: None,
+            one_core_alone: None,
+        }
+    }
+
+    /// The shortest undisturbed iteration of all cores.
+    pub fn t_min_ps(&self) -> u64 {
+        self.cores.iter().map(|core| core.t_min_ps).min().unwrap_or(0)
+    }
+}
+
+impl CoreAnswer {
+    fn of(core: &Core, iteration_ps: f64) -> CoreAnswer {
+        let noise = core.noise() + core.lost.time;
+        let longest = core.detours.iter().map(|detour| detour.duration).max().unwrap_or(Time::ZERO);
+        let slow = core.phases.iter().fold(Time::ZERO, |sum, phase| sum + phase.duration);
+        let lost = core.phases.iter().map(|phase| phase.duration.ps() as f64 * (1.0 - 1.0 / phase.slowdown));
+        CoreAnswer {
+            core: core.core,
+            length_ps: core.length.ps(),
+            t_min_ps: core.t_min.ps(),
+            threshold_ps: core.threshold.ps(),
+            iteration_ps: if iteration_ps.is_finite() { iteration_ps } else { 0.0 },
+            highest_frequency_hz: highest_frequency(core.t_min),
+            iterations: core.iterations,
+            detours: found(core),
+            noise_ps: noise.ps(),
+            overhead: share(noise, core.length),
+            longest_ps: longest.ps(),
+            slow_phases: core.phases.len() as u64,
+            slow_ps: slow.ps(),
+            slow_lost_ps: lost.sum::<f64>().round() as u64,
+            lost_detours: core.lost.detours,
+            lost_ps: core.lost.time.ps(),
+        }
+    }
+}
+
+/// By the sampling theorem.
+pub fn highest_frequency(t_min: Time) -> f64 {
+    if t_min == Time::ZERO { 0.0 } else { 0.5 / t_min.seconds() }
+}

@@ -1,0 +1,105 @@
+//! `straggler measure noise --self-test`: what is injected must be found again.
+
+use super::Session;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::interrupt;
+use serde::Serialize;
+use straggler_measure::noise::MeasureError;
+use straggler_measure::self_test::{self, Priority, SelfTest, Verdict};
+use straggler_report::Table;
+use straggler_report::numbers::{grouped, percent};
+
+#[derive(Serialize)]
+struct Answer {
+    core: u32,
+    priority: &'static str,
+    injected: u64,
+    found: u64,
+    found_share: f64,
+    switch_cost_ps: u64,
+    median_error_ps: u64,
+    p95_error_ps: u64,
+    /// The 95th percentile of error over tolerance: 2 µs or 5 %, whichever is more.
+    p95_of_tolerance: f64,
+    other_noise: f64,
+    too_busy: bool,
+    passed: bool,
+}
+
+pub fn run(session: &Session<'_>) -> Outcome<()> {
+    // The last core: the first one has most of the machine's interrupts.
+    let core = *session.cores.last().ok_or(MeasureError::NoCores)?;
+    let test = self_test::run(&session.options(&[core]), &session.timer, interrupt::flag())?;
+    interrupt::check()?;
+    let answer = Answer::of(core, &test);
+    if session.console.json {
+        session.console.print_json(&answer)?;
+    } else {
+        session.console.print(&say(&answer, &test.verdict))?;
+    }
+    if answer.passed { Ok(()) } else { Err(Failure::new(Exit::CheckFailed, failed(&answer))) }
+}
+
+impl Answer {
+    fn of(core: u32, test: &SelfTest) -> Answer {
+        let verdict = &test.verdict;
+        Answer {
+            core,
+            priority: match test.priority {
+                Priority::RealTime => "real time",
+                Priority::Nice => "nice",
+                Priority::Ordinary => "ordinary",
+            },
+            injected: verdict.injected,
+            found: verdict.found,
+            found_share: verdict.found_share(),
+            switch_cost_ps: verdict.switch_cost.ps(),
+            median_error_ps: verdict.median_error.ps(),
+            p95_error_ps: verdict.p95_error.ps(),
+            p95_of_tolerance: if verdict.p95_of_tolerance.is_finite() {
+                verdict.p95_of_tolerance
+            } else {
+                1e9
+            },
+            other_noise: verdict.other_noise,
+            too_busy: verdict.is_busy(),
+            passed: verdict.passed(),
+        }
+    }
+}
+
+fn failed(answer: &Answer) -> anyhow::Error {
+    let what = if answer.found_share < 0.95 { "too few detours were found" } else { "durations are off" };
+    let busy = match answer.too_busy {
+        true => format!(
+            ": other noise took {} of core {}: the machine is too busy for this test; try it when it is idle",
+            percent(answer.other_noise),
+            answer.core
+        ),
+        false if answer.priority == "ordinary" => {
+            ": without permission to raise its priority (root, CAP_SYS_NICE) the injecting thread may come late"
+                .to_string()
+        }
+        false => String::new(),
+    };
+    anyhow::Error::msg(format!("the self-test failed, {what}{busy}"))
+}
+
+fn say(answer: &Answer, verdict: &Verdict) -> String {
+    let mut table = Table::new();
+    table.row(["injected detours of 20 µs and more", &grouped(answer.injected)]);
+    table.row(["found", &format!("{} ({})", grouped(answer.found), percent(answer.found_share))]);
+    table.row(["cost of interrupt and context switches", &verdict.switch_cost.to_string()]);
+    table.row(["error of durations beyond it, median", &verdict.median_error.to_string()]);
+    table.row(["error of durations beyond it, 95th percentile", &verdict.p95_error.to_string()]);
+    let tolerance = format!("{:.2} of what is allowed (2 µs or 5 %)", answer.p95_of_tolerance);
+    table.row(["the same, relative", &tolerance]);
+    table.row(["other noise", &percent(answer.other_noise)]);
+    table.row(["priority of the injecting thread", answer.priority]);
+    let verdict = if answer.passed { "Passed" } else { "Failed" };
+    format!(
+        "{verdict}: {} of the injected detours were found on core {}.\n\n{table}",
+        percent(answer.found_share),
+        answer.core
+    )
+}

@@ -1,0 +1,97 @@
+//! `straggler measure`, validated.
+
+use crate::args::measure::{Choose, MethodName, Noise as Typed, SourcesName};
+use crate::exit::{Failure, Outcome};
+use std::path::PathBuf;
+use straggler_measure::kernels::{Threshold, detour};
+use straggler_measure::noise::Kernel;
+use straggler_measure::sources::Wish;
+use straggler_model::Time;
+
+#[derive(Debug)]
+pub struct Plan {
+    pub kernel: Kernel,
+    pub length: Time,
+    pub events: Option<u64>,
+    pub cores: Option<Vec<u32>>,
+    pub capacity: Option<usize>,
+    pub sources: Wish,
+    pub job: Job,
+    pub output: Option<PathBuf>,
+}
+
+/// What is done with the kernel.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Job {
+    Runs { count: u32, choose: Choose },
+    OneAndAll,
+    SelfTest,
+}
+
+/// Unless --time is given.
+const LENGTH: Time = Time::from_ns(10_000_000_000);
+/// The most when detours are counted: a machine without noise would never end.
+const LENGTH_WITH_EVENTS: Time = Time::from_ns(600_000_000_000);
+const SELF_TEST_LENGTH: Time = Time::from_ns(3_000_000_000);
+const SHORTEST: Time = Time::from_ns(1_000_000);
+const LONGEST: Time = Time::from_ns(86_400_000_000_000);
+
+/// Of quanta: what loses two percent was disturbed.
+const QUANTUM_FACTOR: f64 = 1.02;
+
+impl Plan {
+    pub fn new(typed: Typed) -> Outcome<Plan> {
+        let job = match typed {
+            Typed { self_test: true, .. } => Job::SelfTest,
+            Typed { one_and_all: true, .. } => Job::OneAndAll,
+            _ => Job::Runs { count: typed.runs, choose: typed.choose },
+        };
+        if job == Job::SelfTest && typed.method != MethodName::Detour {
+            return Err(Failure::usage("--self-test tests the detour kernel: leave out --method"));
+        }
+        Ok(Plan {
+            kernel: kernel(&typed),
+            length: length(&typed)?,
+            events: typed.events,
+            cores: typed.cores.map(|list| list.0),
+            capacity: typed.buffer.map(|count| count as usize),
+            sources: wish(typed.sources),
+            job,
+            output: typed.output,
+        })
+    }
+}
+
+fn kernel(typed: &Typed) -> Kernel {
+    let threshold = |default| typed.threshold.unwrap_or(Threshold::Factor(default));
+    match typed.method {
+        MethodName::Detour => Kernel::Detour { threshold: threshold(detour::FACTOR) },
+        MethodName::Fwq => Kernel::FixedWork { work: typed.work, threshold: threshold(QUANTUM_FACTOR) },
+        MethodName::Ftq => Kernel::FixedTime { quantum: typed.quantum, threshold: threshold(QUANTUM_FACTOR) },
+    }
+}
+
+fn length(typed: &Typed) -> Outcome<Time> {
+    let length = typed.time.unwrap_or(match typed.events {
+        _ if typed.self_test => SELF_TEST_LENGTH,
+        Some(_) => LENGTH_WITH_EVENTS,
+        None => LENGTH,
+    });
+    if !(SHORTEST..=LONGEST).contains(&length) {
+        return Err(Failure::usage(format!("--time {length}: measure from {SHORTEST} to a day")));
+    }
+    if typed.method == MethodName::Ftq && typed.quantum > length {
+        return Err(Failure::usage(format!("--quantum {} is longer than the measurement", typed.quantum)));
+    }
+    Ok(length)
+}
+
+fn wish(name: SourcesName) -> Wish {
+    match name {
+        SourcesName::Auto => Wish::Auto,
+        SourcesName::Tracepoints => Wish::Tracepoints,
+        SourcesName::Osnoise => Wish::Osnoise,
+        SourcesName::Counters => Wish::Counters,
+        SourcesName::None => Wish::Nothing,
+    }
+}
