@@ -167,7 +167,8 @@ fn the_same_seed_gives_the_same_interval() {
 fn common_noise_is_found_and_separate_noise_is_not() {
     let daemon = signature(vec![("daemon", random(us(10_000)), Durations::Exponential { mean: us(100) })]);
     for seed in 0..5 {
-        let separate = side_by_side((0..3).map(|core| drawn(&usual(), 100 * seed + core, seconds(20))).collect());
+        let separate =
+            side_by_side((0..3).map(|core| drawn(&usual(), 100 * seed + core, seconds(20))).collect());
         let together = Together::of(&separate, 1).unwrap();
         assert_eq!(together.verdict, Verdict::Independent, "{seed}: {together:?}");
         assert!((together.any_core / together.any_core_if_independent - 1.0).abs() < 0.1, "{together:?}");
@@ -235,7 +236,8 @@ fn other_signatures_are_fitted_too() {
 #[test]
 fn missing_beats_are_kept() {
     let length = seconds(60);
-    let mut recording = drawn(&signature(vec![("tick", periodic(us(4000), us(5)), Durations::Constant(us(5)))]), 1, length);
+    let mut recording =
+        drawn(&signature(vec![("tick", periodic(us(4000), us(5)), Durations::Constant(us(5)))]), 1, length);
     let mut stream = Stream::new(1, 2, 3, 4);
     recording.cores[0].detours.retain(|_| stream.unit() < 0.75);
     let fit = fitted_equals(&recording, length);

@@ -3,7 +3,7 @@
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
-use straggler_model::noise::{InjectionError, LoadError};
+use straggler_model::noise::{InjectionError, LoadError, SignatureError};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
@@ -47,6 +47,11 @@ impl Failure {
 
     pub fn bad_input(text: impl Into<String>) -> Failure {
         Failure::new(Exit::BadInput, anyhow::Error::msg(text.into()))
+    }
+
+    /// A file that was read, but is no good for what was asked.
+    pub fn bad_input_of(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+        Failure::new(Exit::BadInput, error)
     }
 
     pub fn interrupted() -> Failure {
@@ -102,6 +107,7 @@ leads_to! {
     JoinError => BadInput,
     LoadError => BadInput,
     WriteError => BadInput,
+    SignatureError => BadInput,
     OffsetsError => BadInput,
     InjectionError => BadInput,
     ReadError => BadInput,

@@ -121,7 +121,7 @@ fn noise_says() {
         ),
         (
             "perodic:rate=1kHz",
-            "unknown kind of noise `perodic` (known: none, periodic, poisson, delay, trace); did you mean `periodic`?",
+            "unknown kind of noise `perodic` (known: none, periodic, poisson, delay, trace, signature); did you mean `periodic`?",
         ),
         ("periodic", "periodic lacks period=TIME or rate=FREQUENCY"),
         ("periodic:rate=1kHz", "periodic lacks duration"),
@@ -141,7 +141,7 @@ fn noise_says() {
         ),
         (
             "poisson:rate=1kHz,duration=gamma(1)",
-            "poisson: duration: `gamma(1)` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…)",
+            "poisson: duration: `gamma(1)` is not a time or one of exponential(…), lognormal(…), uniform(…), pareto(…), quantiles(…)",
         ),
         (
             "poisson:rate=1kHz,duration=exponential(mean=5)",
@@ -165,6 +165,13 @@ fn noise_says() {
         ("trace:files=a,count=3", "trace: files: `a` is not a path with {rank} in it"),
         ("trace:length=1s", "trace lacks file=PATH or files=PREFIX.{rank}"),
         ("trace:files=a.{rank},count=2,ranks=1", "trace: give either files or ranks, not both"),
+        ("signature:ranks=1", "signature lacks name=SYSTEM or file=PATH"),
+        ("signature:name=chic,file=a.toml", "signature: give either name or file, not both"),
+        (
+            "signature:name=chick",
+            "`chick` is no signature that is built in (known: chic, altix, jugene, zeptoos, jaguar, sp2; a file is \
+             signature:file=PATH); did you mean `chic`?",
+        ),
         (
             "none+",
             "the noise is empty: write `none`, a trace file, or a source such as periodic:rate=1kHz,duration=100us",

@@ -219,8 +219,7 @@ fn coincides_if_independent(shares: &[f64]) -> f64 {
         let others = shares.iter().enumerate().filter(|&(other, _)| other != core);
         others.map(|(_, share)| 1.0 - share).product()
     };
-    let shared: f64 =
-        shares.iter().enumerate().map(|(core, share)| share * (1.0 - others_quiet(core))).sum();
+    let shared: f64 = shares.iter().enumerate().map(|(core, share)| share * (1.0 - others_quiet(core))).sum();
     if total > 0.0 { shared / total } else { 0.0 }
 }
 

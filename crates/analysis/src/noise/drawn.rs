@@ -38,9 +38,10 @@ fn unroll(waveform: &Waveform, length: Time, source: SourceId, detours: &mut Vec
         Waveform::Trace(trace) => {
             let mut turn = Time::ZERO;
             while turn < length && detours.len() < MOST {
-                let shifted = trace.iter().filter(|(_, duration)| *duration > Time::ZERO).map(
-                    |(start, duration)| Detour { start: turn + start, duration, source },
-                );
+                let shifted = trace
+                    .iter()
+                    .filter(|(_, duration)| *duration > Time::ZERO)
+                    .map(|(start, duration)| Detour { start: turn + start, duration, source });
                 detours.extend(shifted.take_while(|detour| detour.start < length));
                 turn += trace.length();
             }

@@ -66,7 +66,10 @@ impl fmt::Display for NoInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoInterval::TooFewDetours { detours } => {
-                write!(f, "too short for an interval: {detours} detours, it takes {FEWEST_DETOURS}; measure longer")
+                write!(
+                    f,
+                    "too short for an interval: {detours} detours, it takes {FEWEST_DETOURS}; measure longer"
+                )
             }
             NoInterval::TooCorrelated { blocks } => write!(
                 f,

@@ -84,10 +84,8 @@ impl SourceNoise {
 
 /// Detours of one kind on each core as points in time.
 pub(super) fn pulses(recording: &Recording, keep: impl Fn(&Detour) -> bool) -> Vec<Vec<Pulse>> {
-    let pulse = |detour: &Detour| Pulse {
-        seconds: detour.start.seconds(),
-        duration_ps: detour.duration.ps() as f64,
-    };
+    let pulse =
+        |detour: &Detour| Pulse { seconds: detour.start.seconds(), duration_ps: detour.duration.ps() as f64 };
     let of_core = |core: &straggler_model::noise::recording::Core| {
         core.detours.iter().filter(|detour| keep(detour)).map(pulse).collect()
     };

@@ -42,7 +42,8 @@ NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset 
           (net.toml); the latter two with changes behind them (chic,L=1us)
 NOISE     none, a trace file, trace:file=PATH, trace:files=PREFIX.{rank},count=N,
           periodic:period=TIME,duration=TIME, poisson:rate=FREQUENCY,duration=DISTRIBUTION,
-          delay:rank=R,at=TIME,duration=TIME; any with ranks=FIRST-LAST; joined by +
+          delay:rank=R,at=TIME,duration=TIME, signature:name=chic, a signature file (x.toml);
+          any with ranks=FIRST-LAST; joined by +
 REPLICAS  draw where in the noise each process begins anew. With several, makespan and finish times
           are those of the replica with the median makespan";
 

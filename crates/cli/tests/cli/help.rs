@@ -4,7 +4,7 @@ use crate::program::{Folder, binary};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 25] = [
     "",
     "simulate",
     "redundancy",
@@ -23,7 +23,10 @@ const COMMANDS: [&str; 22] = [
     "network show",
     "noise",
     "noise show",
+    "noise fit",
+    "noise compare",
     "noise convert",
+    "noise list",
     "bench",
     "completions",
     "man",

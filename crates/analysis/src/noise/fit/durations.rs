@@ -11,6 +11,8 @@ const MEAN_OFF: f64 = 0.03;
 /// Fitted parameters bring a formula nearer to its sample than chance would: Lilliefors' limits for
 /// exponential and normal samples are about 0.65 of Kolmogorov's.
 const FITTED: f64 = 0.65;
+/// Neighbours that differ by more than this factor are joined by a step.
+const STEP: f64 = 1.05;
 /// Points of a list of quantiles, at most.
 const MOST_POINTS: usize = 60;
 
@@ -38,8 +40,7 @@ pub fn fit_durations(sorted: &[u64]) -> FittedDurations {
         let distance = distance(sorted, &durations);
         FittedDurations { durations, distance, limit }
     });
-    let has_its_mean =
-        |fitted: &FittedDurations| (fitted.durations.mean_ps() / mean - 1.0).abs() < MEAN_OFF;
+    let has_its_mean = |fitted: &FittedDurations| (fitted.durations.mean_ps() / mean - 1.0).abs() < MEAN_OFF;
     let best = judged.filter(has_its_mean).min_by(|a, b| a.distance.total_cmp(&b.distance));
     match best {
         Some(best) if best.distance < limit => best,
@@ -88,7 +89,8 @@ fn share_up_to(durations: &Durations, x: f64) -> f64 {
 fn normal(z: f64) -> f64 {
     let x = z.abs() / 2f64.sqrt();
     let t = 1.0 / (1.0 + 0.3275911 * x);
-    let polynomial = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
+    let polynomial =
+        ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
     let upper = 0.5 * polynomial * (-x * x).exp();
     if z > 0.0 { 1.0 - upper } else { upper }
 }
@@ -132,11 +134,29 @@ fn thinned(sorted: &[u64]) -> (f64, Vec<(f64, Time)>) {
         let mut kept = vec![0];
         thin.keep(0, last, &mut kept);
         if kept.len() <= MOST_POINTS || tolerance > 1.0 {
-            let point = |index: usize| (index as f64 / last as f64, Time(sorted[index]));
-            return (tolerance, kept.into_iter().map(point).collect());
+            return (tolerance, points(sorted, &kept));
         }
         tolerance *= 1.3;
     }
+}
+
+/// The points of kept values. A value holds from its place to the next, so that of neighbours that differ much
+/// each keeps its weight: a straight line to the one long detour of a thousand would count it half.
+fn points(sorted: &[u64], kept: &[usize]) -> Vec<(f64, Time)> {
+    let count = sorted.len() as f64;
+    let mut points: Vec<(f64, Time)> = Vec::new();
+    let mut before: Option<usize> = None;
+    for &index in kept {
+        if let Some(last) = before.filter(|&last| last + 1 == index)
+            && sorted[index] as f64 > STEP * sorted[last] as f64
+        {
+            points.push(((index as f64 - 1e-3) / count, Time(sorted[last])));
+        }
+        points.push((index as f64 / count, Time(sorted[index])));
+        before = Some(index);
+    }
+    points.push((1.0, Time(sorted[sorted.len() - 1])));
+    points
 }
 
 /// Which of many sorted values are kept.
@@ -170,14 +190,15 @@ impl Thin<'_> {
         let (low, high) = (self.sorted[from] as f64, self.sorted[to] as f64);
         let steps = (to - from) as f64;
         let off = |index: usize| {
-            let line = if high > low { (self.sorted[index] as f64 - low) / (high - low) * steps } else { 0.0 };
+            let line =
+                if high > low { (self.sorted[index] as f64 - low) / (high - low) * steps } else { 0.0 };
             if high > low { (line - (index - from) as f64).abs() } else { 0.0 }
         };
         let (largest, at) = (from + 1..to)
             .map(|index| (off(index), index))
             .fold((0.0, from + (to - from) / 2), |best, other| if other.0 > best.0 { other } else { best });
-        let inside = self.sums[to] - self.sums[from + 1];
-        let mean_off = (inside - (low + high) / 2.0 * (steps - 1.0)).abs() / self.sums[self.sorted.len()].max(1.0);
+        let inside = self.sums[to] - self.sums[from];
+        let mean_off = (inside - (low + high) / 2.0 * steps).abs() / self.sums[self.sorted.len()].max(1.0);
         let is_off = largest > self.distance * self.sorted.len() as f64 || mean_off > self.mean;
         is_off.then_some(at)
     }
@@ -204,13 +225,18 @@ mod tests {
             let fit = |durations| fit_durations(&drawn(durations, seed)).durations;
             assert!(matches!(fit(Durations::Constant(us(5))), Durations::Constant(time) if time == us(5)));
             let exponential = fit(Durations::Exponential { mean: us(5) });
-            assert!(matches!(exponential, Durations::Exponential { mean } if mean.ps().abs_diff(us(5).ps()) < 400_000));
+            assert!(
+                matches!(exponential, Durations::Exponential { mean } if mean.ps().abs_diff(us(5).ps()) < 400_000)
+            );
             let lognormal = fit(Durations::LogNormal { median: us(5), sigma: 0.8 });
             assert!(matches!(lognormal, Durations::LogNormal { sigma, .. } if (sigma - 0.8).abs() < 0.05));
             let uniform = fit(Durations::Uniform { min: us(1), max: us(5) });
             assert!(matches!(uniform, Durations::Uniform { .. }), "{uniform:?}");
             let pareto = fit(Durations::Pareto { min: us(1), alpha: 3.0 });
-            assert!(matches!(pareto, Durations::Pareto { alpha, .. } if (alpha - 3.0).abs() < 0.2), "{pareto:?}");
+            assert!(
+                matches!(pareto, Durations::Pareto { alpha, .. } if (alpha - 3.0).abs() < 0.2),
+                "{pareto:?}"
+            );
         }
     }
 
@@ -224,10 +250,16 @@ mod tests {
         let fitted = fit_durations(&values);
         assert!(matches!(fitted.durations, Durations::Quantiles(_)));
         let mean = values.iter().map(|&value| value as f64).sum::<f64>() / values.len() as f64;
-        assert!((fitted.durations.mean_ps() / mean - 1.0).abs() < 0.01, "{} {mean}", fitted.durations.mean_ps());
+        assert!(
+            (fitted.durations.mean_ps() / mean - 1.0).abs() < 0.01,
+            "{} {mean}",
+            fitted.durations.mean_ps()
+        );
         let again = drawn(fitted.durations, 9);
-        let (distance, limit) =
-            (straggler_model::stats::distance(&values, &again), chance_distance(values.len(), Some(again.len())));
+        let (distance, limit) = (
+            straggler_model::stats::distance(&values, &again),
+            chance_distance(values.len(), Some(again.len())),
+        );
         assert!(distance < limit, "{distance} {limit}");
     }
 

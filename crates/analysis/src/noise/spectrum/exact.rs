@@ -36,7 +36,12 @@ const STEPS: i32 = 60;
 
 /// The frequency near `frequency_hz` that most of the pulses keep, of each core in its own phase; by their
 /// noise time or by their number. The detours are gone through once.
-pub(in crate::noise) fn refine(cores: &[Vec<Pulse>], frequency_hz: f64, seconds: f64, by_time: bool) -> Exact {
+pub(in crate::noise) fn refine(
+    cores: &[Vec<Pulse>],
+    frequency_hz: f64,
+    seconds: f64,
+    by_time: bool,
+) -> Exact {
     let pieces: Vec<Vec<[Complex<f64>; 2]>> =
         cores.iter().map(|pulses| demodulate(pulses, frequency_hz, seconds)).collect();
     let which = usize::from(by_time);

@@ -2,6 +2,7 @@
 
 use super::from_float;
 use crate::Time;
+use std::cmp::Ordering;
 
 /// Points (share, duration): that share of all detours is at most so long, with straight lines between the
 /// points. Shares rise from 0 to 1, durations never fall.
@@ -30,8 +31,8 @@ impl Quantiles {
             return Err(QuantilesError::Ends { first: first.0, last: last.0 });
         }
         for (&(before, shorter), &(share, duration)) in points.iter().zip(points.iter().skip(1)) {
-            // Asked this way round, a share that is no number is refused.
-            if !(share > before) {
+            // A share that is no number compares as nothing, and is refused.
+            if share.partial_cmp(&before) != Some(Ordering::Greater) {
                 return Err(QuantilesError::Shares { before, share });
             }
             if duration < shorter {
