@@ -54,6 +54,11 @@ impl Failure {
         Failure::new(Exit::BadInput, anyhow::Error::msg(text.into()))
     }
 
+    /// A file that was read, but is no good for what was asked.
+    pub fn bad_input_of(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+        Failure::new(Exit::BadInput, error)
+    }
+
     pub fn interrupted() -> Failure {
         Failure::new(Exit::Interrupted, anyhow::Error::msg("interrupted: nothing was written"))
     }

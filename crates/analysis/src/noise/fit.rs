@@ -28,8 +28,6 @@ use straggler_model::stats::{chance_distance, distance};
 const NEGLIGIBLE: f64 = 1e-4;
 /// Above this share of periods with a detour, none is taken to be missing.
 const FULL: f64 = 0.98;
-/// A rhythm that is kept in fewer periods is as good as random.
-const SPARSE: f64 = 0.3;
 /// Gaps that vary more than this times as much as those of pure chance come in bursts.
 const BURSTS: f64 = 1.5;
 
@@ -142,15 +140,12 @@ fn components(recording: &Recording) -> Vec<Component> {
     parts
 }
 
-/// The rhythm if it is kept often enough, with the share of periods in which it is; else a rate.
+/// The rhythm, with the share of periods in which it is kept, or a rate.
 fn arrivals(part: &Component, length: Time) -> (Arrivals, Option<f64>) {
     let events = part.durations.len().max(1) as f64;
     let mean_gap = Time((length.ps() as f64 / events).round().max(1.0) as u64);
     let Some(rhythm) = part.rhythm else { return (Arrivals::Random { mean_gap }, None) };
     let occupancy = events * rhythm.period_ps / length.ps().max(1) as f64;
-    if occupancy < SPARSE {
-        return (Arrivals::Random { mean_gap }, None);
-    }
     let period = Time(rhythm.period_ps.round().max(1.0) as u64);
     (Arrivals::Periodic { period, jitter: Time(rhythm.jitter_ps.round() as u64) }, Some(occupancy.min(1.0)))
 }
@@ -158,10 +153,10 @@ fn arrivals(part: &Component, length: Time) -> (Arrivals, Option<f64>) {
 /// Durations of which a share is zero: a step at which nothing happens.
 fn with_missing(sorted: &[u64], missing: f64) -> Durations {
     let mut points = vec![(0.0, Time::ZERO), (missing, Time::ZERO)];
-    let step = 1e-9;
+    let step = 1e-12;
     for (share, duration) in durations::quantile_points(sorted) {
         let share = missing + step + (1.0 - missing - step) * share;
-        points.push((if share > 1.0 - step { 1.0 } else { share }, duration));
+        points.push((if share >= 1.0 - step { 1.0 } else { share }, duration));
     }
     points.dedup_by(|later, earlier| later.0 <= earlier.0);
     Quantiles::new(points).map_or_else(|_| fit_durations(sorted).durations, Durations::Quantiles)

@@ -64,13 +64,68 @@ fn steady(cores: &[Vec<Pulse>], events: usize, frequency: f64, first: f64, perio
     let spread = if second > by_chance { (first / second).ln().max(0.0) / 3.0 } else { -first.ln() };
     let in_step = (first * spread.exp()).min(1.0);
     let period_ps = 1e12 / frequency;
+    let (period_ps, jitter) = settle(cores, period_ps, spread.max(0.0).sqrt() / (PI * 2f64.sqrt()));
     Rhythm {
         period_ps,
-        jitter_ps: period_ps * spread.max(0.0).sqrt() / (PI * 2f64.sqrt()),
+        jitter_ps: period_ps * jitter,
         in_step,
         occupancy: (in_step * events as f64 / periods).min(1.0),
         steady: true,
     }
+}
+
+/// Period and jitter without what few detours add that had to wait for others: the period is fitted to the
+/// detours near their steps, the jitter is taken from their median distance, 0.6745 of the standard deviation
+/// of normal deviates. The jitter says which detours are near, so this is done a few times.
+fn settle(cores: &[Vec<Pulse>], mut period_ps: f64, mut jitter: f64) -> (f64, f64) {
+    for _ in 0..3 {
+        let reach = 4.0 * jitter + 1e-3;
+        let near: Vec<Vec<(f64, f64)>> = cores.iter().map(|pulses| near(pulses, period_ps, reach)).collect();
+        let mut distances: Vec<u64> =
+            near.iter().flatten().map(|&(_, offset)| offset.abs().to_bits()).collect();
+        period_ps *= 1.0 + slope(&near);
+        jitter = median_in_place(&mut distances).map_or(jitter, |bits| f64::from_bits(bits) / 0.6745);
+    }
+    (period_ps, jitter)
+}
+
+/// Detours near their steps: the number of the step and the offset from it, in periods.
+fn near(pulses: &[Pulse], period_ps: f64, reach: f64) -> Vec<(f64, f64)> {
+    let phase = step_phase(pulses, period_ps, reach);
+    let placed = pulses.iter().map(|pulse| {
+        let position = pulse.seconds * 1e12 / period_ps - phase;
+        (position.round(), position - position.round())
+    });
+    placed.filter(|&(_, offset)| offset.abs() <= reach).collect()
+}
+
+/// By how much offsets grow from step to step, by least squares, each core from its own mean.
+fn slope(cores: &[Vec<(f64, f64)>]) -> f64 {
+    let (mut product, mut square) = (0.0, 0.0);
+    for near in cores {
+        let count = near.len().max(1) as f64;
+        let middle = near.iter().map(|&(step, _)| step).sum::<f64>() / count;
+        product += near.iter().map(|&(step, offset)| (step - middle) * offset).sum::<f64>();
+        square += near.iter().map(|&(step, _)| (step - middle).powi(2)).sum::<f64>();
+    }
+    if square > 0.0 { product / square } else { 0.0 }
+}
+
+/// How far a detour is from its step, in periods, from -0.5 to 0.5.
+fn offset(pulse: &Pulse, period_ps: f64, phase: f64) -> f64 {
+    let position = pulse.seconds * 1e12 / period_ps - phase;
+    position - position.round()
+}
+
+/// The phase of a core in a period, as a part of it: the median of the detours near the mean.
+pub(super) fn step_phase(pulses: &[Pulse], period_ps: f64, reach: f64) -> f64 {
+    let (x, y) = sum(pulses, 1e12 / period_ps);
+    let mean = (y.atan2(x) / TAU).rem_euclid(1.0);
+    let offsets = pulses.iter().map(|pulse| offset(pulse, period_ps, mean));
+    // Shifted by one, they are positive, and the bits of positive numbers are in order.
+    let mut near: Vec<u64> =
+        offsets.filter(|offset| offset.abs() <= reach).map(|offset| (offset + 1.0).to_bits()).collect();
+    median_in_place(&mut near).map_or(mean, |bits| mean + f64::from_bits(bits) - 1.0)
 }
 
 /// Gaps of about one length, but no common step.
@@ -110,12 +165,6 @@ fn sum(pulses: &[Pulse], frequency: f64) -> (f64, f64) {
 
 fn length((x, y): (f64, f64)) -> f64 {
     x.hypot(y)
-}
-
-/// The phase of a core in a period, as a part of it from 0 to 1.
-pub(super) fn phase(pulses: &[Pulse], period_ps: f64) -> f64 {
-    let (x, y) = sum(pulses, 1e12 / period_ps);
-    (y.atan2(x) / TAU).rem_euclid(1.0)
 }
 
 /// The period in seconds that gaps suggest: the middle of the narrowest range that holds a quarter of them,

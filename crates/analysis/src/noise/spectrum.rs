@@ -26,6 +26,8 @@ use straggler_model::noise::recording::Core;
 
 /// Lines that are evaluated, lowest frequency first; after so many there is no rhythm but a forest.
 const MOST_LINES: usize = 48;
+/// … but these, the strongest, are always evaluated.
+const ALWAYS_LOOKED_AT: usize = 16;
 /// Points of the curve that a plot gets.
 const CURVE_POINTS: usize = 800;
 
@@ -93,35 +95,71 @@ impl Spectrum {
 
 /// Peaks from the lowest frequency on; those that are multiples of a line join it.
 fn fold(found: &[Peak], powers: &Powers, pulses: &[Vec<Pulse>]) -> Vec<Line> {
-    let mut lines: Vec<(Line, f64)> = Vec::new();
+    let mut amplitudes: Vec<f64> = found.iter().map(|peak| peak.amplitude).collect();
+    amplitudes.sort_by(|a, b| b.total_cmp(a));
+    let strong = amplitudes.get(ALWAYS_LOOKED_AT).copied().unwrap_or(0.0);
+    let mut lines: Vec<Series> = Vec::new();
     for peak in found {
-        let joined = lines.iter_mut().find(|(line, amplitude)| is_multiple(peak, line, *amplitude, powers));
-        if let Some((line, _)) = joined {
-            line.harmonics += 1;
-        } else if lines.len() < MOST_LINES {
+        let joined = lines.iter_mut().find_map(|series| Some((series.multiple(peak, powers)?, series)));
+        if let Some((multiple, series)) = joined {
+            series.join(peak, multiple);
+        } else if lines.len() < MOST_LINES || peak.amplitude > strong {
             lines.extend(evaluate(peak, powers, pulses));
         }
     }
-    lines.into_iter().map(|(line, _)| line).collect()
+    lines.into_iter().map(Series::line).collect()
 }
 
-/// Whether a peak, or a frequency above the highest that looks like it, is a multiple of a line. A line of its
-/// own at the n-th multiple would have about n times the detours; a harmonic has no more than the fundamental.
-fn is_multiple(peak: &Peak, line: &Line, amplitude: f64, powers: &Powers) -> bool {
-    let rate = 2.0 * powers.nyquist_hz();
-    let images = [peak.frequency_hz, rate - peak.frequency_hz, rate + peak.frequency_hz];
-    let bin = powers.resolution_hz();
-    peak.amplitude <= 1.5 * amplitude
-        && images.into_iter().any(|frequency| {
-            let multiple = (frequency / line.frequency_hz).round();
-            let width = if line.steady { 1.0 } else { peaks::WIDEST as f64 * multiple };
-            let tolerance = (bin * (width + 0.05 * multiple)).min(0.2 * line.frequency_hz);
-            multiple >= 1.0 && (frequency - multiple * line.frequency_hz).abs() <= tolerance
-        })
+/// A line with its harmonics. The n-th of them tells the frequency n times as exactly, so that it is fitted to
+/// all: the sum of n·f_n by the sum of n².
+struct Series {
+    line: Line,
+    /// Of its detours, or of its noise time in mean durations.
+    amplitude: f64,
+    weighted: f64,
+    squares: f64,
 }
 
-/// The line of a peak from the exact times, with the amplitude of its detours; nothing for a reflection.
-fn evaluate(peak: &Peak, powers: &Powers, pulses: &[Vec<Pulse>]) -> Option<(Line, f64)> {
+impl Series {
+    fn frequency_hz(&self) -> f64 {
+        self.weighted / self.squares
+    }
+
+    /// Which multiple of the line a peak is, or 0 if a frequency above the highest that looks like it is one. A
+    /// line of its own at the n-th multiple would have about n times the detours; a harmonic has no more than
+    /// the fundamental.
+    fn multiple(&self, peak: &Peak, powers: &Powers) -> Option<f64> {
+        let rate = 2.0 * powers.nyquist_hz();
+        let (bin, own) = (powers.resolution_hz(), self.frequency_hz());
+        let nearest = |frequency: f64| {
+            let multiple = (frequency / own).round();
+            let width = if self.line.steady { 1.0 } else { peaks::WIDEST as f64 * multiple };
+            let tolerance = (bin * (width + 0.02 * multiple)).min(0.2 * own);
+            (multiple >= 1.0 && (frequency - multiple * own).abs() <= tolerance).then_some(multiple)
+        };
+        if peak.amplitude > 1.5 * self.amplitude {
+            return None;
+        }
+        let image = || [rate - peak.frequency_hz, rate + peak.frequency_hz].into_iter().find_map(nearest);
+        nearest(peak.frequency_hz).or_else(|| image().map(|_| 0.0))
+    }
+
+    fn join(&mut self, peak: &Peak, multiple: f64) {
+        self.line.harmonics += 1;
+        if self.line.steady && peak.width == 1 {
+            self.weighted += multiple * peak.frequency_hz;
+            self.squares += multiple * multiple;
+        }
+    }
+
+    fn line(self) -> Line {
+        let frequency_hz = self.frequency_hz();
+        Line { frequency_hz, period_ps: (1e12 / frequency_hz).round() as u64, ..self.line }
+    }
+}
+
+/// The line of a peak from the exact times; nothing for a reflection.
+fn evaluate(peak: &Peak, powers: &Powers, pulses: &[Vec<Pulse>]) -> Option<Series> {
     let (frequency_hz, events, noise_ps) = if peak.width == 1 {
         let exact = refine(pulses, peak.frequency_hz, powers.seconds, peak.by_time);
         let strength = if peak.by_time { exact.noise_ps / powers.mean_ps } else { exact.events };
@@ -136,7 +174,7 @@ fn evaluate(peak: &Peak, powers: &Powers, pulses: &[Vec<Pulse>]) -> Option<(Line
     let counted = events > by_chance;
     let line = Line {
         frequency_hz,
-        period_ps: (1e12 / frequency_hz).round() as u64,
+        period_ps: 0,
         noise_ps,
         share: 0.0,
         events: if counted { events.round() as u64 } else { 0 },
@@ -145,7 +183,7 @@ fn evaluate(peak: &Peak, powers: &Powers, pulses: &[Vec<Pulse>]) -> Option<(Line
         steady: peak.width == 1,
         over_floor: peak.over_floor,
     };
-    Some((line, peak.amplitude))
+    Some(Series { line, amplitude: peak.amplitude, weighted: frequency_hz, squares: 1.0 })
 }
 
 /// The spectrum of noise time, the largest value in each of some hundred ranges of equal ratio.

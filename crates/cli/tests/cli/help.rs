@@ -26,6 +26,8 @@ const COMMANDS: &[&str] = &[
     "network show",
     "noise",
     "noise show",
+    "noise fit",
+    "noise compare",
     "noise convert",
     "noise list",
     "plot",

@@ -36,6 +36,40 @@ fn noise_is_described() {
 }
 
 #[test]
+fn measured_noise_is_analysed() {
+    let folder = Folder::new();
+    // 5 µs every 4 ms, and 7 µs once in a while.
+    let ticks = (0..1000).map(|tick| (tick * 4_000_000 + 1000, 5000));
+    let others = (0..60).map(|index: u64| (index * index * 1_000_003 + 2_000_000, 7000));
+    let mut detours: Vec<(u64, u64)> = ticks.chain(others.filter(|other| other.0 < 4_000_000_000)).collect();
+    detours.sort_unstable();
+    let text: String = detours.iter().map(|(start, duration)| format!("{start} {duration}\n")).collect();
+    folder.write("tick.txt", &text);
+    let text = folder.run("noise show tick.txt").good().stdout();
+    assert!(text.starts_with("Noise takes 0.1"), "{text}");
+    assert!(text.contains("250.00 Hz"), "{text}");
+    let answer = folder.run("noise show tick.txt --json").good().json();
+    let line = &answer["analysis"]["spectrum"]["lines"][0];
+    assert!((line["frequency_hz"].as_f64().unwrap() - 250.0).abs() < 0.01, "{line}");
+
+    folder.run("noise fit tick.txt -o tick.toml").good();
+    let toml = std::fs::read_to_string(folder.path().join("tick.toml")).unwrap();
+    assert!(toml.contains("period = \"4ms\"") && toml.contains("fitted to tick.txt"), "{toml}");
+    let printed = folder.run("noise fit tick.txt").good().stdout();
+    assert!(printed.ends_with(&toml), "{printed}");
+    folder.run("noise show tick.toml").good();
+
+    let same = "noise compare tick.txt tick.txt --fail-if-different";
+    assert!(folder.run(same).good().stdout().starts_with("No difference beyond chance"));
+    let other = "noise compare tick.txt periodic:period=1ms,duration=20us";
+    assert_eq!(folder.run(&format!("{other} --json")).good().json()["equal"], false);
+    folder.run(&format!("{other} --fail-if-different")).ends_with(5).says("They differ in");
+    folder.write("quiet.txt", "# start duration\n");
+    folder.run("noise fit quiet.txt").ends_with(3);
+    folder.run("noise fit tick.txt --core 7").ends_with(2).says("core 7 is not in the recording");
+}
+
+#[test]
 fn a_noise_file_may_have_any_name() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path().join("c++")).unwrap();

@@ -11,6 +11,8 @@ const MEAN_OFF: f64 = 0.03;
 /// Fitted parameters bring a formula nearer to its sample than chance would: Lilliefors' limits for
 /// exponential and normal samples are about 0.65 of Kolmogorov's.
 const FITTED: f64 = 0.65;
+/// Neighbours that differ by more than this factor are joined by a step.
+const STEP: f64 = 1.05;
 /// Points of a list of quantiles, at most.
 const MOST_POINTS: usize = 60;
 
@@ -132,11 +134,29 @@ fn thinned(sorted: &[u64]) -> (f64, Vec<(f64, Time)>) {
         let mut kept = vec![0];
         thin.keep(0, last, &mut kept);
         if kept.len() <= MOST_POINTS || tolerance > 1.0 {
-            let point = |index: usize| (index as f64 / last as f64, Time(sorted[index]));
-            return (tolerance, kept.into_iter().map(point).collect());
+            return (tolerance, points(sorted, &kept));
         }
         tolerance *= 1.3;
     }
+}
+
+/// The points of kept values. A value holds from its place to the next, so that of neighbours that differ much
+/// each keeps its weight: a straight line to the one long detour of a thousand would count it half.
+fn points(sorted: &[u64], kept: &[usize]) -> Vec<(f64, Time)> {
+    let count = sorted.len() as f64;
+    let mut points: Vec<(f64, Time)> = Vec::new();
+    let mut before: Option<usize> = None;
+    for &index in kept {
+        if let Some(last) = before.filter(|&last| last + 1 == index)
+            && sorted[index] as f64 > STEP * sorted[last] as f64
+        {
+            points.push(((index as f64 - 1e-3) / count, Time(sorted[last])));
+        }
+        points.push((index as f64 / count, Time(sorted[index])));
+        before = Some(index);
+    }
+    points.push((1.0, Time(sorted[sorted.len() - 1])));
+    points
 }
 
 /// Which of many sorted values are kept.
@@ -177,9 +197,8 @@ impl Thin<'_> {
         let (largest, at) = (from + 1..to)
             .map(|index| (off(index), index))
             .fold((0.0, from + (to - from) / 2), |best, other| if other.0 > best.0 { other } else { best });
-        let inside = self.sums[to] - self.sums[from + 1];
-        let mean_off =
-            (inside - (low + high) / 2.0 * (steps - 1.0)).abs() / self.sums[self.sorted.len()].max(1.0);
+        let inside = self.sums[to] - self.sums[from];
+        let mean_off = (inside - (low + high) / 2.0 * steps).abs() / self.sums[self.sorted.len()].max(1.0);
         let is_off = largest > self.distance * self.sorted.len() as f64 || mean_off > self.mean;
         is_off.then_some(at)
     }

@@ -9,6 +9,8 @@ const RHYTHMS_OF_NAMED: usize = 2;
 /// A rhythm is taken apart if it takes this share of its source, and so many detours.
 const LEAST_IN_STEP: f64 = 0.05;
 const FEWEST_IN_STEP: usize = 20;
+/// A rhythm that is kept in fewer periods is as good as random.
+const SPARSE: f64 = 0.3;
 /// How far from its step a detour may be, in jitters, and at least in periods.
 const REACH: f64 = 4.0;
 const LEAST_REACH: f64 = 0.002;
@@ -76,7 +78,9 @@ impl Split<'_> {
             let Some(rhythm) = rhythm::find(&cores, self.seconds, self.frequencies) else { break };
             let (inside, outside) = divide(&cores, &rhythm);
             let (found, all) = (count(&inside), count(&cores));
-            if found < FEWEST_IN_STEP || (found as f64) < LEAST_IN_STEP * all as f64 {
+            let periods = self.seconds * 1e12 / rhythm.period_ps * cores.len() as f64;
+            let is_sparse = (found as f64) < SPARSE * periods;
+            if is_sparse || found < FEWEST_IN_STEP || (found as f64) < LEAST_IN_STEP * all as f64 {
                 break;
             }
             let name = format!("{}, every {}", self.name, straggler_model::Time(rhythm.period_ps as u64));
@@ -101,7 +105,7 @@ fn divide(cores: &[Vec<Pulse>], rhythm: &Rhythm) -> (Vec<Vec<Pulse>>, Vec<Vec<Pu
 }
 
 fn divide_core(pulses: &[Pulse], period_ps: f64, reach: f64) -> (Vec<Pulse>, Vec<Pulse>) {
-    let phase = rhythm::phase(pulses, period_ps);
+    let phase = rhythm::step_phase(pulses, period_ps, reach);
     let (mut inside, mut outside): (Vec<Pulse>, Vec<Pulse>) = (Vec::new(), Vec::new());
     // The period of the last that keeps step, and how far from it that is.
     let mut last: Option<(f64, f64)> = None;

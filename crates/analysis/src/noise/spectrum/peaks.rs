@@ -10,6 +10,10 @@ const WIDTHS: [usize; 3] = [1, 8, WIDEST];
 pub(super) const WIDEST: usize = 64;
 /// In so many recordings of noise without rhythm one false line is found.
 const FALSE_ALARM: f64 = 1e-4;
+/// Near the highest frequency of the slots, what folds back from above it is not to be told apart.
+const HIGHEST: f64 = 0.95;
+/// The floor itself is known to a tenth or so.
+const MARGIN: f64 = 1.3;
 /// Peaks looked at, strongest first.
 const MOST_PEAKS: usize = 4096;
 /// Frequencies that have one floor: few at the low end, where spectra are steep.
@@ -91,12 +95,13 @@ fn search(series: &[f64], width: usize, cores: usize, random: f64) -> Vec<(usize
     let sums = sums(series, width);
     // Neighbours under Hann's window are about half as many independent values.
     let independent = cores * if width == 1 { 1 } else { width / 2 };
-    let limit = exceeded(independent, FALSE_ALARM / sums.len() as f64) / independent as f64;
+    let limit = MARGIN * exceeded(independent, FALSE_ALARM / sums.len() as f64) / independent as f64;
     let least = LEAST_FLOOR * random * width as f64;
     let floor: Vec<f64> =
         floor(&sums, independent, width).into_iter().map(|floor| floor.max(least)).collect();
     let is_top = |bin: usize| sums[bin] >= sums[bin - 1] && sums[bin] > sums[bin + 1];
-    let mut tops: Vec<(usize, f64)> = (FIRST.max(width)..sums.len() - 1)
+    let last = (sums.len() as f64 * HIGHEST) as usize - width;
+    let mut tops: Vec<(usize, f64)> = (FIRST.max(width)..last)
         .filter(|&bin| sums[bin] > limit * floor[bin] && is_top(bin))
         .map(|bin| (bin, sums[bin] / floor[bin]))
         .collect();
@@ -150,7 +155,8 @@ fn floor(sums: &[f64], independent: usize, width: usize) -> Vec<f64> {
     let mut from = FIRST.min(sums.len());
     while from < sums.len() {
         let length = (from / 2).clamp(NEIGHBOURS.0, NEIGHBOURS.1).max(32 * (width - 1));
-        let to = (from + length).min(sums.len());
+        // What is left at the end is not enough for a floor of its own.
+        let to = if sums.len() - from < 2 * length { sums.len() } else { from + length };
         let mut block = sums[from..to].to_vec();
         let position = (block.len() - 1) / 4;
         let (_, value, _) = block.select_nth_unstable_by(position, f64::total_cmp);

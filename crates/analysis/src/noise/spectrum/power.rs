@@ -99,7 +99,8 @@ fn slots(length_ps: u64, cores: u64) -> usize {
     let most = (MOST_SLOTS_OF_ALL / cores.max(1)).clamp(FEWEST_SLOTS, MOST_SLOTS);
     let wanted = length_ps.div_ceil(WIDEST_SLOT_PS).next_power_of_two();
     // A short recording is cut finer, as far as picoseconds go: its rhythms are fast.
-    let wanted = wanted.clamp(FEWEST_SLOTS << 4, MOST_SLOTS).min(length_ps.next_power_of_two());
+    let wanted =
+        wanted.clamp(FEWEST_SLOTS << 4, MOST_SLOTS).min(length_ps.min(MOST_SLOTS).next_power_of_two());
     let count = if most.is_power_of_two() { most } else { most.next_power_of_two() / 2 };
     wanted.min(count) as usize
 }

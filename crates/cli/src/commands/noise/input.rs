@@ -1,0 +1,54 @@
+//! Noise as it was typed, as a recording: files are read, descriptions drawn.
+
+use crate::exit::{Failure, Outcome};
+use std::path::Path;
+use straggler_analysis::noise::drawn;
+use straggler_model::Time;
+use straggler_model::noise::format::{self, FormatOptions};
+use straggler_model::noise::spec::Shape;
+use straggler_model::noise::{NoiseSpec, Recording, Who};
+
+/// A recording and what should be known of it.
+pub struct Input {
+    pub recording: Recording,
+    pub warnings: Vec<String>,
+}
+
+/// The recording in files that are the cores of one node; nothing if a source is not a file for everyone.
+pub fn files(spec: &NoiseSpec) -> Outcome<Option<Input>> {
+    let mut files = Vec::new();
+    for source in &spec.sources {
+        match &source.shape {
+            Shape::Trace { path, length } if source.who == Who::Everyone => files.push((path, *length)),
+            _ => return Ok(None),
+        }
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
+    for (position, (path, length)) in (0..).zip(files) {
+        let input = file(Path::new(path), position, length)?;
+        recordings.push(input.recording);
+        warnings.extend(input.warnings);
+    }
+    Ok(Some(Input { recording: format::join(recordings)?, warnings }))
+}
+
+/// The recording in one file; `core` is its number if the file does not tell.
+pub fn file(path: &Path, core: u32, length: Option<Time>) -> Outcome<Input> {
+    let name = path.display();
+    let bytes =
+        std::fs::read(path).map_err(|fault| Failure::bad_input(format!("{name} cannot be read: {fault}")))?;
+    let options = FormatOptions { core, length, ..FormatOptions::default() };
+    let (recording, repairs) = format::read(&bytes, None, &options)
+        .map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
+    let warnings = repairs.warnings().iter().map(|warning| format!("{name}: {warning}")).collect();
+    Ok(Input { recording, warnings })
+}
+
+/// What a description does to rank 0 within a length.
+pub fn drawn(spec: &NoiseSpec, seed: u64, length: Time) -> Outcome<Input> {
+    let loaded = spec.load(seed)?;
+    Ok(Input { recording: drawn::recording(&loaded.sources, 0, length), warnings: Vec::new() })
+}
