@@ -21,6 +21,9 @@ use std::num::NonZeroUsize;
 
 const EXAMPLES: &str = "\
 EXAMPLES
+  What will this node's noise cost at scale, and what should be removed first?
+  straggler assess
+
   A million processes add up 8 bytes while every one of them loses 10 % of its time:
   straggler simulate --collective allreduce --processes 1048576 --size 8 \\
       --network chic --noise periodic:period=1ms,duration=100us --compare-quiet
@@ -48,7 +51,7 @@ Units are written: 5.33us, 1MiB, 10Hz, 25GB/s.";
 /// program, and explains whose fault it is
 ///
 /// A delay of microseconds on one process becomes a delay of all when everybody waits for everybody.
-/// straggler executes a program's schedule on up to a hundred million simulated processes under the
+/// straggler measures such delays on this machine, asks the kernel where they come from, executes a program's schedule on up to a hundred million simulated processes under the
 /// LogGOPS model, with noise injected into each of them, and tells when they finish.
 #[derive(Debug, Parser)]
 #[command(name = "straggler", version, after_help = EXAMPLES, arg_required_else_help = true)]
