@@ -4,12 +4,14 @@ use straggler_model::noise::recording::{Core, Detour, Evidence, Origin, Recordin
 use straggler_model::noise::{Source, Waveform};
 use straggler_model::{Rank, Time};
 
-/// Detours of a drawn recording at most; a description may have one in every picosecond.
-const MOST: usize = 10_000_000;
+/// Detours of a drawn recording, about, at most: a description may have one in every picosecond.
+const MOST: f64 = 1e7;
 
 /// What the sources do to a rank within a length, all from their beginning. A CPU does one thing at a time: a
-/// detour that would begin while another lasts begins at its end.
+/// detour that would begin while another lasts begins at its end. Of noise too dense for the length, a shorter
+/// recording is drawn.
 pub fn recording(sources: &[Source], rank: Rank, length: Time) -> Recording {
+    let length = affordable(sources, length);
     let mut recording = Recording {
         origin: Origin::Synthetic { description: "drawn from a description".into() },
         sources: Recording::unnamed(),
@@ -31,13 +33,25 @@ pub fn recording(sources: &[Source], rank: Rank, length: Time) -> Recording {
     recording
 }
 
+/// The length, or what of it holds the most detours that are drawn.
+fn affordable(sources: &[Source], length: Time) -> Time {
+    let in_length = |source: &Source| match &source.waveform {
+        Waveform::Once { .. } => 1.0,
+        Waveform::Trace(trace) => {
+            trace.len() as f64 * (length.ps() as f64 / trace.length().ps().max(1) as f64)
+        }
+    };
+    let expected: f64 = sources.iter().map(in_length).sum();
+    if expected > MOST { Time((length.ps() as f64 * (MOST / expected)) as u64) } else { length }
+}
+
 fn unroll(waveform: &Waveform, length: Time, source: SourceId, detours: &mut Vec<Detour>) {
     match waveform {
         Waveform::Once { at, duration } => detours.push(Detour { start: *at, duration: *duration, source }),
-        Waveform::Trace(trace) if trace.is_empty() || trace.length() == Time::ZERO => {}
+        Waveform::Trace(trace) if trace.share() == 0.0 => {}
         Waveform::Trace(trace) => {
             let mut turn = Time::ZERO;
-            while turn < length && detours.len() < MOST {
+            while turn < length {
                 let shifted = trace
                     .iter()
                     .filter(|(_, duration)| *duration > Time::ZERO)
