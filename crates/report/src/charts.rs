@@ -10,7 +10,7 @@
 //! whatever they are: what is not finite is left out and counted in the subtitle, and a chart without data
 //! says so. The same data give the same bytes. [`save`] writes SVG or PNG, by the name of the file.
 //!
-//! SVG is written directly ([`canvas`]). A drawing library that puts every dot into an element of its own
+//! SVG is written directly (`canvas.rs`). A drawing library that puts every dot into an element of its own
 //! and rounds to whole pixels makes files ten times as large and curves with steps.
 
 mod axis;
