@@ -51,8 +51,9 @@ Units are written: 5.33us, 1MiB, 10Hz, 25GB/s.";
 /// program, and explains whose fault it is
 ///
 /// A delay of microseconds on one process becomes a delay of all when everybody waits for everybody.
-/// straggler measures such delays on this machine, asks the kernel where they come from, executes a program's schedule on up to a hundred million simulated processes under the
-/// LogGOPS model, with noise injected into each of them, and tells when they finish.
+/// straggler measures such delays on this machine, asks the kernel where they come from, executes a
+/// program's schedule on up to a hundred million simulated processes under the LogGOPS model, with noise
+/// injected into each of them, and tells when they finish.
 #[derive(Debug, Parser)]
 #[command(name = "straggler", version, after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(subcommand_required = true, max_term_width = 100)]

@@ -3,8 +3,9 @@
 //! A [`Clock`] counts ticks. Kernels are generic over it: on this machine they read [`Native`], in tests a
 //! simulated clock that costs no time. [`examine`] finds out what a measurement must know of the real one:
 //! whether it runs at one rate ([`invariance`]), at which ([`calibration`]), what a read costs and how small
-//! its steps are. Netgauge's timer does the first three at start as well (Hoefler, Schneider and Lumsdaine,
-//! paper 002, section II-1); here every number has an error bar or a reason why it has none.
+//! its steps are. That a timer must be calibrated the way it is used, and that only the least overhead may be
+//! taken off, is Settlemyer et al.'s point (*Diagnosing Anomalous Network Performance with Confidence*); here
+//! every number has an error bar or a reason why it has none.
 
 pub mod calibration;
 #[cfg(target_arch = "aarch64")]

@@ -1,4 +1,4 @@
-//! The tight loop of paper 000, section II: read the clock, compare with the reading before, keep what is
+//! The tight loop of Hoefler et al. (SC10, section II): read the clock, compare with the reading before, keep what is
 //! longer than a threshold.
 //!
 //! ```text

@@ -14,7 +14,7 @@ use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Program, Simulation
 
 const US: u64 = 1_000_000;
 
-/// Paper 001's network: L = 1 µs, o = 1 ns, G = 1 ns a byte, g = O = 0.
+/// Chen and Suda's network: L = 1 µs, o = 1 ns, G = 1 ns a byte, g = O = 0.
 fn network() -> Network {
     Network::parse("L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535").unwrap()
 }

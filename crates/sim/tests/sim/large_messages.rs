@@ -1,4 +1,4 @@
-//! Paper 000, section IV-B3: large messages absorb noise, because it can hide in the time a message's
+//! Hoefler et al. (SC10), section IV-B3: large messages absorb noise, because it can hide in the time a message's
 //! bytes take. Small ones do not.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Algorithm 2 of paper 001 as it is printed: `round`, `datagot` and a queue of sends, with nothing shared
+//! Algorithm 2 of Chen and Suda as it is printed: `round`, `datagot` and a queue of sends, with nothing shared
 //! with the real program. The paper leaves its loop after the last send; here a process also waits for the
 //! last message, without which it has no result.
 

@@ -1,4 +1,4 @@
-//! Reduction up a tree to rank 0, then broadcast down the same tree: paper 000 names the binary one, and
+//! Reduction up a tree to rank 0, then broadcast down the same tree: Hoefler et al. (SC10) name the binary one, and
 //! libraries for GPUs use two complementary trees. Each way is pipelined if the tree has segments, but one
 //! follows the other: the way down begins at a rank when all it had to send up is sent.
 
