@@ -16,6 +16,7 @@ pub mod ftrace_text;
 pub mod join;
 pub mod names;
 pub mod proc_text;
+pub mod processes;
 pub mod rtla;
 pub mod slices;
 pub mod spans;
@@ -143,7 +144,7 @@ pub fn name_traced(
     workers: &[Worker],
 ) -> Attribution {
     let tie = Tie::new(watched.before, watched.after, timebase);
-    let mut names = Names::default();
+    let mut names = Names::of_processes(watched.processes.clone());
     let mut lost_events = 0u64;
     let mut observed = Vec::with_capacity(watched.cores.len());
     for text in &watched.cores {

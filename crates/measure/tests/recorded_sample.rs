@@ -4,6 +4,7 @@
 //! them, into a picture of the time in steps of 10 ns, and counted. `tests/sample/detours.txt` says how the
 //! sample was made.
 
+use std::collections::HashMap;
 use straggler_measure::sources::tracefs::{CoreText, Events, Mark, Watched};
 use straggler_measure::sources::{ftrace_text, name_traced};
 use straggler_measure::{Timebase, Worker};
@@ -42,7 +43,7 @@ fn watched(text: &[u8], lost: u64) -> Watched {
     // The clock of the events was the timer.
     let before = Mark { ticks: (10, 20), event: 15 };
     let cores = vec![CoreText { core: 0, text: text.into(), lost }];
-    Watched { events: Events::Tracepoints, cores, before, after: None }
+    Watched { events: Events::Tracepoints, cores, before, after: None, processes: HashMap::new() }
 }
 
 fn names(recording: &Recording) -> Vec<&str> {

@@ -26,9 +26,30 @@ pub const SAMPLER: &str = "straggler's own sampler";
 pub struct Names {
     list: Vec<String>,
     numbers: HashMap<String, u32>,
+    /// The process of a thread, where it is known.
+    processes: HashMap<i32, String>,
 }
 
 impl Names {
+    /// With the names of processes by the numbers of their threads.
+    pub fn of_processes(processes: HashMap<i32, String>) -> Names {
+        Names { processes, ..Names::default() }
+    }
+
+    pub fn activity(&mut self, activity: &Activity<'_>) -> u32 {
+        match activity {
+            Activity::Thread { thread, name } => self.thread(*thread, name),
+            other => self.number(&self::activity(other)),
+        }
+    }
+
+    /// A thread by its process, if that is known, else by its own name.
+    pub fn thread(&mut self, thread: i32, name: &[u8]) -> u32 {
+        let process = self.processes.get(&thread);
+        let name = self::thread(process.map_or(name, |process| process.as_bytes()));
+        self.number(&name)
+    }
+
     pub fn number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
@@ -44,7 +65,7 @@ impl Names {
     }
 }
 
-pub fn activity(activity: &Activity<'_>) -> String {
+fn activity(activity: &Activity<'_>) -> String {
     match activity {
         Activity::Vector(name) => vector(name),
         // The osnoise tracer prints vectors and devices alike.
@@ -132,6 +153,14 @@ mod tests {
         assert_eq!(activity(&Activity::Vector(b"call_function_single")), FUNCTION_CALL);
         assert_eq!(activity(&Activity::Vector(b"deferred_error")), "deferred error interrupt");
         assert_eq!(activity(&Activity::Softirq(b"NET_RX")), "softirq NET_RX");
+    }
+
+    #[test]
+    fn a_thread_goes_by_its_process() {
+        let mut names = Names::of_processes(HashMap::from([(7, "telegraf".to_string())]));
+        let worker = names.thread(7, b"tokio-rt-worker");
+        assert_eq!(worker, names.thread(3, b"telegraf"));
+        assert_ne!(worker, names.activity(&Activity::Thread { thread: 8, name: b"tokio-rt-worker" }));
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl<'a, 'n> Following<'a, 'n> {
         if let Some(open) = self.stack.iter().position(|frame| frame.activity.same(&activity)) {
             self.stack.truncate(open);
         }
-        let name = self.names.number(&names::activity(&activity));
+        let name = self.names.activity(&activity);
         self.stack.push(Frame { activity, name });
     }
 
@@ -170,7 +170,7 @@ impl<'a, 'n> Following<'a, 'n> {
         if !open.is_empty() {
             self.suspended.insert(from, open);
         }
-        let number = self.names.number(&names::thread(name));
+        let number = self.names.thread(to, name);
         self.threads.insert(to, number);
         self.run(to);
         self.stack = self.suspended.remove(&to).unwrap_or_default();
@@ -180,7 +180,7 @@ impl<'a, 'n> Following<'a, 'n> {
     fn took(&mut self, at: u64, nanoseconds: u64, activity: &Activity<'_>) {
         let length = (nanoseconds as f64 * self.units_per_ns) as u64;
         self.give(at.saturating_sub(length).max(self.since));
-        let name = self.names.number(&names::activity(activity));
+        let name = self.names.activity(activity);
         self.found.push(self.since, at, name);
         self.since = at;
     }

@@ -15,7 +15,9 @@ mod files;
 
 use super::SourcesError;
 use super::ftrace_text::{self, What};
+use super::processes;
 use files::Directory;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -74,6 +76,8 @@ pub struct Watched {
     pub cores: Vec<CoreText>,
     pub before: Mark,
     pub after: Option<Mark>,
+    /// Names of processes by the numbers of their threads.
+    pub processes: HashMap<i32, String>,
 }
 
 /// The buffer of one core as the kernel prints it.
@@ -149,7 +153,8 @@ impl Tracing {
         let cores = self.cores.iter().map(|&core| self.read(core)).collect::<Result<_, _>>()?;
         self.directory.write("tracing_cpumask", &mask_of_all(&self.directory))?;
         let after = mark(&self.directory, self.ticks).ok();
-        Ok(Watched { events: self.events, cores, before: self.before, after })
+        let processes = processes::of_threads(Path::new("/proc"));
+        Ok(Watched { events: self.events, cores, before: self.before, after, processes })
     }
 
     fn read(&self, core: u32) -> Result<CoreText, SourcesError> {

@@ -9,7 +9,8 @@ use super::unit::Unit;
 use super::{Heading, palette};
 use crate::numbers::{counted, grouped};
 
-/// The slowdown at one number of processes: its median and the interval that holds it.
+/// The run time at one number of processes, over that without noise (T / T0, so that 1 is no loss and has a
+/// place on a logarithmic axis): its median and the interval that holds it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct CurvePoint {
     pub processes: f64,
@@ -76,8 +77,8 @@ impl SlowdownCurves {
             ValueScale::Fitting if spans_much(values()) => Scale::Decades,
             ValueScale::Fitting => Scale::Linear,
         };
-        // A slowdown of one, no loss, is always in the picture.
-        let y = Axis::fitting("slowdown", scale, Unit::Times, values().chain([1.0]));
+        // One, no loss, is always in the picture.
+        let y = Axis::fitting("run time over the noiseless one (T / T0)", scale, Unit::Times, values().chain([1.0]));
         (x.with_room(0.01, 0.01), y.with_room(0.04, 0.06))
     }
 

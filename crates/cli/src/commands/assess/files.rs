@@ -83,13 +83,14 @@ fn slowdown(report: &Report) -> String {
     SlowdownCurves { curves, ..SlowdownCurves::default() }.draw(&heading(report, &title))
 }
 
+/// The chart has T / T0.
 fn point(point: &assess::Point) -> CurvePoint {
     let slowdown = point.slowdown;
     CurvePoint {
         processes: point.processes.into(),
-        median: slowdown.median,
-        low: slowdown.low,
-        high: slowdown.high,
+        median: 1.0 + slowdown.median,
+        low: 1.0 + slowdown.low,
+        high: 1.0 + slowdown.high,
     }
 }
 

@@ -36,7 +36,7 @@ fn name_of(activity: &Activity<'_>, worker: Option<i32>, names: &mut Names) -> O
     match activity {
         Activity::Thread { thread, .. } if Some(*thread) == worker => None,
         Activity::Thread { thread: 0, .. } => Some(names.number(names::QUOTA)),
-        _ => Some(names.number(&names::activity(activity))),
+        _ => Some(names.activity(activity)),
     }
 }
 
