@@ -52,11 +52,20 @@ pub struct Effort {
     pub precision: f64,
     /// Causes whose removal is simulated at each scale.
     pub causes: usize,
+    /// The removals at the largest scale may cost as much as so many messages without noise; if they would
+    /// cost more, they are done at a smaller scale.
+    pub removal_work: u64,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { most_replicas: 100, messages: 100_000_000, precision: 0.2, causes: 5 }
+        Effort {
+            most_replicas: 60,
+            messages: 10_000_000,
+            precision: 0.2,
+            causes: 4,
+            removal_work: 1_000_000_000,
+        }
     }
 }
 
@@ -64,7 +73,7 @@ impl Default for Effort {
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Answer {
     pub curves: Vec<Curve>,
-    /// At the inflection point of the first operation, and at the largest scale.
+    /// At the inflection point of the first operation, and at the largest scale at which it is affordable.
     pub rankings: Vec<Ranking>,
 }
 
@@ -111,7 +120,7 @@ impl Question<'_> {
             (Some(&operation), Some(&processes)) => self.point_messages(operation, processes),
             _ => 0,
         };
-        curves.saturating_add(removals.saturating_mul(self.effort.causes as u64 + 2))
+        curves.saturating_add(removals.saturating_mul(self.effort.causes as u64 + removal::STEPS as u64 - 1))
     }
 
     fn point_messages(&self, operation: Operation, processes: u32) -> u64 {
@@ -143,8 +152,17 @@ impl Question<'_> {
         })
     }
 
+    /// What the removals at one scale cost, in messages of a run without noise. Noise scatters the messages
+    /// of a run over the time it adds; a slowdown of 50 was seen to double the cost of a message.
+    fn removal_work(&self, operation: Operation, point: &Point) -> u64 {
+        let messages = self.collective(operation, point.processes).map_or(0, |all| all.messages());
+        let runs = u64::from(point.replicas) * (self.effort.causes + removal::STEPS - 1) as u64;
+        (messages.saturating_mul(runs) as f64 * (1.0 + point.slowdown.median / 50.0)) as u64
+    }
+
     fn rankings(&self, curve: &Curve) -> Result<Vec<Ranking>, AssessError> {
-        let largest = curve.points.last().map(|point| point.processes);
+        let affordable = |point: &&Point| self.removal_work(curve.operation, point) <= self.effort.removal_work;
+        let largest = curve.points.iter().rev().find(affordable).map(|point| point.processes);
         let mut scales: Vec<u32> = curve.inflection.into_iter().chain(largest).collect();
         scales.dedup();
         let points = curve.points.iter().filter(|point| scales.contains(&point.processes));

@@ -193,6 +193,12 @@ fn what_a_format_cannot_hold_is_said() {
         "ftq holds work done in fixed time, and the recording has times of fixed work: \
          write it as straggler, selfish, columns or sysjitter"
     );
+    recording.cores[0].quanta[2].start = Time(300_000_000);
+    let dropped = format::write(&recording, Format::NetgaugeFwq).unwrap().dropped;
+    assert_eq!(dropped[2], "2 pauses between samples");
+    let (ftq, _) = read(&fixture("ftq_2.dat"));
+    let dropped = format::write(&ftq, Format::NetgaugeFtq).unwrap().dropped;
+    assert_eq!(dropped, ["what is less than whole quanta, in 7 rows"]);
     let (list, _) = read(&fixture("columns.txt"));
     for format in [Format::NetgaugeFwq, Format::NetgaugeFtq, Format::LlnlFwq, Format::Ftq] {
         let fault = format::write(&list, format).unwrap_err().to_string();

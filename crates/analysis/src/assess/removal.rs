@@ -12,7 +12,7 @@ use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
 use straggler_schedule::collectives::{Collective, Operation};
 
 /// How many causes are taken away one after another.
-const STEPS: usize = 3;
+pub(super) const STEPS: usize = 3;
 
 /// The causes at one scale, the most worthwhile first.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]

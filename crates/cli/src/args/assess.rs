@@ -47,7 +47,7 @@ pub struct Assess {
     /// The network: LogGOPS parameters, a preset or a .toml file
     #[arg(long, value_name = "NETWORK", default_value = "slingshot-11")]
     pub network: String,
-    /// The largest number of processes; simulated are the powers of two up to it
+    /// The largest number of processes; simulated are the powers of two up to it, beyond 65,536 every other one
     #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(2..=1 << 26))]
     pub processes: u32,
     /// Data of the allreduce and the broadcast

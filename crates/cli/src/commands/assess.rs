@@ -70,8 +70,15 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     Ok(())
 }
 
+/// Powers of two, and powers of four where runs get long.
+fn scales(processes: u32) -> Vec<u32> {
+    let largest = processes.ilog2();
+    let chosen = (1..=largest).filter(|power| *power <= 16 || (largest - power).is_multiple_of(2));
+    chosen.map(|power| 1 << power).collect()
+}
+
 fn simulate(plan: &Plan, subject: &Subject, network: &Network, console: &Console) -> Outcome<Answer> {
-    let scales: Vec<u32> = (1..=plan.processes.ilog2()).map(|power| 1 << power).collect();
+    let scales = scales(plan.processes);
     let question = |advance| Question {
         runner: Runner {
             network,

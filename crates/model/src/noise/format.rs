@@ -230,6 +230,7 @@ fn dropped(recording: &Recording, format: Format, first: &Core) -> Vec<String> {
         list.push("what is known of the measurement and its timer".into());
     }
     list.extend(text::rounded(recording, format));
+    list.extend(text::pauses(recording, format));
     list
 }
 

@@ -166,6 +166,7 @@ fn notes(report: &Report) -> Vec<String> {
     let mut notes = vec![report.subject.placement()];
     notes.extend(one_after_another(report));
     notes.extend(lower_bound(report));
+    notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");
         (!passed.is_empty())
@@ -196,6 +197,19 @@ fn one_after_another(report: &Report) -> Option<String> {
         number(ranking.slowdown.median),
         steps.join(", then ")
     ))
+}
+
+/// Whether sources were ranked at a smaller scale than the largest.
+fn smaller_scale(report: &Report) -> Option<String> {
+    let ranked = report.answer.rankings.last()?.processes;
+    let largest = report.answer.curves.first()?.points.last()?.processes;
+    (ranked < largest).then(|| {
+        format!(
+            "with so much noise the removal of sources takes long to simulate: it was done at {} processes, not at {}",
+            grouped(ranked),
+            grouped(largest)
+        )
+    })
 }
 
 /// A run at scale meets more core time than was measured: noise rarer than the measurement is missing.

@@ -47,6 +47,11 @@ impl List {
         Ok(())
     }
 
+    /// Where the detour of the last row ends.
+    pub fn end_of_last(&self) -> Time {
+        self.rows.last().map_or(Time::ZERO, |&(start, duration)| start + duration)
+    }
+
     /// The core whose detours these are; `core` is what else is known of it.
     pub fn finish(mut self, core: Core, options: &FormatOptions) -> Result<(Core, Repairs), FormatError> {
         let length = self.length(options.length)?;

@@ -85,9 +85,18 @@ fn row(fields: &[(Place, &str)], header: &Header, list: &mut List) -> Result<(),
     match unless_negative(read(), &mut list.repairs)? {
         // One that began before the clock was started.
         Some((end, duration)) if duration > end => list.push(place, Time::ZERO, end),
-        Some((end, duration)) => list.push(place, end.since(duration), duration),
+        Some((end, duration)) => {
+            let start = behind(list.end_of_last(), end.since(duration));
+            list.push(place, start, duration)
+        }
         None => Ok(()),
     }
+}
+
+/// Interruptions that follow each other without a pause seem to overlap because timestamps are cut: by less
+/// than a nanosecond, by which the later start is put off.
+fn behind(last_end: Time, start: Time) -> Time {
+    if last_end.since(start) < Time::from_ns(1) { start.max(last_end) } else { start }
 }
 
 pub(super) fn write(recording: &Recording, core: &Core) -> String {
@@ -111,7 +120,7 @@ pub(super) fn write(recording: &Recording, core: &Core) -> String {
     );
     let mut previous = None;
     for detour in &core.detours {
-        let stamp = (detour.end() + Time(500)).ps() / 1_000;
+        let stamp = detour.end().ps() / 1_000;
         let delta = (stamp - previous.unwrap_or(stamp)) / 1_000;
         let taken = cycles(detour.duration);
         let nanoseconds = divide(u128::from(taken) * 1_000, u128::from(mhz));
@@ -124,4 +133,20 @@ pub(super) fn write(recording: &Recording, core: &Core) -> String {
 
 fn divide(numerator: u128, denominator: u128) -> u64 {
     u64::try_from(numerator / denominator).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interruptions_in_a_row_do_not_overlap() {
+        // 3 GHz: 1,000 cycles end at 333.33 ns, 1,001 more at 667 ns, 1,001 more at 1,000.67 ns.
+        let text = "# cpu_mhz: 3000\n1333 0 1000 333\n1666 0 1001 333\n2000 0 1001 333\n2100 0 601 200\n";
+        let (recording, repairs) = read(text, &FormatOptions::default()).unwrap();
+        let starts: Vec<u64> = recording.cores[0].detours.iter().map(|detour| detour.start.ps()).collect();
+        // 1,666 ns less 333.667 ns is 1,332.333 ns, before the end at 1,333 ns. The last one does overlap.
+        assert_eq!(starts, [999_667, 1_333_000, 1_666_667]);
+        assert_eq!(repairs, Repairs { overlaps_merged: 1, ..Repairs::default() });
+    }
 }

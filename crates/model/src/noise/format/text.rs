@@ -1,7 +1,7 @@
 //! What readers and writers of texts share: numbers in comments, times as decimals.
 
 use super::super::FieldError;
-use super::super::recording::{Method, Recording};
+use super::super::recording::{Core, Method, Quantum, Recording};
 use super::{Format, Repairs};
 use crate::Time;
 use std::borrow::Cow;
@@ -47,29 +47,37 @@ pub(super) fn nanoseconds(time: Time, least: usize) -> String {
     decimal(time, 3, least)
 }
 
-/// What is no whole unit of a format and gets rounded.
+/// What is no whole unit of a format and gets lost, with the number of rows it concerns.
 pub(super) fn rounded(recording: &Recording, format: Format) -> Option<String> {
-    let (unit, name) = match format {
-        Format::Sysjitter | Format::Ftq => (1_000, "nanoseconds"),
-        Format::NetgaugeFwq => (1_000_000, "microseconds"),
+    let (unit, name) = match (format, &recording.method) {
+        (Format::Sysjitter | Format::Ftq, _) => (1_000, "nanoseconds"),
+        (Format::NetgaugeFwq, _) => (1_000_000, "microseconds"),
+        (Format::NetgaugeFtq, Method::FixedTime { quantum_ps }) => ((*quantum_ps).max(1), "quanta"),
         _ => return None,
     };
     let broken = |time: Time| !time.ps().is_multiple_of(unit);
-    let count: usize = match (&recording.method, format) {
-        (_, Format::Sysjitter) => {
-            let detours = recording.cores.iter().flat_map(|core| &core.detours);
-            detours.filter(|detour| broken(detour.end()) || broken(detour.duration)).count()
-        }
-        (Method::FixedWork, _) => {
-            let quanta = recording.cores.iter().flat_map(|core| &core.quanta);
-            quanta.filter(|quantum| broken(Time(quantum.value))).count()
-        }
-        _ => {
-            let quanta = recording.cores.iter().flat_map(|core| &core.quanta);
-            quanta.filter(|quantum| broken(quantum.start)).count()
-        }
+    let detours = recording.cores.iter().flat_map(|core| &core.detours);
+    let quanta = recording.cores.iter().flat_map(|core| &core.quanta);
+    let count = match format {
+        Format::Sysjitter => detours.filter(|one| broken(one.end()) || broken(one.duration)).count(),
+        Format::NetgaugeFwq => quanta.filter(|one| broken(Time(one.value))).count(),
+        _ => quanta.filter(|one| broken(one.start)).count(),
     };
     (count > 0).then(|| format!("what is less than whole {name}, in {count} rows"))
+}
+
+/// Pauses between quanta of fixed work, of which only times are written.
+pub(super) fn pauses(recording: &Recording, format: Format) -> Option<String> {
+    let apart = |core: &Core| core.quanta.windows(2).filter(|pair| !adjacent(pair[0], pair[1])).count();
+    let count: usize = match format {
+        Format::NetgaugeFwq | Format::LlnlFwq => recording.cores.iter().map(apart).sum(),
+        _ => 0,
+    };
+    (count > 0).then(|| format!("{count} pauses between samples"))
+}
+
+fn adjacent(one: Quantum, next: Quantum) -> bool {
+    next.start == one.start + Time(one.value)
 }
 
 #[cfg(test)]
