@@ -452,6 +452,16 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "says something on a quiet machine only"]
+    fn an_iteration_is_hardly_more_than_a_reading() {
+        let timer = timer::examine().unwrap();
+        let measured = measure(&options(), &timer, &AtomicBool::new(false), None).unwrap();
+        let mean = measured.iteration_ps.iter().copied().fold(f64::INFINITY, f64::min);
+        println!("{mean} ps an iteration; {timer:?}");
+        assert!(mean <= 1.3 * timer.overhead_ps as f64);
+    }
+
+    #[test]
     fn bad_thresholds_are_refused() {
         let timer = recording::Timer {
             name: "TSC".into(),

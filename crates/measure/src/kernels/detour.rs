@@ -188,7 +188,7 @@ fn block<C: Clock>(
     loop {
         let now = clock.now();
         let ticks = now.wrapping_sub(previous);
-        iteration += 1;
+        iteration = iteration.wrapping_add(1);
         if ticks > threshold || now >= end {
             // A reading behind the one before wraps around; no iteration takes half of all time.
             if ticks > threshold && ticks < u64::MAX / 2 && has_room(staged) {

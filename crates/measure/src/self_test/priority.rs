@@ -1,4 +1,4 @@
-//! A thread that others must make way for, as far as that is permitted.
+//! Threads that others must make way for, as far as that is permitted.
 
 use rustix::process::setpriority_process;
 use std::ffi::c_int;
@@ -14,9 +14,32 @@ pub enum Priority {
     Ordinary,
 }
 
+/// While it lives, threads that the calling thread starts come before all ordinary ones, if that is permitted:
+/// a core on which other programs run is then as good as idle. Niceness would not do, since it counts only
+/// within a session where the kernel groups tasks by session.
+///
+/// A real-time thread that never sleeps leaves the others a twentieth of the time, which the kernel enforces;
+/// the injecting thread comes before it.
+#[derive(Debug)]
+pub(super) struct Favour(bool);
+
+impl Favour {
+    pub fn ask() -> Favour {
+        Favour(schedule(SCHED_FIFO, FAVOURED))
+    }
+}
+
+impl Drop for Favour {
+    fn drop(&mut self) {
+        if self.0 {
+            schedule(SCHED_OTHER, 0);
+        }
+    }
+}
+
 /// Raises the calling thread's priority as far as it may.
 pub(super) fn raise() -> Priority {
-    if real_time() {
+    if schedule(SCHED_FIFO, FIRST) {
         Priority::RealTime
     } else if setpriority_process(None, -20).is_ok() {
         Priority::Nice
@@ -25,7 +48,12 @@ pub(super) fn raise() -> Priority {
     }
 }
 
+const SCHED_OTHER: c_int = 0;
 const SCHED_FIFO: c_int = 1;
+
+/// Priorities among real-time threads: the injecting one first.
+const FIRST: c_int = 10;
+const FAVOURED: c_int = 1;
 
 /// `struct sched_param`: a priority, and what some C libraries reserve behind it.
 #[repr(C)]
@@ -40,11 +68,13 @@ unsafe extern "C" {
     fn sched_setscheduler(process: c_int, policy: c_int, parameters: *const Parameters) -> c_int;
 }
 
-fn real_time() -> bool {
-    let parameters = Parameters { priority: 10, reserved: [0; 15] };
+/// Gives the calling thread a policy and a priority; whether it may have them.
+fn schedule(policy: c_int, priority: c_int) -> bool {
+    let parameters = Parameters { priority, reserved: [0; 15] };
     // SAFETY: 0 is the calling thread; the pointer is to a live value at least as large as the C structure
     // and is only read.
     #[allow(unsafe_code)]
-    let failed = unsafe { sched_setscheduler(0, SCHED_FIFO, &parameters) };
-    failed == 0
+    let result = unsafe { sched_setscheduler(0, policy, &parameters) };
+    // Linux, or POSIX: the former policy.
+    result >= 0
 }
