@@ -161,7 +161,8 @@ impl Question<'_> {
     }
 
     fn rankings(&self, curve: &Curve) -> Result<Vec<Ranking>, AssessError> {
-        let affordable = |point: &&Point| self.removal_work(curve.operation, point) <= self.effort.removal_work;
+        let affordable =
+            |point: &&Point| self.removal_work(curve.operation, point) <= self.effort.removal_work;
         let largest = curve.points.iter().rev().find(affordable).map(|point| point.processes);
         let mut scales: Vec<u32> = curve.inflection.into_iter().chain(largest).collect();
         scales.dedup();

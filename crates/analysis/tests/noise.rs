@@ -175,7 +175,7 @@ fn common_noise_is_found_and_separate_noise_is_not() {
 
         let mut other = drawn(&daemon, seed, seconds(20));
         let one = other.clone();
-        other.cores[0].detours.iter_mut().for_each(|detour| detour.start = detour.start + us(5));
+        other.cores[0].detours.iter_mut().for_each(|detour| detour.start += us(5));
         other.cores[0].detours.retain(|detour| detour.start < seconds(20));
         let together = Together::of(&side_by_side(vec![one, other]), 1).unwrap();
         assert_eq!(together.verdict, Verdict::Common, "{seed}: {together:?}");

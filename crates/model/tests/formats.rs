@@ -180,8 +180,8 @@ fn what_a_format_cannot_hold_is_said() {
     recording.cores[0].phases.push(Phase { start: Time(1), duration: Time(2), slowdown: 3.0 });
     let dropped = format::write(&recording, Format::Columns).unwrap().dropped;
     let expected = [
-        "the names of 1 sources",
-        "the speed profile (1 slow stretches)",
+        "the names of sources (1)",
+        "the speed profile (slow stretches: 1)",
         "8 samples of fixed work or time; their detours are kept",
         "t_min and threshold",
     ];

@@ -87,7 +87,7 @@ impl Question<'_> {
             .map(|id| Candidate { id, reach: reach(&self.noise.durations(id), share) })
             .filter(|candidate| candidate.reach > Time::ZERO)
             .collect();
-        candidates.sort_by(|a, b| b.reach.cmp(&a.reach));
+        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.reach));
         candidates
     }
 

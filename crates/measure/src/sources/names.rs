@@ -65,7 +65,7 @@ impl Names {
     }
 }
 
-fn activity(activity: &Activity<'_>) -> String {
+pub(super) fn activity(activity: &Activity<'_>) -> String {
     match activity {
         Activity::Vector(name) => vector(name),
         // The osnoise tracer prints vectors and devices alike.

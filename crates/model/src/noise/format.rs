@@ -210,11 +210,11 @@ fn dropped(recording: &Recording, format: Format, first: &Core) -> Vec<String> {
     let of_detours = matches!(format, Format::Selfish | Format::Columns | Format::Sysjitter);
     let named = recording.sources.len().saturating_sub(1);
     if named > 0 {
-        list.push(format!("the names of {named} sources"));
+        list.push(format!("the names of sources ({named})"));
     }
     let phases: usize = recording.cores.iter().map(|core| core.phases.len()).sum();
     if phases > 0 {
-        list.push(format!("the speed profile ({phases} slow stretches)"));
+        list.push(format!("the speed profile (slow stretches: {phases})"));
     }
     let quanta: usize = recording.cores.iter().map(|core| core.quanta.len()).sum();
     if of_detours && quanta > 0 {

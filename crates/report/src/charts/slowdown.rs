@@ -78,7 +78,12 @@ impl SlowdownCurves {
             ValueScale::Fitting => Scale::Linear,
         };
         // One, no loss, is always in the picture.
-        let y = Axis::fitting("run time over the noiseless one (T / T0)", scale, Unit::Times, values().chain([1.0]));
+        let y = Axis::fitting(
+            "run time over the noiseless one (T / T0)",
+            scale,
+            Unit::Times,
+            values().chain([1.0]),
+        );
         (x.with_room(0.01, 0.01), y.with_room(0.04, 0.06))
     }
 
