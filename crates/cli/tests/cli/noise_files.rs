@@ -74,9 +74,9 @@ fn mended_files_say_so_and_bad_ones_why() {
         .ends_with(3)
         .says("has detours only");
     folder
-        .run("noise convert fixtures/noise/columns.txt --to fqt -o x")
+        .run("noise convert fixtures/noise/columns.txt --to selfsh -o x")
         .ends_with(2)
-        .says("did you mean `ftq`?");
+        .says("did you mean `selfish`?");
     folder.run("noise convert absent -o x").ends_with(3).says("absent cannot be read");
     folder.write("empty", "# nothing\n");
     folder.run("noise convert empty -o x").ends_with(3).says("empty: the trace holds no detours");
