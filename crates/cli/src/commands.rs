@@ -8,6 +8,7 @@ mod generated;
 mod measure;
 mod network;
 mod noise;
+mod noise_file;
 mod plot;
 mod redundancy;
 mod resample;
@@ -56,6 +57,12 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Completions(typed) => generated::completions(typed.shell, console),
         Command::Man(typed) => generated::man(&typed.directory, console),
     }
+}
+
+/// As it was typed, but for quotes; bytes that are no text read as `\u{fffd}`.
+fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("straggler".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Threads to use: those asked for, else those the machine offers.

@@ -24,8 +24,8 @@ WHAT IT DOES
      noise, each from a randomly drawn moment on, in as many replicas as the median needs.
   3. Finds the inflection point: the smallest number of processes at which noise makes the median
      more than 10 % slower, with 95 % confidence.
-  4. Takes away each source of noise in turn, at that point and at the largest scale, and ranks
-     the sources by what that gives.
+  4. Takes away the sources of noise that reach farthest, one at a time, at that point and at the
+     largest scale, and ranks them by what that gives.
   Pictures, the recording and all numbers are written to a folder.";
 
 /// What this node's noise costs at scale, and which source of it to remove first
@@ -36,13 +36,13 @@ pub struct Assess {
     #[arg(value_name = "FILE|SPEC")]
     pub noise: Option<String>,
     /// How long to measure
-    #[arg(long, value_name = "TIME", default_value = "10s")]
+    #[arg(long, value_name = "TIME", default_value = "10s", conflicts_with = "noise")]
     pub time: Time,
     /// The cores to measure, as in 0-3,8; all that this process may use unless given
-    #[arg(long, value_name = "LIST", value_parser = cores_list)]
+    #[arg(long, value_name = "LIST", value_parser = cores_list, conflicts_with = "noise")]
     pub cores: Option<CoreList>,
     /// How to find out what took the CPU
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
     pub sources: SourcesName,
     /// The network: LogGOPS parameters, a preset or a .toml file
     #[arg(long, value_name = "NETWORK", default_value = "slingshot-11")]

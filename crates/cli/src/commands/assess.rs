@@ -6,7 +6,7 @@ mod subject;
 mod words;
 
 use crate::commands::simulate::{NetworkAnswer, load_network};
-use crate::commands::threads;
+use crate::commands::{command_line, threads};
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
@@ -138,12 +138,4 @@ impl Json<'_> {
             wall_seconds: report.wall_seconds,
         }
     }
-}
-
-/// As it was typed, but for quotes.
-pub fn command_line() -> String {
-    std::env::args().enumerate().fold(String::new(), |line, (index, word)| match index {
-        0 => "straggler".into(),
-        _ => format!("{line} {word}"),
-    })
 }

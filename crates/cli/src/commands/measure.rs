@@ -6,6 +6,7 @@ mod self_test;
 mod words;
 
 use crate::args::measure::Choose;
+use crate::commands::command_line;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -108,7 +109,7 @@ impl<'a> Session<'a> {
         if let Some(doubt) = &self.timer.not_invariant {
             self.console.warn(&format!("{} may not run at one rate: {doubt}", self.timer.name));
         }
-        match cores::quota() {
+        match machine::this().cgroup_quota_cores {
             Some(quota) if quota < self.cores.len() as f64 => self.console.warn(&format!(
                 "a control group allows this process the time of {} cores but {} are measured: being stopped \
                  for that will look like noise; give fewer --cores",
@@ -135,13 +136,14 @@ impl<'a> Session<'a> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut measured = noise::measure(&self.options(cores), &self.timer, interrupt::flag(), watch)?;
         let steal_ps = stolen_before.zip(stolen()).map(|(before, after)| after.since(before).ps());
-        observation.end(&mut measured.recording, &measured.timebase, &measured.workers)?;
+        // A measurement without names is better than none.
+        let named = observation.end(&mut measured.recording, &measured.timebase, &measured.workers);
+        if let Err(fault) = named {
+            measured.recording.attribution.hindrance = Some(fault.to_string());
+        }
         interrupt::check()?;
-        measured.recording.origin = Origin::Measured {
-            version: env!("CARGO_PKG_VERSION").into(),
-            command: std::env::args().collect::<Vec<_>>().join(" "),
-            started,
-        };
+        measured.recording.origin =
+            Origin::Measured { version: env!("CARGO_PKG_VERSION").into(), command: command_line(), started };
         measured.recording.machine = Machine { steal_ps, ..machine };
         Ok(measured)
     }

@@ -6,6 +6,9 @@ mod fit;
 mod input;
 mod list;
 mod show;
+mod words;
+
+pub use words::{evidence, explained};
 
 use crate::args::noise::NoiseCommand;
 use crate::console::Console;

@@ -1,6 +1,7 @@
 //! The folder of an assessment: numbers, pictures and the recording.
 
-use super::{Json, Report, command_line};
+use super::{Json, Report};
+use crate::commands::command_line;
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;

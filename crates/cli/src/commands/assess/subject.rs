@@ -1,12 +1,13 @@
 //! The noise that is assessed: measured here, read from a file, or described.
 
-use crate::commands::measure;
+use crate::commands::{measure, noise_file};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::plan::assess::{Origin, Plan};
 use serde::Serialize;
 use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
+use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::SAMPLER;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_model::noise::recording::{Attribution, Machine, Recording, Timer};
@@ -43,12 +44,8 @@ impl Subject {
     }
 
     fn of_file(path: &str) -> Outcome<(Subject, Vec<String>)> {
-        let bytes = std::fs::read(path)
-            .map_err(|fault| Failure::bad_input(format!("{path} cannot be read: {fault}")))?;
-        let (recording, repairs) = format::read(&bytes, None, &FormatOptions::default())
-            .map_err(|fault| Failure::bad_input(format!("{path}: {fault}")))?;
-        let warnings = repairs.warnings().into_iter().map(|warning| format!("{path}: {warning}")).collect();
-        Ok((Subject::of_recording(path.to_string(), recording, false), warnings))
+        let file = noise_file::read(Path::new(path), None, &FormatOptions::default())?;
+        Ok((Subject::of_recording(path.to_string(), file.recording, false), file.warnings))
     }
 
     fn of_description(text: &str, seed: u64) -> Outcome<(Subject, Vec<String>)> {
@@ -75,6 +72,7 @@ impl Subject {
             core_seconds: length.seconds(),
             detours: self.noise.streams.iter().map(|stream| stream.detours.len()).sum(),
             causes: &self.noise.causes,
+            explained: self.recording.as_ref().map(Explained::of),
             machine: self.recording.as_ref().map(|recording| &recording.machine),
             timer: self.recording.as_ref().map(|recording| &recording.timer),
             attribution: self.recording.as_ref().map(|recording| &recording.attribution),
@@ -97,6 +95,8 @@ pub struct NoiseJson<'a> {
     core_seconds: f64,
     detours: usize,
     causes: &'a [CauseName],
+    /// Shares of the noise time, by how sure their source is.
+    explained: Option<Explained>,
     machine: Option<&'a Machine>,
     timer: Option<&'a Timer>,
     attribution: Option<&'a Attribution>,

@@ -1,12 +1,15 @@
 //! The verdict of `assess`: a few lines a person understands, then tables, then what to know about them.
 
 use super::{Report, Subject};
+use crate::commands::noise::{evidence, explained};
 use straggler_analysis::assess::{Curve, Point, Ranking, Removal};
 use straggler_analysis::inflection::Slowdown;
+use straggler_analysis::noise::Explained;
 use straggler_model::Time;
-use straggler_model::noise::recording::{Evidence, Recording};
+use straggler_model::noise::Recording;
+use straggler_model::noise::recording::UNNAMED;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, percent, significant};
+use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
 
 /// Scales the verdict speaks of: a small job, a large one, the largest.
 const SCALES: [u32; 2] = [1024, 16384];
@@ -42,11 +45,12 @@ pub fn verdict(report: &Report) -> Vec<String> {
             "On {}, noise is no bottleneck of {operation} up to {} processes: it makes the median at most {} \
              slower.",
             report.network.name,
-            grouped(report.processes),
+            grouped(curve.points.last().map_or(0, |point| point.processes)),
             percent(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
         ),
     });
     lines.push(costs(curve, report));
+    lines.extend(lower_bound(report));
     lines.extend(report.answer.rankings.last().map(advice));
     lines
 }
@@ -82,8 +86,13 @@ fn longer(slowdown: f64) -> String {
 
 fn advice(ranking: &Ranking) -> String {
     let processes = grouped(ranking.processes);
-    let helpful: Vec<&Removal> = ranking.removals.iter().filter(|removal| removal.helps()).collect();
-    match helpful.first() {
+    let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
+    match helpful.next() {
+        Some(first) if first.id == UNNAMED && first.cause == Recording::unnamed()[0].name => {
+            "What to remove cannot be told: most of this noise has no named source. Measured by straggler as root, \
+             it would have."
+                .into()
+        }
         Some(first) => format!(
             "Remove first: {}. Without it, {} processes see a slowdown of {} instead of {}.",
             first.cause,
@@ -165,7 +174,6 @@ fn removals(report: &Report) -> Option<Table> {
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = vec![report.subject.placement()];
     notes.extend(one_after_another(report));
-    notes.extend(lower_bound(report));
     notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");
@@ -218,13 +226,14 @@ pub fn lower_bound(report: &Report) -> Option<String> {
     let points = &report.answer.curves.first()?.points;
     let first = points.iter().find(|point| point.exposure_core_seconds > measured)?;
     let largest = points.last()?;
+    let mend =
+        if report.subject.measured_here { "; measure longer with --time to see rarer noise" } else { "" };
     Some(format!(
-        "from {} processes on the numbers are a lower bound for rarer noise: one run at {} lasts {} core seconds, \
-         measured were {}; measure longer (--time) to see rarer noise",
+        "From {} processes on this is a lower bound: one run at {} lasts {} of core time, measured were {}{mend}.",
         grouped(first.processes),
         grouped(largest.processes),
-        significant(largest.exposure_core_seconds),
-        significant(measured)
+        seconds(largest.exposure_core_seconds),
+        seconds(measured)
     ))
 }
 
@@ -247,6 +256,8 @@ fn about_recording(recording: &Recording) -> Vec<String> {
             counted(lost, "detour", "detours")
         ));
     }
+    let sure = explained(&Explained::of(recording));
+    notes.extend((!sure.is_empty()).then(|| sure.trim_end().to_string()));
     notes.extend(recording.attribution.hindrance.clone());
     notes
 }
@@ -301,15 +312,5 @@ impl Subject {
             percent(of_cause as f64 / all.max(1) as f64),
             durations.first().copied().unwrap_or(Time::ZERO).to_string(),
         ]
-    }
-}
-
-pub fn evidence(evidence: Evidence) -> &'static str {
-    match evidence {
-        Evidence::None => "unknown",
-        Evidence::Traced => "traced",
-        Evidence::Remainder => "nothing else ran",
-        Evidence::Correlated => "correlated",
-        Evidence::Stated => "stated",
     }
 }

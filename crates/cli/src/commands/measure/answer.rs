@@ -1,9 +1,12 @@
 //! What a measurement says, for programs.
 
 use serde::Serialize;
+use straggler_analysis::noise::Explained;
 use straggler_measure::noise::Measured;
 use straggler_model::Time;
-use straggler_model::noise::recording::{Attribution, Core, Machine, Method, Recording, Timer};
+use straggler_model::noise::recording::{
+    Attribution, Core, Evidence, Machine, Method, Recording, SourceName, Timer,
+};
 
 #[derive(Debug, Serialize)]
 pub struct Answer {
@@ -19,6 +22,10 @@ pub struct Answer {
     pub timer: TimerAnswer,
     pub machine: Machine,
     pub attribution: Attribution,
+    /// Shares of the noise time, by how sure their source is.
+    pub explained: Explained,
+    /// Those with the most noise first.
+    pub sources: Vec<SourceAnswer>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunAnswer>,
     /// Counted from 1.
@@ -117,6 +124,8 @@ impl Answer {
             timer: TimerAnswer { timer: recording.timer.clone(), loop_over_read },
             machine: recording.machine.clone(),
             attribution: recording.attribution.clone(),
+            explained: Explained::of(recording),
+            sources: SourceAnswer::all(recording),
             runs: Vec::new(),
             chosen_run: None,
             one_core_alone: None,
@@ -153,6 +162,41 @@ impl CoreAnswer {
             lost_detours: core.lost.detours,
             lost_ps: core.lost.time.ps(),
         }
+    }
+}
+
+/// What one source did.
+#[derive(Debug, Serialize)]
+pub struct SourceAnswer {
+    pub name: String,
+    pub evidence: Evidence,
+    pub detours: u64,
+    pub noise_ps: u64,
+    pub longest_ps: u64,
+    /// Of the noise that was kept.
+    pub share: f64,
+}
+
+impl SourceAnswer {
+    fn all(recording: &Recording) -> Vec<SourceAnswer> {
+        let mut all: Vec<SourceAnswer> = recording.sources.iter().map(SourceAnswer::silent).collect();
+        for detour in recording.cores.iter().flat_map(|core| &core.detours) {
+            if let Some(source) = all.get_mut(usize::from(detour.source)) {
+                source.detours += 1;
+                source.noise_ps = source.noise_ps.saturating_add(detour.duration.ps());
+                source.longest_ps = source.longest_ps.max(detour.duration.ps());
+            }
+        }
+        let kept = recording.noise_and_length().0;
+        all.retain(|source| source.detours > 0);
+        all.iter_mut().for_each(|source| source.share = share(Time(source.noise_ps), kept));
+        all.sort_by_key(|source| std::cmp::Reverse(source.noise_ps));
+        all
+    }
+
+    fn silent(source: &SourceName) -> SourceAnswer {
+        let SourceName { name, evidence } = source.clone();
+        SourceAnswer { name, evidence, detours: 0, noise_ps: 0, longest_ps: 0, share: 0.0 }
     }
 }
 

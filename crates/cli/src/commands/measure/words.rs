@@ -1,6 +1,7 @@
 //! What a measurement says, for people.
 
 use super::answer::{Answer, CoreAnswer, highest_frequency};
+use crate::commands::noise::{evidence, explained};
 use straggler_model::Time;
 use straggler_model::noise::recording::Method;
 use straggler_report::Table;
@@ -15,7 +16,40 @@ pub fn say(answer: &Answer) -> String {
         text += &line;
         text.push('\n');
     }
-    format!("{text}\n{}\n{}", table(answer), timer(answer))
+    format!("{text}\n{}{}\n{}", table(answer), sources(answer), timer(answer))
+}
+
+/// Rows of the table of sources.
+const MOST_SOURCES: usize = 12;
+
+fn sources(answer: &Answer) -> String {
+    let explained = explained(&answer.explained);
+    let mut text = match &answer.attribution.hindrance {
+        Some(hindrance) => format!("\n{explained}{hindrance}.\n"),
+        None => format!("\n{explained}"),
+    };
+    if answer.explained.named() > 0.0 {
+        let mut table =
+            Table::with_header(["source", "detours", "of the noise", "longest", "evidence"]).text(4);
+        for source in answer.sources.iter().take(MOST_SOURCES) {
+            table.row([
+                source.name.clone(),
+                grouped(source.detours),
+                percent(source.share),
+                Time(source.longest_ps).to_string(),
+                evidence(source.evidence).into(),
+            ]);
+        }
+        text += &format!("\n{table}");
+    }
+    let rest = answer.sources.len().saturating_sub(MOST_SOURCES);
+    if rest > 0 {
+        text += &format!(
+            "  and {} with less; `straggler noise show` has them all\n",
+            counted(rest as u64, "other", "others")
+        );
+    }
+    text
 }
 
 fn headline(answer: &Answer) -> String {

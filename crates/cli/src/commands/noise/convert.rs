@@ -1,12 +1,12 @@
 //! `straggler noise convert`: noise files from one format to another.
 
 use crate::args::noise::convert::Convert;
+use crate::commands::noise_file::{self, NoiseFile};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use straggler_model::noise::Recording;
-use straggler_model::noise::format::{self, Format, FormatOptions, Repairs, Written};
+use straggler_model::noise::format::{self, FormatOptions, Written};
 use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, grouped};
 use straggler_report::{Table, replace_file};
@@ -16,9 +16,9 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         .zip(&typed.inputs)
         .map(|(position, path)| read(path, position, typed))
         .collect::<Outcome<_>>()?;
-    let mut warnings: Vec<String> = read.iter().flat_map(Read::warnings).collect();
+    let mut warnings: Vec<String> = read.iter().flat_map(|read| read.file.warnings.clone()).collect();
     let inputs = read.iter().map(InputAnswer::of).collect();
-    let recording = format::join(read.into_iter().map(|read| read.recording).collect())?;
+    let recording = format::join(read.into_iter().map(|read| read.file.recording).collect())?;
     let written = format::write(&recording, typed.to)?;
     warnings.extend(written.dropped.iter().map(|what| format!("{} has no room for {what}", typed.to)));
     let answer = Answer {
@@ -40,21 +40,10 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
 /// A file that was read.
 struct Read {
     path: PathBuf,
-    format: Format,
-    recording: Recording,
-    repairs: Repairs,
-}
-
-impl Read {
-    fn warnings(&self) -> impl Iterator<Item = String> + use<'_> {
-        let path = self.path.display();
-        self.repairs.warnings().into_iter().map(move |warning| format!("{path}: {warning}"))
-    }
+    file: NoiseFile,
 }
 
 fn read(path: &Path, position: u32, typed: &Convert) -> Outcome<Read> {
-    let bytes = std::fs::read(path)
-        .map_err(|fault| Failure::bad_input(format!("{} cannot be read: {fault}", path.display())))?;
     let options = FormatOptions {
         core: number_in(path).unwrap_or(position),
         length: typed.length,
@@ -63,10 +52,7 @@ fn read(path: &Path, position: u32, typed: &Convert) -> Outcome<Read> {
         threshold: typed.threshold,
         ..FormatOptions::default()
     };
-    let format = typed.from.or_else(|| format::detect(&bytes));
-    let (recording, repairs) = format::read(&bytes, format, &options)
-        .map_err(|fault| Failure::bad_input(format!("{}: {fault}", path.display())))?;
-    Ok(Read { path: path.into(), format: format.unwrap_or(Format::Columns), recording, repairs })
+    Ok(Read { path: path.into(), file: noise_file::read(path, typed.from, &options)? })
 }
 
 /// The core in a name like `trace.7` or `ftq_7.dat`.

@@ -1,6 +1,7 @@
 //! Noise as it was typed, as a recording: files are read, descriptions drawn.
 
-use crate::exit::{Failure, Outcome};
+use crate::commands::noise_file::{self, NoiseFile};
+use crate::exit::Outcome;
 use std::path::Path;
 use straggler_analysis::noise::drawn;
 use straggler_model::Time;
@@ -37,13 +38,8 @@ pub fn files(spec: &NoiseSpec) -> Outcome<Option<Input>> {
 
 /// The recording in one file; `core` is its number if the file does not tell.
 pub fn file(path: &Path, core: u32, length: Option<Time>) -> Outcome<Input> {
-    let name = path.display();
-    let bytes =
-        std::fs::read(path).map_err(|fault| Failure::bad_input(format!("{name} cannot be read: {fault}")))?;
     let options = FormatOptions { core, length, ..FormatOptions::default() };
-    let (recording, repairs) = format::read(&bytes, None, &options)
-        .map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
-    let warnings = repairs.warnings().iter().map(|warning| format!("{name}: {warning}")).collect();
+    let NoiseFile { recording, warnings, .. } = noise_file::read(path, None, &options)?;
     Ok(Input { recording, warnings })
 }
 

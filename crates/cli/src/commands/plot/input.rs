@@ -2,10 +2,12 @@
 //! out.
 
 use crate::args::plot::PlotNoise;
+use crate::commands::noise_file;
 use crate::exit::{Exit, Failure, Outcome};
+use std::path::Path;
 use straggler_model::Time;
 use straggler_model::noise::Recording;
-use straggler_model::noise::format::{FormatOptions, join, read};
+use straggler_model::noise::format::{FormatOptions, join};
 use straggler_model::noise::generate::Extent;
 use straggler_model::noise::signature::BuiltIn;
 
@@ -52,13 +54,11 @@ fn draw(name: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> {
 }
 
 fn load(name: &str, index: usize, typed: &PlotNoise, warnings: &mut Vec<String>) -> Outcome<Recording> {
-    let refused = |fault: &dyn std::fmt::Display| Failure::bad_input(format!("noise file {name}: {fault}"));
-    let bytes = std::fs::read(name).map_err(|fault| refused(&format!("cannot be read: {fault}")))?;
     let options =
         FormatOptions { core: index as u32, ghz: typed.ghz, interval: typed.interval, ..Default::default() };
-    let (recording, repairs) = read(&bytes, None, &options).map_err(|fault| refused(&fault))?;
-    warnings.extend(repairs.warnings().into_iter().map(|warning| format!("{name}: {warning}")));
-    Ok(recording)
+    let file = noise_file::read(Path::new(name), None, &options)?;
+    warnings.extend(file.warnings);
+    Ok(file.recording)
 }
 
 fn keep_core(recording: &mut Recording, core: u32) -> Outcome<()> {

@@ -50,7 +50,7 @@ fn opening(recording: &Recording, analysis: &Analysis) -> String {
         let lost = counted(analysis.lost_detours, "detour", "detours");
         text.push_str(&format!("{lost} of {} did not fit into the buffer.\n", Time(analysis.lost_ps)));
     }
-    text.push_str(&explained(analysis));
+    text.push_str(&explained(&analysis.explained));
     for (what, times) in [("Durations", &analysis.durations), ("Gaps", &analysis.gaps)] {
         text.push_str(&times.as_ref().map_or_else(String::new, |times| in_words(what, times)));
     }
@@ -62,26 +62,6 @@ fn between(overhead: &Overhead) -> String {
         let confidence = percent(interval.confidence);
         format!(" ({} to {} with {confidence} confidence)", percent(interval.low), percent(interval.high))
     })
-}
-
-fn explained(analysis: &Analysis) -> String {
-    let explained = &analysis.explained;
-    let kinds = [
-        (explained.traced, "traced"),
-        (explained.correlated, "by correlation"),
-        (explained.stated, "stated"),
-        (explained.remainder, "below the kernel"),
-        (explained.unnamed, "unnamed"),
-    ];
-    if explained.named() == 0.0 {
-        return String::new();
-    }
-    let parts: Vec<String> = kinds
-        .into_iter()
-        .filter(|(share, _)| *share > 0.0)
-        .map(|(share, kind)| format!("{} {kind}", percent(share)))
-        .collect();
-    format!("Its sources: {}.\n", parts.join(", "))
 }
 
 fn in_words(what: &str, times: &Times) -> String {
@@ -155,16 +135,6 @@ fn rhythm(rhythm: &Rhythm) -> String {
         Rhythm { steady: false, .. } => format!("every {period} or so ± {jitter}"),
         Rhythm { in_step, .. } if *in_step > 0.95 => format!("every {period} ± {jitter}"),
         Rhythm { in_step, .. } => format!("{} every {period} ± {jitter}", percent(*in_step)),
-    }
-}
-
-fn evidence(evidence: Evidence) -> &'static str {
-    match evidence {
-        Evidence::None => "none",
-        Evidence::Traced => "traced",
-        Evidence::Remainder => "remainder",
-        Evidence::Correlated => "correlated",
-        Evidence::Stated => "stated",
     }
 }
 

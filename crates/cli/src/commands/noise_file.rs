@@ -1,0 +1,31 @@
+//! Noise files of every kind that can be read, rtla's traces among them.
+
+use crate::exit::{Failure, Outcome};
+use std::path::Path;
+use straggler_measure::sources::rtla;
+use straggler_model::noise::Recording;
+use straggler_model::noise::format::{self, Format, FormatOptions};
+
+/// A recording, the format it was in (nothing for rtla's), and what should be known of it.
+#[derive(Debug)]
+pub struct NoiseFile {
+    pub recording: Recording,
+    pub format: Option<Format>,
+    pub warnings: Vec<String>,
+}
+
+/// Reads a file; `from` says its format, else it is found out.
+pub fn read(path: &Path, from: Option<Format>, options: &FormatOptions) -> Outcome<NoiseFile> {
+    let name = path.display();
+    let bytes =
+        std::fs::read(path).map_err(|fault| Failure::bad_input(format!("{name} cannot be read: {fault}")))?;
+    if from.is_none() && rtla::looks_like(&bytes) {
+        let recording = rtla::read(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
+        return Ok(NoiseFile { recording, format: None, warnings: Vec::new() });
+    }
+    let format = from.or_else(|| format::detect(&bytes));
+    let (recording, repairs) = format::read(&bytes, format, options)
+        .map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
+    let warnings = repairs.warnings().iter().map(|warning| format!("{name}: {warning}")).collect();
+    Ok(NoiseFile { recording, format: Some(format.unwrap_or(Format::Columns)), warnings })
+}
