@@ -189,4 +189,13 @@ mod tests {
         assert!(seen.detours.len() <= 2, "{:?}", seen.detours);
         assert!((seen.slow[0].slowdown - 12.0).abs() < 0.5, "{:?}", seen.slow);
     }
+
+    /// Another program had the core for a whole time slice.
+    #[test]
+    fn a_stop_of_many_quanta_is_no_slow_phase() {
+        let seen = run(Simulated::new(2).with_detour(205_000, 30 * QUANTUM), 1_000_000);
+        assert_eq!(seen.slow.len(), 0, "{:?}", seen.slow);
+        let lost: u64 = seen.detours.iter().map(|span| span.length).sum();
+        assert!(lost.abs_diff(30 * QUANTUM) <= 220, "{lost}");
+    }
 }

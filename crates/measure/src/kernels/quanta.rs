@@ -10,6 +10,9 @@ use std::ops::Range;
 /// So many disturbed quanta in a row are a slow phase.
 const MANY: usize = 16;
 
+/// A quantum slower than this stood still: another program had the core. That is a detour, however long.
+const STILL: f64 = 64.0;
+
 /// The quanta as a kernel sees them.
 pub(super) trait Quanta {
     fn count(&self) -> usize;
@@ -25,7 +28,7 @@ pub(super) trait Quanta {
 pub(super) fn judge(quanta: &impl Quanta, least: u64) -> (Vec<Span>, Vec<Stretch>) {
     let (mut detours, mut slow) = (Vec::new(), Vec::new());
     for run in runs(quanta) {
-        let is_slow = run.len() >= MANY && quanta.slowdown(run.start) > SLOW;
+        let is_slow = run.len() >= MANY && is_slow(quanta, run.start);
         let slowdown = if is_slow { pace(quanta, run.clone()) } else { 1.0 };
         if is_slow {
             slow.push(Stretch { start: quanta.start(run.start), end: quanta.end(run.end - 1), slowdown });
@@ -45,14 +48,18 @@ pub(super) fn judge(quanta: &impl Quanta, least: u64) -> (Vec<Span>, Vec<Stretch
 /// Neighbours that are all slow, or all not.
 fn runs(quanta: &impl Quanta) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
-    let is_slow = |index: usize| quanta.slowdown(index) > SLOW;
     for index in 0..quanta.count() {
         match runs.last_mut() {
-            Some(run) if is_slow(run.start) == is_slow(index) => run.end = index + 1,
+            Some(run) if is_slow(quanta, run.start) == is_slow(quanta, index) => run.end = index + 1,
             _ => runs.push(index..index + 1),
         }
     }
     runs
+}
+
+fn is_slow(quanta: &impl Quanta, index: usize) -> bool {
+    let slowdown = quanta.slowdown(index);
+    slowdown > SLOW && slowdown < STILL
 }
 
 /// The pace of a slow phase: that of its faster quarter. Not the best, because the phase may have begun or
