@@ -5,6 +5,7 @@
 use crate::exit::{Exit, Failure, Outcome};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use straggler_measure::sources::tracefs;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static ORDERLY: AtomicU32 = AtomicU32::new(0);
@@ -15,6 +16,8 @@ pub fn listen(warn: impl FnOnce(&str)) {
         let again = STOP.swap(true, Ordering::Relaxed);
         if again || ORDERLY.load(Ordering::Relaxed) == 0 {
             eprintln!("error: interrupted");
+            // The kernel goes on tracing if nobody tells it to stop.
+            tracefs::stop_own();
             std::process::exit(Exit::Interrupted as i32);
         }
     };

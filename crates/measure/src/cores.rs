@@ -5,7 +5,6 @@
 //! and that looks like noise.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::path::Path;
 
 /// Why cores cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -82,60 +81,6 @@ pub fn pin(core: u32) -> Result<(), CoresError> {
     sched_setaffinity(None, &set).map_err(|fault| not_pinned(fault.to_string()))
 }
 
-/// CPU time that control groups allow this process, in cores; nothing when there is no limit.
-pub fn quota() -> Option<f64> {
-    quota_under(Path::new("/"))
-}
-
-/// The same for a tree of files under another root. The tightest of all groups around the process counts.
-fn quota_under(root: &Path) -> Option<f64> {
-    let groups = std::fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    let mut limits = Vec::new();
-    for line in groups.lines() {
-        // `hierarchy:controllers:path`; version 2 has hierarchy 0 and no controllers.
-        let mut fields = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
-            continue;
-        };
-        if controllers.is_empty() {
-            limits.extend(ancestors(path).filter_map(|group| {
-                quota_v2(&root.join("sys/fs/cgroup").join(group))
-                    .or_else(|| quota_v2(&root.join("sys/fs/cgroup/unified").join(group)))
-            }));
-        } else if controllers.split(',').any(|name| name == "cpu") {
-            let mounted =
-                [controllers, "cpu", "cpu,cpuacct"].map(|name| root.join("sys/fs/cgroup").join(name));
-            limits.extend(
-                ancestors(path)
-                    .filter_map(|group| mounted.iter().find_map(|mount| quota_v1(&mount.join(group)))),
-            );
-        }
-    }
-    limits.into_iter().reduce(f64::min)
-}
-
-/// A group and those around it, without the leading slash.
-fn ancestors(path: &str) -> impl Iterator<Item = &Path> {
-    Path::new(path.trim_start_matches('/')).ancestors()
-}
-
-fn quota_v2(group: &Path) -> Option<f64> {
-    let text = std::fs::read_to_string(group.join("cpu.max")).ok()?;
-    let (quota, period) = text.trim().split_once(' ')?;
-    share(quota.parse().ok()?, period.parse().ok()?)
-}
-
-fn quota_v1(group: &Path) -> Option<f64> {
-    let read =
-        |name: &str| -> Option<f64> { std::fs::read_to_string(group.join(name)).ok()?.trim().parse().ok() };
-    share(read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?)
-}
-
-/// A quota of -1 is none.
-fn share(quota: f64, period: f64) -> Option<f64> {
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,27 +122,5 @@ mod tests {
         .join()
         .unwrap();
         assert!(matches!(pin(1_000_000), Err(CoresError::NotPinned { .. })));
-    }
-
-    #[test]
-    fn quotas_of_both_versions() {
-        let root = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        write("proc/self/cgroup", "0::/jobs/one\n");
-        assert_eq!(quota_under(root.path()), None);
-        write("sys/fs/cgroup/jobs/one/cpu.max", "max 100000\n");
-        assert_eq!(quota_under(root.path()), None);
-        write("sys/fs/cgroup/jobs/cpu.max", "250000 100000\n");
-        assert_eq!(quota_under(root.path()), Some(2.5));
-        write("proc/self/cgroup", "4:cpu,cpuacct:/a\n1:memory:/b\n");
-        write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
-        write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
-        assert_eq!(quota_under(root.path()), None);
-        write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "50000\n");
-        assert_eq!(quota_under(root.path()), Some(0.5));
     }
 }

@@ -280,7 +280,8 @@ fn worker(core: u32, shared: &Shared<'_>, ready: Sender<Prepared>) -> Result1 {
 fn wait_for_start(shared: &Shared<'_>, clock: &mut Native) -> Option<u64> {
     let start = loop {
         match shared.start.load(Ordering::Acquire) {
-            WAIT => std::hint::spin_loop(),
+            // Whoever sets the instant may need this very core.
+            WAIT => std::thread::yield_now(),
             GIVE_UP => return None,
             start => break start,
         }
@@ -401,13 +402,16 @@ fn core(number: u32, timebase: &Timebase, seen: Seen, kernel: Kernel) -> Core {
         start: time(start),
         value: if is_time { timebase.length(value).ps() } else { value },
     };
+    let detours: Vec<Detour> = detours.collect();
+    // The buffer keeps what came first: of what came after only the sum is known, so that is not measured.
+    let kept_until = detours.last().filter(|_| seen.lost > 0).map(Detour::end);
     Core {
         core: number,
-        length: time(seen.end),
+        length: kept_until.unwrap_or_else(|| time(seen.end)),
         t_min: timebase.length(seen.t_min),
         threshold: timebase.length(seen.threshold),
         iterations: seen.iterations,
-        detours: detours.collect(),
+        detours,
         phases: seen.slow.iter().map(phase).collect(),
         lost: Lost { detours: seen.lost, time: timebase.length(seen.lost_ticks) },
         quanta: seen.quanta.iter().map(quantum).collect(),

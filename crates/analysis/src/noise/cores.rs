@@ -50,6 +50,8 @@ pub struct Together {
 pub struct Width {
     pub slot_ps: u64,
     pub slots: usize,
+    /// Cores with noise.
+    pub cores: usize,
     pub mean: f64,
     /// Correlations beyond this, in size, are no chance.
     pub by_chance: f64,
@@ -136,14 +138,13 @@ impl Width {
         pairs.sort_by(|a, b| b.correlation.abs().total_cmp(&a.correlation.abs()));
         pairs.truncate(MOST_PAIRS);
         let by_chance = by_chance(&series, Stream::new(seed, u32::MAX - 2, index, 0));
-        Some(Width { slot_ps: width_ps, slots: slots.count, mean, by_chance, pairs })
+        Some(Width { slot_ps: width_ps, slots: slots.count, cores: cores.len(), mean, by_chance, pairs })
     }
 
-    /// The mean over many pairs varies less than one, but pairs share cores: by no more than the number of
-    /// independent ones among them.
+    /// The mean over many pairs varies less than one, but pairs share cores: of n cores only n / 2 pairs share
+    /// none.
     fn by_chance_of_mean(&self) -> f64 {
-        let pairs = self.pairs.len().max(1) as f64;
-        self.by_chance / (2.0 * pairs).sqrt().sqrt().max(1.0)
+        self.by_chance / (self.cores as f64 / 2.0).sqrt().max(1.0)
     }
 }
 

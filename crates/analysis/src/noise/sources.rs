@@ -3,8 +3,9 @@
 use super::rhythm::{self, Rhythm};
 use super::spectrum::{Pulse, Spectrum};
 use serde::Serialize;
+use straggler_model::Time;
 use straggler_model::noise::Recording;
-use straggler_model::noise::recording::{Detour, Evidence, SourceId, UNNAMED};
+use straggler_model::noise::recording::{Detour, Evidence, SourceId};
 use straggler_model::stats::quantile_of_sorted;
 
 /// Frequencies of the whole recording that are tried on each source.
@@ -94,21 +95,16 @@ pub(super) fn pulses(recording: &Recording, keep: impl Fn(&Detour) -> bool) -> V
 
 impl Explained {
     pub fn of(recording: &Recording) -> Explained {
-        let mut explained = Explained::default();
-        let all = recording.noise_and_length().0.ps().max(1) as f64;
-        for detour in recording.cores.iter().flat_map(|core| &core.detours) {
-            let evidence = recording.sources.get(usize::from(detour.source)).map(|source| source.evidence);
-            let share = match evidence {
-                _ if detour.source == UNNAMED => &mut explained.unnamed,
-                Some(Evidence::Traced) => &mut explained.traced,
-                Some(Evidence::Correlated) => &mut explained.correlated,
-                Some(Evidence::Stated) => &mut explained.stated,
-                Some(Evidence::Remainder) => &mut explained.remainder,
-                Some(Evidence::None) | None => &mut explained.unnamed,
-            };
-            *share += detour.duration.ps() as f64 / all;
+        let times = recording.explained();
+        let all = times.total().ps().max(1) as f64;
+        let share = |time: Time| time.ps() as f64 / all;
+        Explained {
+            traced: share(times.traced),
+            correlated: share(times.correlated),
+            stated: share(times.stated),
+            remainder: share(times.remainder),
+            unnamed: share(times.unnamed),
         }
-        explained
     }
 
     /// What has a name, however sure.

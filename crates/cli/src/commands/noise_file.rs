@@ -4,13 +4,14 @@ use crate::exit::{Failure, Outcome};
 use std::path::Path;
 use straggler_measure::sources::rtla;
 use straggler_model::noise::Recording;
-use straggler_model::noise::format::{self, Format, FormatOptions};
+use straggler_model::noise::format::{self, Format, FormatOptions, Repairs};
 
 /// A recording, the format it was in (nothing for rtla's), and what should be known of it.
 #[derive(Debug)]
 pub struct NoiseFile {
     pub recording: Recording,
     pub format: Option<Format>,
+    pub repairs: Repairs,
     pub warnings: Vec<String>,
 }
 
@@ -21,11 +22,11 @@ pub fn read(path: &Path, from: Option<Format>, options: &FormatOptions) -> Outco
         std::fs::read(path).map_err(|fault| Failure::bad_input(format!("{name} cannot be read: {fault}")))?;
     if from.is_none() && rtla::looks_like(&bytes) {
         let recording = rtla::read(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
-        return Ok(NoiseFile { recording, format: None, warnings: Vec::new() });
+        return Ok(NoiseFile { recording, format: None, repairs: Repairs::default(), warnings: Vec::new() });
     }
     let format = from.or_else(|| format::detect(&bytes));
     let (recording, repairs) = format::read(&bytes, format, options)
         .map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
     let warnings = repairs.warnings().iter().map(|warning| format!("{name}: {warning}")).collect();
-    Ok(NoiseFile { recording, format: Some(format.unwrap_or(Format::Columns)), warnings })
+    Ok(NoiseFile { recording, format: Some(format.unwrap_or(Format::Columns)), repairs, warnings })
 }

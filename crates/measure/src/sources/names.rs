@@ -20,6 +20,8 @@ pub const ASLEEP: &str = "measuring thread asleep";
 /// What counters can say about threads: that they ran.
 pub const OTHER_THREADS: &str = "other threads";
 pub const SAMPLER: &str = "straggler's own sampler";
+/// Threads of the measuring program that do not measure.
+pub const OWN: &str = "straggler itself";
 
 /// Names by number.
 #[derive(Clone, Debug, Default)]

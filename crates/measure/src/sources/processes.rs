@@ -11,10 +11,15 @@ pub fn of_threads(proc: &Path) -> HashMap<i32, String> {
     for process in numbered(proc) {
         let directory = proc.join(process.to_string());
         let Ok(name) = fs::read_to_string(directory.join("comm")) else { continue };
-        let others = numbered(&directory.join("task")).into_iter().filter(|&thread| thread != process);
+        let others = threads(&directory).into_iter().filter(|&thread| thread != process);
         found.extend(others.map(|thread| (thread, name.trim_end().to_string())));
     }
     found
+}
+
+/// The threads of the process whose directory this is.
+pub fn threads(process: &Path) -> Vec<i32> {
+    numbered(&process.join("task"))
 }
 
 /// The entries of a directory that are numbers.

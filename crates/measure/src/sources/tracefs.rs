@@ -15,13 +15,20 @@ mod files;
 
 use super::SourcesError;
 use super::ftrace_text::{self, What};
-use super::processes;
+use super::{names, processes};
 use files::Directory;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use clock::{Mark, Tie};
+
+/// Stops what this process is tracing, for a program that has to end at once.
+pub fn stop_own() {
+    if let Ok(root) = files::mounted() {
+        files::stop_own(&root);
+    }
+}
 
 /// Which events are watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,7 +160,9 @@ impl Tracing {
         let cores = self.cores.iter().map(|&core| self.read(core)).collect::<Result<_, _>>()?;
         self.directory.write("tracing_cpumask", &mask_of_all(&self.directory))?;
         let after = mark(&self.directory, self.ticks).ok();
-        let processes = processes::of_threads(Path::new("/proc"));
+        let mut processes = processes::of_threads(Path::new("/proc"));
+        let own = processes::threads(Path::new("/proc/self"));
+        processes.extend(own.into_iter().map(|thread| (thread, names::OWN.to_string())));
         Ok(Watched { events: self.events, cores, before: self.before, after, processes })
     }
 

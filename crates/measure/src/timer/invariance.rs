@@ -23,7 +23,9 @@ pub fn doubts() -> Option<String> {
 }
 
 fn tsc_doubts(cpuinfo: &str, clock_sources: &str) -> Option<String> {
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+    let Some(flags) = cpuinfo.lines().find(|line| line.starts_with("flags")) else {
+        return Some("the kernel does not tell the processor's features".into());
+    };
     let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
     let mut doubts = Vec::new();
     if !has("constant_tsc") {

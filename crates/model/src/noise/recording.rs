@@ -186,20 +186,6 @@ impl Explained {
     pub fn total(&self) -> Time {
         self.traced + self.correlated + self.stated + self.remainder + self.unnamed
     }
-
-    /// The part of the noise time whose source was traced, correlated or stated; all of nothing.
-    pub fn share(&self) -> f64 {
-        self.part(self.traced + self.correlated + self.stated)
-    }
-
-    /// The part that is below the kernel, as far as the kernel can tell.
-    pub fn remainder_share(&self) -> f64 {
-        if self.total() == Time::ZERO { 0.0 } else { self.part(self.remainder) }
-    }
-
-    fn part(&self, time: Time) -> f64 {
-        if self.total() == Time::ZERO { 1.0 } else { time.ps() as f64 / self.total().ps() as f64 }
-    }
 }
 
 /// What one core showed.
@@ -324,13 +310,6 @@ impl Recording {
         }
         explained
     }
-
-    /// The same recording without what one source did.
-    pub fn without(&self, source: SourceId) -> Recording {
-        let mut rest = self.clone();
-        rest.cores.iter_mut().for_each(|core| core.detours.retain(|detour| detour.source != source));
-        rest
-    }
 }
 
 impl Core {
@@ -416,9 +395,7 @@ mod tests {
         let expected =
             Explained { traced: Time(11), remainder: Time(30), unnamed: Time(9), ..Explained::default() };
         assert_eq!(explained, expected);
-        assert_eq!((explained.share(), explained.remainder_share()), (0.22, 0.6));
         assert_eq!(explained.total(), recording.noise_and_length().0);
-        assert_eq!((Explained::default().share(), Explained::default().remainder_share()), (1.0, 0.0));
     }
 
     #[test]
@@ -428,7 +405,6 @@ mod tests {
         assert_eq!(recording.source_id("timer tick", Evidence::Traced), 1);
         assert_eq!(recording.source_id("timer tick", Evidence::Correlated), 2);
         assert_eq!(recording.noise_and_length(), (Time(12), Time(1000)));
-        assert_eq!(recording.without(1).noise_and_length().0, Time(5));
         assert_eq!(recording.cores[0].trace().unwrap().share(), 0.012);
     }
 }

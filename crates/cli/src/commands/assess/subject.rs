@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
 use straggler_analysis::noise::Explained;
-use straggler_measure::sources::names::SAMPLER;
+use straggler_measure::sources::names::{OWN, SAMPLER};
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_model::noise::recording::{Attribution, Machine, Recording, Timer};
 use straggler_model::noise::{Loaded, NoiseSpec};
@@ -39,7 +39,7 @@ impl Subject {
     }
 
     fn of_recording(name: String, recording: Recording, measured_here: bool) -> Subject {
-        let noise = Noise::of_recording(&recording, &[SAMPLER]);
+        let noise = Noise::of_recording(&recording, &[OWN, SAMPLER]);
         Subject { name, noise, recording: Some(recording), measured_here }
     }
 

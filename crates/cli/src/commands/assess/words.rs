@@ -2,7 +2,7 @@
 
 use super::{Report, Subject};
 use crate::commands::noise::{evidence, explained};
-use straggler_analysis::assess::{Curve, Point, Ranking, Removal};
+use straggler_analysis::assess::{Curve, Point, Ranking};
 use straggler_analysis::inflection::Slowdown;
 use straggler_analysis::noise::Explained;
 use straggler_model::Time;

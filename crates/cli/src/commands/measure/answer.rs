@@ -77,21 +77,14 @@ pub struct RunAnswer {
 
 impl RunAnswer {
     pub fn of(recording: &Recording) -> RunAnswer {
-        let lost = recording.cores.iter().fold(Time::ZERO, |sum, core| sum + core.lost.time);
         let (noise, length) = recording.noise_and_length();
-        let noise = noise + lost;
         RunAnswer {
             overhead: share(noise, length),
-            detours: recording.cores.iter().map(found).sum(),
+            detours: recording.cores.iter().map(|core| core.detours.len() as u64).sum(),
             noise_ps: noise.ps(),
             length_ps: length.ps(),
         }
     }
-}
-
-/// Kept or not.
-fn found(core: &Core) -> u64 {
-    core.detours.len() as u64 + core.lost.detours
 }
 
 fn share(part: Time, whole: Time) -> f64 {
@@ -140,7 +133,7 @@ impl Answer {
 
 impl CoreAnswer {
     fn of(core: &Core, iteration_ps: f64) -> CoreAnswer {
-        let noise = core.noise() + core.lost.time;
+        let noise = core.noise();
         let longest = core.detours.iter().map(|detour| detour.duration).max().unwrap_or(Time::ZERO);
         let slow = core.phases.iter().fold(Time::ZERO, |sum, phase| sum + phase.duration);
         let lost = core.phases.iter().map(|phase| phase.duration.ps() as f64 * (1.0 - 1.0 / phase.slowdown));
@@ -152,7 +145,7 @@ impl CoreAnswer {
             iteration_ps: if iteration_ps.is_finite() { iteration_ps } else { 0.0 },
             highest_frequency_hz: highest_frequency(core.t_min),
             iterations: core.iterations,
-            detours: found(core),
+            detours: core.detours.len() as u64,
             noise_ps: noise.ps(),
             overhead: share(noise, core.length),
             longest_ps: longest.ps(),

@@ -102,7 +102,8 @@ fn lost(answer: &Answer) -> Option<String> {
     let time: u64 = answer.cores.iter().map(|core| core.lost_ps).sum();
     (lost > 0).then(|| {
         format!(
-            "The buffers were full: {} of {} in all are counted but not kept; raise --buffer or --threshold.",
+            "The buffers were full before the end, and what is told here ends there: {} of {} in all that came later are \
+             counted but not kept; raise --buffer or --threshold.",
             counted(lost, "detour", "detours"),
             Time(time)
         )

@@ -3,10 +3,10 @@
 use crate::args::noise::convert::Convert;
 use crate::commands::noise_file::{self, NoiseFile};
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::Outcome;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use straggler_model::noise::format::{self, FormatOptions, Written};
+use straggler_model::noise::format::{self, Format, FormatOptions, Repairs, Written};
 use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, grouped};
 use straggler_report::{Table, replace_file};
@@ -110,10 +110,10 @@ struct RepairsAnswer {
 
 impl InputAnswer {
     fn of(read: &Read) -> InputAnswer {
-        let Repairs { sorted, overlaps_merged, negative_dropped, length_extended, .. } = read.repairs;
+        let Repairs { sorted, overlaps_merged, negative_dropped, length_extended, .. } = read.file.repairs;
         InputAnswer {
             file: read.path.display().to_string(),
-            format: read.format.name(),
+            format: read.file.format.map_or("rtla", Format::name),
             repairs: RepairsAnswer { sorted, overlaps_merged, negative_dropped, length_extended },
         }
     }

@@ -31,6 +31,22 @@ pub fn remove_stale(root: &Path, processes: &Path) {
         let name = instance.file_name();
         let process = name.to_str().and_then(|name| name.strip_prefix(INSTANCE)?.split('-').next());
         if process.is_some_and(|process| !processes.join(process).exists()) {
+            let _ = put(&instance.path().join("tracing_on"), "0");
+            let _ = put(&instance.path().join("current_tracer"), "nop");
+            let _ = fs::remove_dir(instance.path());
+        }
+    }
+}
+
+/// Stops what this process is tracing, when it has to end at once. The instance itself goes if nobody reads
+/// it, else with the next observation.
+pub fn stop_own(root: &Path) {
+    let Ok(instances) = fs::read_dir(root.join("instances")) else { return };
+    let own = format!("{INSTANCE}{}-", std::process::id());
+    for instance in instances.flatten() {
+        if instance.file_name().to_str().is_some_and(|name| name.starts_with(&own)) {
+            let _ = put(&instance.path().join("tracing_on"), "0");
+            let _ = put(&instance.path().join("events/enable"), "0");
             let _ = put(&instance.path().join("current_tracer"), "nop");
             let _ = fs::remove_dir(instance.path());
         }

@@ -1,10 +1,10 @@
 //! Measured noise in words and tables.
 
+use crate::commands::noise::{evidence, explained};
 use straggler_analysis::noise::cores::Verdict;
 use straggler_analysis::noise::{Analysis, Overhead, Rhythm, Times, Together};
 use straggler_model::Time;
 use straggler_model::noise::Recording;
-use straggler_model::noise::recording::Evidence;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, significant};
 
