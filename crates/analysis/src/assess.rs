@@ -52,6 +52,8 @@ pub struct Effort {
     pub precision: f64,
     /// Causes whose removal is simulated at each scale.
     pub causes: usize,
+    /// A curve ends where its next point would cost more than so many messages without noise.
+    pub point_work: u64,
     /// The removals at the largest scale may cost as much as so many messages without noise; if they would
     /// cost more, they are done at a smaller scale.
     pub removal_work: u64,
@@ -64,6 +66,7 @@ impl Default for Effort {
             messages: 10_000_000,
             precision: 0.2,
             causes: 4,
+            point_work: 3_000_000_000,
             removal_work: 1_000_000_000,
         }
     }
@@ -152,12 +155,11 @@ impl Question<'_> {
         })
     }
 
-    /// What the removals at one scale cost, in messages of a run without noise. Noise scatters the messages
-    /// of a run over the time it adds; a slowdown of 50 was seen to double the cost of a message.
+    /// What the removals at one scale cost, in messages of a run without noise.
     fn removal_work(&self, operation: Operation, point: &Point) -> u64 {
         let messages = self.collective(operation, point.processes).map_or(0, |all| all.messages());
         let runs = u64::from(point.replicas) * (self.effort.causes + removal::STEPS - 1) as u64;
-        (messages.saturating_mul(runs) as f64 * (1.0 + point.slowdown.median / 50.0)) as u64
+        work(messages.saturating_mul(runs), point.slowdown.median)
     }
 
     fn rankings(&self, curve: &Curve) -> Result<Vec<Ranking>, AssessError> {
@@ -176,6 +178,12 @@ impl Curve {
         let slowdowns: Vec<_> = points.iter().map(|point| (point.processes, point.slowdown)).collect();
         Curve { operation, same_as: None, inflection: inflection_point(&slowdowns, threshold), points }
     }
+}
+
+/// What messages cost when noise slows them down, in messages without noise: noise scatters them over the time
+/// it adds, and a slowdown of 50 was seen to double the cost of a message.
+fn work(messages: u64, slowdown: f64) -> u64 {
+    (messages as f64 * (1.0 + slowdown.max(0.0) / 50.0)) as u64
 }
 
 /// Core time that a run exposes to noise.

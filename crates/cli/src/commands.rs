@@ -18,8 +18,9 @@ mod simulate;
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
 use crate::console::Console;
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use crate::{interrupt, plan};
+use std::path::Path;
 
 pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
     interrupt::listen(|text| console.warn(text));
@@ -56,6 +57,20 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::BenchCase(typed) => bench::run_case(&typed.case, console),
         Command::Completions(typed) => generated::completions(typed.shell, console),
         Command::Man(typed) => generated::man(&typed.directory, console),
+    }
+}
+
+/// Found out before the work, not after it: whether the place where something is to be written exists, or can
+/// be made below a folder that does.
+fn refuse_unwritable(path: &Path) -> Outcome<()> {
+    let existing = path.ancestors().skip(1).find(|place| place.as_os_str().is_empty() || place.exists());
+    match existing {
+        Some(place) if !place.as_os_str().is_empty() && !place.is_dir() => Err(Failure::bad_input(format!(
+            "{} cannot be written: {} is no folder; give another -o",
+            path.display(),
+            place.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The program as others see it: what it prints, what it writes and how it ends.
 
+#[path = "cli/assess.rs"]
+mod assess;
 #[path = "cli/collectives.rs"]
 mod collectives;
 #[path = "cli/conformance.rs"]

@@ -17,6 +17,7 @@ use crate::cores::{self, CoresError};
 use crate::noise::{self, MeasureError, Measured, Options};
 use crate::timer::{Clock, Native};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 use straggler_model::Time;
@@ -113,9 +114,14 @@ pub fn run(options: &Options, timer: &Timer, stop: &AtomicBool) -> Result<SelfTe
     let spans = SPANS.map(|span| (span.ps() as f64 * timer.ticks_per_second / 1e12).round() as u64);
     std::thread::scope(|scope| {
         let injector = Builder::new().name("straggler-thief".into());
+        let (ready, is_ready) = channel();
+        let over = &over;
         let injector = injector
-            .spawn_scoped(scope, || inject(core, spans, &over))
+            .spawn_scoped(scope, move || inject(core, spans, over, ready))
             .map_err(|fault| MeasureError::NoThread { core, fault: fault.to_string() })?;
+        // Once the measuring thread runs before all ordinary ones, the injecting thread could not get there.
+        // If it fails it hangs up, and says why at the end.
+        let _ = is_ready.recv();
         let favour = Favour::ask();
         let measured = noise::measure(options, timer, stop, None);
         drop(favour);
@@ -137,9 +143,11 @@ fn inject(
     core: u32,
     spans: [u64; SPANS.len()],
     over: &AtomicBool,
+    ready: Sender<()>,
 ) -> Result<(Priority, Vec<(u64, u64)>), CoresError> {
     cores::pin(core)?;
     let priority = priority::raise();
+    let _ = ready.send(());
     let mut clock = Native::default();
     let mut list = Vec::with_capacity(1 << 16);
     for span in spans.into_iter().cycle() {

@@ -1,11 +1,12 @@
 //! How the slowdown of one operation grows with the number of processes.
 
-use super::{AssessError, Question, exposure};
+use super::{AssessError, Question, exposure, work};
 use crate::inflection::{LEAST_REPLICAS, Slowdown};
 use straggler_model::Time;
 use straggler_model::noise::Source;
 use straggler_model::stats::median_in_place;
 use straggler_schedule::collectives::{Collective, Operation};
+use straggler_schedule::steps::Steps;
 use straggler_sim::outcome::RunError;
 
 /// Slowdowns of one operation, by ascending number of processes.
@@ -88,9 +89,15 @@ pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
 
 impl Question<'_> {
     pub(super) fn curve(&self, operation: Operation, sources: &[Source]) -> Result<Curve, AssessError> {
-        let mut points = Vec::with_capacity(self.scales.len());
+        let mut points: Vec<Point> = Vec::with_capacity(self.scales.len());
         for &processes in self.scales {
             let collective = self.collective(operation, processes)?;
+            // It will be slowed down at least as much as the one before.
+            let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
+            let messages = collective.messages().saturating_mul(LEAST_REPLICAS.into());
+            if work(messages, slowdown) > self.effort.point_work {
+                break;
+            }
             points.extend(self.point(&collective, processes, sources)?);
         }
         Ok(Curve::new(operation, points, self.threshold))

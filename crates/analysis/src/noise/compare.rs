@@ -21,6 +21,8 @@ pub struct Comparison {
     /// Those that differ most first.
     pub sources: Vec<SourceDifference>,
     pub differences: Vec<Difference>,
+    /// There are so few detours that any difference could be chance: nothing can be told.
+    pub too_few: bool,
 }
 
 /// How far two samples are apart.
@@ -66,6 +68,9 @@ impl Comparison {
             (gaps.differs(), Difference::Gaps),
         ];
         let overheads = resampled.map(|resampled| resampled.overhead);
+        let quiet = overheads.iter().all(|overhead| overhead.detours == 0);
+        let undecided = overhead_difference.is_none() || !durations.can_tell() || !gaps.can_tell();
+        let too_few = undecided && !quiet && found.iter().all(|(differs, _)| !differs);
         let rate = |overhead: &Overhead| overhead.detours as f64 * 1e12 / overhead.length_ps.max(1) as f64;
         Comparison {
             rates_hz: [rate(&overheads[0]), rate(&overheads[1])],
@@ -75,12 +80,13 @@ impl Comparison {
             gaps,
             sources: sources(both),
             differences: found.into_iter().filter_map(|(differs, what)| differs.then_some(what)).collect(),
+            too_few,
         }
     }
 
-    /// Whether nothing but chance is between them.
+    /// Whether nothing but chance is between them, as far as there is enough to tell.
     pub fn is_equal(&self) -> bool {
-        self.differences.is_empty()
+        self.differences.is_empty() && !self.too_few
     }
 }
 
@@ -107,6 +113,11 @@ impl Distance {
             limit: chance_distance(one.len().max(1), Some(other.len().max(1))),
             medians_ps: [median(&one), median(&other)],
         }
+    }
+
+    /// No distance is above 1, so that a limit of 1 is never exceeded.
+    fn can_tell(&self) -> bool {
+        self.limit < 1.0
     }
 
     pub fn differs(&self) -> bool {

@@ -34,9 +34,9 @@ pub enum PlotCommand {
 
 #[derive(Debug, Args)]
 pub struct PlotNoise {
-    /// A file of noise in any format that is understood, or signature:NAME for noise drawn from a built-in
-    /// signature; several files are taken as cores of one node
-    #[arg(value_name = "FILE", required = true)]
+    /// A file of noise in any format that is understood, a description as --noise takes it, or signature:NAME;
+    /// several are taken as cores of one node
+    #[arg(value_name = "FILE|SPEC", required = true)]
     pub noise: Vec<String>,
     /// What is to be seen
     #[arg(long, value_enum, default_value = "scatter")]

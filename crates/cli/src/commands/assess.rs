@@ -6,7 +6,7 @@ mod subject;
 mod words;
 
 use crate::commands::simulate::{NetworkAnswer, load_network};
-use crate::commands::{command_line, threads};
+use crate::commands::{command_line, refuse_unwritable, threads};
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
@@ -42,7 +42,7 @@ pub struct Report {
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     refuse_too_many(plan.processes.into(), BYTES_A_PROCESS, available_bytes())?;
     let network = load_network(&plan.network, None)?;
-    files::refuse_what_is_no_folder(&plan.output)?;
+    refuse_unwritable(&plan.output)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();
     let (subject, warnings) = Subject::obtain(plan, console)?;

@@ -29,6 +29,9 @@ use straggler_report::replace_file;
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
+    if let Some(path) = &plan.output {
+        refuse_missing_folder(path)?;
+    }
     let session = Session::prepare(plan, console)?;
     match plan.job {
         Job::SelfTest => self_test::run(&session),
@@ -178,6 +181,11 @@ impl<'a> Session<'a> {
     }
 
     fn one_and_all(&self) -> Outcome<()> {
+        if self.cores.len() < 2 {
+            return Err(Failure::usage(
+                "--one-and-all compares one core with all: it needs at least two cores",
+            ));
+        }
         let meter = self.meter(2);
         let one = self.measure(self.cores.get(..1).unwrap_or_default(), &meter)?;
         let all = self.measure(&self.cores, &meter)?;
@@ -201,6 +209,18 @@ impl<'a> Session<'a> {
             self.console.note(&format!("{detours} written to {}", path.display()));
         }
         Ok(())
+    }
+}
+
+/// Found out before the measurement, not after it.
+fn refuse_missing_folder(path: &Path) -> Outcome<()> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !parent.is_dir() => Err(Failure::bad_input(format!(
+            "{} cannot be written: there is no folder {}; make it first",
+            path.display(),
+            parent.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

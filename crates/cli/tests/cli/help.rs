@@ -55,6 +55,14 @@ fn examples(help: &str) -> Vec<String> {
     list
 }
 
+/// An assessment of a minute is too long for tests that are not compiled for speed.
+fn small(example: &str) -> String {
+    match example.trim() {
+        "straggler assess" => "straggler assess --time 100ms --processes 256".into(),
+        other => other.into(),
+    }
+}
+
 #[test]
 fn every_command_has_examples_that_run() {
     let folder = Folder::new();
@@ -70,6 +78,7 @@ fn every_command_has_examples_that_run() {
     }
     let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
     for example in all {
+        let example = small(&example);
         let run =
             Command::new("sh").args(["-c", &example]).current_dir(folder.path()).env("PATH", &path).output();
         let output = run.unwrap();

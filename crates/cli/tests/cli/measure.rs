@@ -63,8 +63,11 @@ fn a_full_buffer_is_told() {
     // Twice an undisturbed iteration is long enough for something to happen in 50 ms.
     let line = format!("{} --threshold 2 --buffer 1 --json", short());
     let core = &Folder::new().run(&line).good().json()["cores"][0];
-    let found = core["detours"].as_u64().unwrap();
-    assert_eq!(core["lost_detours"].as_u64().unwrap(), found.saturating_sub(1));
+    assert!(core["detours"].as_u64().unwrap() <= 1, "{core}");
+    if core["lost_detours"].as_u64().unwrap() > 0 {
+        // What is not known any more was not measured.
+        assert!(core["length_ps"].as_u64().unwrap() < 50_000_000_000, "{core}");
+    }
 }
 
 #[test]

@@ -50,8 +50,8 @@ fn mistakes_are_named() {
         ("plot noise a -o a.pdf", 2, "end the name with .svg or .png"),
         ("plot noise a --core 7 -o a.svg", 2, "core 7 was not measured; give --core one of 0"),
         ("plot noise signature:chick -o a.svg", 2, "chic"),
-        ("plot noise missing -o a.svg", 3, "noise file missing: cannot be read"),
-        ("plot noise empty -o a.svg", 3, "noise file empty: "),
+        ("plot noise missing -o a.svg", 3, "missing cannot be read"),
+        ("plot noise empty -o a.svg", 3, "empty: "),
         ("plot noise a -o no/a.svg", 3, "cannot be written"),
     ] {
         folder.run(line).ends_with(code).says(text);

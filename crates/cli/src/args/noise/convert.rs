@@ -15,14 +15,14 @@ EXAMPLES
       --to selfish -o core --json
 
 FORMATS
-  straggler     a whole node, with everything that is known
-  selfish       Netgauge: detours of a core
-  columns       LogGOPSim: start and duration in ns
-  sysjitter     its raw output: detours of a core
-  netgauge-fwq  times of fixed work
-  llnl-fwq      cycles of fixed work
-  netgauge-ftq  work done in fixed time
-  ftq           work done in fixed time, with starts
+    straggler     a whole node, with everything that is known
+    selfish       Netgauge: detours of a core
+    columns       LogGOPSim: start and duration in ns
+    sysjitter     its raw output: detours of a core
+    netgauge-fwq  times of fixed work
+    llnl-fwq      cycles of fixed work
+    netgauge-ftq  work done in fixed time
+    ftq           work done in fixed time, with starts
 
 All but the first hold one core a file: several cores are written to OUT.<core>.";
 

@@ -14,8 +14,8 @@ use straggler_report::charts::{
 use straggler_report::numbers::grouped;
 use straggler_report::replace_file;
 
-/// Found out before the minute of work, not after it.
-pub fn refuse_what_is_no_folder(folder: &Path) -> Outcome<()> {
+/// Makes the folder.
+fn make(folder: &Path) -> Outcome<()> {
     std::fs::create_dir_all(folder).map_err(|fault| {
         Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
     })
@@ -23,6 +23,7 @@ pub fn refuse_what_is_no_folder(folder: &Path) -> Outcome<()> {
 
 /// Writes everything and gives the names.
 pub fn write(folder: &Path, report: &Report, json: &Json<'_>) -> Outcome<Vec<String>> {
+    make(folder)?;
     let mut names = Vec::new();
     let mut put = |name: &str, bytes: &[u8]| -> Outcome<()> {
         interrupt::or_interrupted(replace_file(&folder.join(name), |out| out.write_all(bytes)))?;

@@ -49,7 +49,7 @@ pub fn verdict(report: &Report) -> Vec<String> {
             percent(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
         ),
     });
-    lines.push(costs(curve, report));
+    lines.push(costs(curve));
     lines.extend(lower_bound(report));
     lines.extend(report.answer.rankings.last().map(advice));
     lines
@@ -64,9 +64,10 @@ fn an_operation(report: &Report) -> &'static str {
 }
 
 /// "At 1,024 processes it takes 5.0 % longer (10.1 µs instead of 9.6 µs), at …".
-fn costs(curve: &Curve, report: &Report) -> String {
-    let smaller = SCALES.into_iter().filter(|&scale| scale < report.processes);
-    let points = smaller.chain([report.processes]).filter_map(|scale| curve.at(scale));
+fn costs(curve: &Curve) -> String {
+    let largest = curve.points.last().map_or(0, |point| point.processes);
+    let smaller = SCALES.into_iter().filter(|&scale| scale < largest);
+    let points = smaller.chain([largest]).filter_map(|scale| curve.at(scale));
     let each = points.map(|point| {
         let (noisy, quiet) = (Time(point.median_ps), Time(point.quiet_ps));
         let processes = grouped(point.processes);
@@ -174,6 +175,7 @@ fn removals(report: &Report) -> Option<Table> {
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = vec![report.subject.placement()];
     notes.extend(one_after_another(report));
+    notes.extend(ended_early(report));
     notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");
@@ -182,7 +184,8 @@ fn notes(report: &Report) -> Vec<String> {
     }));
     if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
         notes.push(
-            "* the interval is still wider than a fifth of the slowdown: noise is rare at this scale".into(),
+            "* the interval is still wider than a fifth of the slowdown: more replicas would narrow it"
+                .into(),
         );
     }
     notes.extend(report.subject.recording.iter().flat_map(about_recording));
@@ -205,6 +208,19 @@ fn one_after_another(report: &Report) -> Option<String> {
         number(ranking.slowdown.median),
         steps.join(", then ")
     ))
+}
+
+/// Whether the largest scales were left out.
+fn ended_early(report: &Report) -> Option<String> {
+    let largest = report.answer.curves.first()?.points.last()?.processes;
+    let wanted = 1u32 << report.processes.ilog2();
+    (largest < wanted).then(|| {
+        format!(
+            "with so much noise more than {} processes would take many minutes to simulate; {} were asked for",
+            grouped(largest),
+            grouped(wanted)
+        )
+    })
 }
 
 /// Whether sources were ranked at a smaller scale than the largest.

@@ -69,6 +69,9 @@ impl Answer {
 }
 
 fn failed(answer: &Answer) -> anyhow::Error {
+    if answer.injected == 0 {
+        return anyhow::Error::msg("the self-test could inject nothing: give it more --time");
+    }
     let what = if answer.found_share < 0.95 { "too few detours were found" } else { "durations are off" };
     let busy = match answer.too_busy {
         true => format!(

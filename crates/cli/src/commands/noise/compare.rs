@@ -69,6 +69,9 @@ fn verdict(comparison: &Comparison) -> String {
         })
         .collect();
     match what.as_slice() {
+        [] if comparison.too_few => {
+            format!("There are too few detours to tell: A takes {first} of the time, B {second}.")
+        }
         [] => format!("No difference beyond chance: A takes {first} of the time, B {second}."),
         list => format!("They differ in {}: A takes {first} of the time, B {second}.", listed(list)),
     }

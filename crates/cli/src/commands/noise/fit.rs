@@ -20,6 +20,12 @@ pub fn run(typed: &Typed, seed: u64, console: &Console) -> Outcome<()> {
     let name = typed.name.clone().unwrap_or_else(stem);
     let fit = Fit::of(&recording, &name, &made_from(typed, &recording)).map_err(Failure::bad_input_of)?;
     warnings.extend(fit.notes.iter().cloned());
+    if recording.cores.len() > 1 {
+        warnings.push(
+            "the cores are taken together: a rhythm of one core may be lost among them; --core fits one"
+                .into(),
+        );
+    }
     let toml = fit.signature.to_toml()?;
     let answer = Answer::new(&fit, &recording, seed, &toml, warnings)?;
     if let Some(path) = &typed.output {

@@ -5,11 +5,12 @@ use crate::args::plot::PlotNoise;
 use crate::commands::noise_file;
 use crate::exit::{Exit, Failure, Outcome};
 use std::path::Path;
+use straggler_analysis::noise::drawn;
 use straggler_model::Time;
-use straggler_model::noise::Recording;
 use straggler_model::noise::format::{FormatOptions, join};
 use straggler_model::noise::generate::Extent;
 use straggler_model::noise::signature::BuiltIn;
+use straggler_model::noise::{NoiseSpec, Recording};
 
 const SIGNATURE: &str = "signature:";
 /// How much of a signature is drawn unless the user says it.
@@ -27,8 +28,9 @@ impl Input {
         let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
         for (index, name) in typed.noise.iter().enumerate() {
             recordings.push(match name.strip_prefix(SIGNATURE) {
-                Some(signature) => draw(signature, typed.length, seed)?,
-                None => load(name, index, typed, &mut warnings)?,
+                Some(signature) if !signature.contains('=') => draw(signature, typed.length, seed)?,
+                _ if is_recording(name) => load(name, index, typed, &mut warnings)?,
+                _ => described(name, typed.length, seed)?,
             });
         }
         let mut recording = join(recordings).unwrap_or_default();
@@ -44,6 +46,18 @@ impl Input {
         };
         Ok(Input { recording, name, warnings })
     }
+}
+
+/// A file, but not the file of a signature.
+fn is_recording(name: &str) -> bool {
+    Path::new(name).is_file() && !name.ends_with(".toml")
+}
+
+/// What a description as `--noise` takes it does to rank 0.
+fn described(text: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> {
+    let spec = NoiseSpec::of_typed(text).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let loaded = spec.load(seed)?;
+    Ok(drawn::recording(&loaded.sources, 0, length.unwrap_or(USUAL_LENGTH)))
 }
 
 fn draw(name: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> {
