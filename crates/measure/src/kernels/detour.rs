@@ -9,7 +9,7 @@
 //! As in the paper t_min is assessed in a step of its own, so that the loop need not follow it, and the
 //! threshold is 9·t_min unless given, which leaves out the cache misses of recording. What the paper did not
 //! have to deal with is a core whose speed changes: there one t_min turns every iteration of a slow phase
-//! into a detour. So time is cut into blocks, and [`settle`] judges each one by its own speed.
+//! into a detour. So time is cut into blocks, and `settle` judges each one by its own speed.
 
 mod settle;
 
