@@ -64,8 +64,7 @@ enum Way {
 #[derive(Debug, thiserror::Error)]
 pub enum SourcesError {
     #[error(
-        "the kernel's events cannot be read ({source}): run as root, or let root \
-         `mount -t tracefs nodev /sys/kernel/tracing`, or ask for the counters of /proc instead"
+        "the kernel's events cannot be read: {source}; run as root, or ask for the counters of /proc instead"
     )]
     NoTracefs { source: io::Error },
     #[error(
@@ -108,7 +107,10 @@ impl Observation {
             Ok(tracing) => Ok(Observation { way: Way::Tracing(tracing), hindrance: None }),
             Err(reason) => {
                 let way = Sampler::begin(cores, ticks).map_or(Way::Nothing, Way::Counters);
-                let hindrance = format!("{reason}; with them, each detour gets the name of its source");
+                let hindrance = format!(
+                    "Sources are guessed from counters of /proc; run as root, and each detour gets the name of its \
+                     source ({reason})"
+                );
                 Ok(Observation { way, hindrance: Some(hindrance) })
             }
         }
