@@ -107,9 +107,7 @@ fn fold(found: &[Peak], powers: &Powers, pulses: &[Vec<Pulse>]) -> Vec<Line> {
             lines.extend(evaluate(peak, powers, pulses));
         }
     }
-    // What seems to carry more than all noise is a shape of the noise, not a rhythm in it.
-    let lines = lines.into_iter().map(Series::line);
-    lines.filter(|line| line.share <= 1.0).collect()
+    lines.into_iter().map(Series::line).collect()
 }
 
 /// A line with its harmonics. The n-th of them tells the frequency n times as exactly, so that it is fitted to
