@@ -16,8 +16,10 @@ pub mod program;
 pub mod programs;
 pub mod reference;
 pub mod resampling;
+mod rounds;
 pub mod rules;
 pub mod simulation;
+mod step_ready;
 pub mod windowed;
 
 pub use observer::{Nothing, Observer};

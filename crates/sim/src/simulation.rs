@@ -7,11 +7,12 @@ use crate::program::Program;
 use crate::programs::{GraphProgram, OverlappingProgram, StepProgram, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
 use crate::windowed::Control;
-use crate::{reference, windowed};
+use crate::{reference, rounds, windowed};
 use std::ops::Range;
 use straggler_model::noise::{Injection, Phases, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
+use straggler_schedule::steps::Steps;
 use straggler_schedule::workloads::Application;
 use straggler_schedule::{Cycles, Graph, Script};
 
@@ -30,6 +31,7 @@ pub enum EngineChoice {
 pub enum Engine {
     Reference,
     Windowed,
+    Rounds,
 }
 
 impl Engine {
@@ -37,6 +39,7 @@ impl Engine {
         match self {
             Engine::Reference => "reference",
             Engine::Windowed => "windowed",
+            Engine::Rounds => "rounds",
         }
     }
 }
@@ -147,16 +150,36 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
     ) -> Result<Run<Nothing>, RunError> {
         match collective {
-            Collective::Dissemination(steps) => {
-                self.run_compiled(&Cycles { steps, cycles, compute }, control)
-            }
-            Collective::RecursiveDoubling(steps) => {
-                self.run_compiled(&Cycles { steps, cycles, compute }, control)
-            }
-            Collective::BinomialBcast(steps) => {
-                self.run_compiled(&Cycles { steps, cycles, compute }, control)
-            }
+            Collective::Dissemination(steps) => self.run_rounds(steps, cycles, compute, control),
+            Collective::RecursiveDoubling(steps) => self.run_rounds(steps, cycles, compute, control),
+            Collective::BinomialBcast(steps) => self.run_rounds(steps, cycles, compute, control),
             other => self.run_script(&Cycles { steps: other, cycles, compute }, control, |_, _| Nothing),
+        }
+    }
+
+    /// With noise and on one thread in rounds, where that can be; else in windows.
+    fn run_rounds<S: Steps>(
+        &self,
+        steps: &S,
+        cycles: u32,
+        compute: Time,
+        control: &mut Control<'_>,
+    ) -> Result<Run<Nothing>, RunError> {
+        let once = cycles == 1 && compute == Time::ZERO && !self.receive_overlap;
+        let (engine, _) = self.choose(steps.largest_message())?;
+        let may = self.engine == EngineChoice::Auto && engine == Engine::Windowed && control.threads == 1;
+        match self.noise {
+            Some(noise) if once && may && rounds::fits(steps, self.network) => {
+                let outcome = rounds::run(steps, &self.rules(noise), control)?;
+                Ok(Run {
+                    outcome,
+                    engine: Engine::Rounds,
+                    threads: 1,
+                    no_lookahead: false,
+                    observers: vec![],
+                })
+            }
+            _ => self.run_compiled(&Cycles { steps, cycles, compute }, control),
         }
     }
 
@@ -168,7 +191,7 @@ impl<'a> Simulation<'a> {
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         match self.choose(program.largest_message())? {
-            (Engine::Windowed, _) => self.run_windowed(program, control, observer),
+            (Engine::Windowed | Engine::Rounds, _) => self.run_windowed(program, control, observer),
             (Engine::Reference, no_lookahead) => self.run_reference(program, control, observer, no_lookahead),
         }
     }

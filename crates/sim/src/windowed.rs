@@ -26,7 +26,6 @@ mod process;
 mod queues;
 mod ready_heaps;
 mod step_queues;
-mod step_ready;
 mod two_heaps;
 
 pub use agenda::Agenda;

@@ -17,6 +17,8 @@ mod large_messages;
 mod literal_butterfly;
 #[path = "sim/resampling.rs"]
 mod resampling;
+#[path = "sim/rounds.rs"]
+mod rounds;
 #[path = "sim/schedules.rs"]
 mod schedules;
 #[path = "sim/workloads.rs"]

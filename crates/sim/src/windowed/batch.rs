@@ -2,11 +2,11 @@
 
 use super::agenda::Agenda;
 use super::message::{Compact, Early};
-use super::step_ready;
 use crate::host::Host;
 use crate::order::Key;
 use crate::prefetch::prefetch;
 use crate::program::Release;
+use crate::step_ready;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 

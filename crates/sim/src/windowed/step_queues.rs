@@ -4,10 +4,10 @@
 use super::agenda::Agenda;
 use super::matching::MatchQueue;
 use super::message::{Early, Full};
-use super::step_ready;
 use crate::host::Host;
 use crate::order::Key;
 use crate::program::Release;
+use crate::step_ready;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 

@@ -7,13 +7,13 @@ use crate::rules;
 use straggler_model::Time;
 use straggler_schedule::OperationKind;
 
-pub(super) const SEND: u8 = 1 << OperationKind::Send as u8;
-pub(super) const RECV: u8 = 1 << OperationKind::Recv as u8;
-pub(super) const CALC: u8 = 1 << OperationKind::Calc as u8;
+pub(crate) const SEND: u8 = 1 << OperationKind::Send as u8;
+pub(crate) const RECV: u8 = 1 << OperationKind::Recv as u8;
+pub(crate) const CALC: u8 = 1 << OperationKind::Calc as u8;
 
 /// When the first may run; [`Time::NEVER`]: none is left.
 #[inline(always)]
-pub(super) fn next(pending: u8, ready: Time, host: &impl Host) -> Time {
+pub(crate) fn next(pending: u8, ready: Time, host: &impl Host) -> Time {
     if pending == 0 {
         Time::NEVER
     } else if pending & RECV != 0 {
@@ -29,7 +29,7 @@ pub(super) fn next(pending: u8, ready: Time, host: &impl Host) -> Time {
 
 /// Takes the one that runs at `t`, which `next` has just given.
 #[inline(always)]
-pub(super) fn take(pending: &mut u8, ready: Time, host: &impl Host, t: Time) -> OperationKind {
+pub(crate) fn take(pending: &mut u8, ready: Time, host: &impl Host, t: Time) -> OperationKind {
     let kind = if *pending & SEND != 0 && rules::send_eligible(host, 0, 0, ready) == t {
         OperationKind::Send
     } else if *pending & RECV != 0 {
@@ -42,7 +42,7 @@ pub(super) fn take(pending: &mut u8, ready: Time, host: &impl Host, t: Time) -> 
 }
 
 /// The key of the one that runs next, by the model's order.
-pub(super) fn key(pending: u8, ready: Time, created: Time, host: &impl Host) -> Key {
+pub(crate) fn key(pending: u8, ready: Time, created: Time, host: &impl Host) -> Key {
     let candidates = [
         (SEND, rules::send_eligible(host, 0, 0, ready), OperationKind::Send),
         (RECV, ready, OperationKind::Recv),
