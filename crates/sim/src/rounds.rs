@@ -17,6 +17,7 @@
 
 use crate::host::{Host, OneLane};
 use crate::outcome::{Outcome, RunError};
+use crate::prefetch::prefetch;
 use crate::rules::{self, Rules};
 use crate::step_ready::{self, CALC, RECV, SEND};
 use crate::windowed::{Control, Progress};
@@ -70,21 +71,50 @@ const _: () = assert!(size_of::<Process>() == 64 && size_of::<Bell>() == 16);
 const AFTER: u8 = 1;
 const _: () = assert!(AFTER & (SEND | RECV | CALC) == 0);
 
-struct Engine<'a, S, N> {
+/// Where messages lie between their send and their receiver.
+struct Mail {
+    bells: Vec<Bell>,
+    /// By tag, then rank. An entry means something only while its bit is set.
+    arrivals: Vec<Time>,
+    /// The earliest arrival among the messages sent in this window.
+    soonest: Time,
+}
+
+impl Mail {
+    #[inline(always)]
+    fn place(&self, tag: Tag, rank: Rank) -> usize {
+        tag as usize * self.bells.len() + rank as usize
+    }
+
+    #[inline(always)]
+    fn arrival(&self, tag: Tag, rank: Rank) -> Time {
+        self.arrivals[self.place(tag, rank)]
+    }
+
+    #[inline(always)]
+    fn put(&mut self, to: Rank, tag: Tag, arrival: Time) {
+        let place = self.place(tag, to);
+        self.arrivals[place] = arrival;
+        let bell = &mut self.bells[to as usize];
+        debug_assert_eq!(bell.sent & 1 << tag, 0, "a second message of tag {tag} to rank {to}");
+        bell.sent |= 1 << tag;
+        bell.next = bell.next.min(arrival);
+        self.soonest = self.soonest.min(arrival);
+    }
+}
+
+/// What all processes have in common.
+struct Common<'a, S, N> {
     steps: &'a S,
     rules: &'a Rules<'a, N>,
     /// Of every message.
     bytes: u64,
     /// o_s + L, which is the lookahead too.
     flight: Time,
-    bells: Vec<Bell>,
-    processes: Vec<Process>,
-    /// By tag, then rank. An entry means something only while its bit is set.
-    arrivals: Vec<Time>,
-    /// The earliest arrival among the messages sent in this window.
-    soonest: Time,
-    messages: u64,
 }
+
+/// Ranks whose memory is asked for together before the first of them runs.
+const GROUP: usize = 64;
 
 /// Runs a collective that [`fits`] to its end.
 pub(crate) fn run<S: Steps, N: Noise>(
@@ -92,111 +122,153 @@ pub(crate) fn run<S: Steps, N: Noise>(
     rules: &Rules<'_, N>,
     control: &mut Control<'_>,
 ) -> Result<Outcome, RunError> {
-    let mut engine = Engine::new(steps, rules);
-    let lookahead = engine.flight.ps();
-    if lookahead == 0 {
-        return Err(RunError::NoLookahead);
+    let count = steps.processes() as usize;
+    let tags = steps.distinct_tags().unwrap_or(0) as usize;
+    let common = Common { steps, rules, bytes: steps.largest_message(), flight: rules.network.lookahead() };
+    let mut mail = Mail {
+        bells: vec![Bell { next: Time::NEVER, sent: 0 }; count],
+        arrivals: vec![Time::ZERO; count * tags],
+        soonest: Time::NEVER,
+    };
+    let mut processes = vec![Process::default(); count];
+    for (rank, process) in processes.iter_mut().enumerate() {
+        if steps.stages(rank as Rank) > 0 {
+            process.enter(0, &steps.step(rank as Rank, 0), Time::ZERO);
+            mail.bells[rank].next = Time::ZERO;
+        }
     }
-    (0..steps.processes()).for_each(|rank| engine.start(rank));
-    let (mut due, mut windows) = (Time::ZERO, 0);
+    let lookahead = common.flight.ps();
+    let (mut due, mut windows, mut messages) = (Time::ZERO, 0, 0);
     while due != Time::NEVER {
-        let until = Time((due.ps() / lookahead).saturating_add(1).saturating_mul(lookahead));
-        due = engine.window(until);
+        let window = (due.ps().checked_div(lookahead)).ok_or(RunError::NoLookahead)?;
+        let until = Time(window.saturating_add(1).saturating_mul(lookahead));
+        due = common.window(&mut processes, &mut mail, until, &mut messages);
         windows += 1;
         if control.stop.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);
         }
-        (control.progress)(Progress { simulated: until, messages: engine.messages });
+        (control.progress)(Progress { simulated: until, messages });
     }
-    engine.conclude(windows)
+    let finish = finish(&processes)?;
+    Ok(Outcome { finish, messages, windows, threads: 1, stuck: None })
 }
 
-impl<'a, S: Steps, N: Noise> Engine<'a, S, N> {
-    fn new(steps: &'a S, rules: &'a Rules<'a, N>) -> Self {
-        let count = steps.processes() as usize;
-        let tags = steps.distinct_tags().unwrap_or(0) as usize;
-        Engine {
-            steps,
-            rules,
-            bytes: steps.largest_message(),
-            flight: rules.network.lookahead(),
-            bells: vec![Bell { next: Time::NEVER, sent: 0 }; count],
-            processes: vec![Process::default(); count],
-            arrivals: vec![Time::ZERO; count * tags],
-            soonest: Time::NEVER,
-            messages: 0,
-        }
-    }
+fn finish(processes: &[Process]) -> Result<Vec<Time>, RunError> {
+    // Schedules of collectives come to their end unless time does.
+    let ended =
+        |process: &Process| (process.open == 0).then(|| process.host.finish()).filter(|&t| t != Time::NEVER);
+    processes.iter().map(|process| ended(process).ok_or(RunError::TimeOverflow)).collect()
+}
 
-    fn start(&mut self, rank: Rank) {
-        if self.steps.stages(rank) > 0 {
-            let step = self.steps.step(rank, 0);
-            self.processes[rank as usize].enter(0, &step, Time::ZERO);
-            self.bells[rank as usize].next = Time::ZERO;
-        }
-    }
-
+impl<S: Steps, N: Noise> Common<'_, S, N> {
     /// Runs every process that has an event before `until`; gives the time of the first one after that.
-    fn window(&mut self, until: Time) -> Time {
-        self.soonest = Time::NEVER;
+    fn window(&self, processes: &mut [Process], mail: &mut Mail, until: Time, messages: &mut u64) -> Time {
+        mail.soonest = Time::NEVER;
         let mut next = Time::NEVER;
-        for rank in 0..self.bells.len() {
-            let mut bell = self.bells[rank];
-            if bell.next < until {
-                let mut process = self.processes[rank];
-                bell.next = self.run(rank as Rank, &mut process, &mut bell.sent, until);
-                self.processes[rank] = process;
-                self.bells[rank] = bell;
+        let mut group = [0; GROUP];
+        let mut first = 0;
+        while first < processes.len() {
+            let last = (first + GROUP).min(processes.len());
+            // Who is due looks like chance: no branch on it.
+            let mut due = 0;
+            for (rank, bell) in (first..last).zip(&mail.bells[first..last]) {
+                group[due] = rank as Rank;
+                let is_due = bell.next < until;
+                due += usize::from(is_due);
+                next = next.min(if is_due { Time::NEVER } else { bell.next });
             }
-            next = next.min(bell.next);
+            group[..due].iter().for_each(|&rank| prefetch(&processes[rank as usize]));
+            for &rank in &group[..due] {
+                next = next.min(self.run(rank, &mut processes[rank as usize], mail, until, messages));
+            }
+            first = last;
         }
-        next.min(self.soonest)
+        next.min(mail.soonest)
     }
 
     /// Runs the events of a process in their order; gives the time of the first one that belongs to a later
     /// window.
     #[inline(always)]
-    fn run(&mut self, rank: Rank, process: &mut Process, sent: &mut u32, until: Time) -> Time {
-        loop {
+    fn run(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        mail: &mut Mail,
+        until: Time,
+        messages: &mut u64,
+    ) -> Time {
+        let mut sent = mail.bells[rank as usize].sent;
+        let next = loop {
+            // The usual course of a round, in one go: nothing else can happen before the window ends.
+            if process.pending == SEND | RECV && sent == 0 && process.ready < until && process.may_send() {
+                if self.exchange(rank, process, mail) {
+                    break Time::NEVER;
+                }
+                continue;
+            }
             let local = step_ready::next(process.pending, process.ready, &process.host);
-            if *sent != 0 {
-                let (tag, arrival) = self.first(rank, *sent, &process.host);
+            if sent != 0 {
+                let (tag, arrival) = self.first(rank, sent, mail, &process.host);
                 let eligible = rules::message_eligible(&process.host, 0, 0, arrival);
                 // Local operations go first where the creation times are equal, too.
                 if eligible < local || eligible == local && arrival - self.flight < process.created {
                     if eligible >= until {
-                        return eligible;
+                        break eligible;
                     }
-                    *sent &= !(1 << tag);
+                    sent &= !(1 << tag);
+                    *messages += 1;
                     self.run_message(rank, process, eligible, tag);
                     continue;
                 }
             }
             if local >= until {
-                return local;
+                break local;
             }
-            self.run_local(rank, process, local);
+            self.run_local(rank, process, mail, local);
+        };
+        mail.bells[rank as usize] = Bell { next, sent };
+        next
+    }
+
+    /// Sends and posts the receive of the step, both when they became ready; says whether the process waits for
+    /// its message then.
+    #[inline(always)]
+    fn exchange(&self, rank: Rank, process: &mut Process, mail: &mut Mail) -> bool {
+        let t = process.ready;
+        let step = self.steps.step(rank, process.stage.into());
+        process.pending = 0;
+        if let Some(message) = step.send {
+            self.send(rank, process, mail, t, &message);
         }
+        process.open &= !SEND;
+        !self.receive(rank, process, &step, t)
     }
 
     /// The message that runs first, by the model's order. With one link the one that arrives first was sent
     /// first.
     #[inline(always)]
-    fn first(&self, rank: Rank, sent: u32, host: &OneLane) -> (Tag, Time) {
+    fn first(&self, rank: Rank, sent: u32, mail: &Mail, host: &OneLane) -> (Tag, Time) {
         let tag = sent.trailing_zeros();
-        let arrival = self.arrival(tag, rank);
         let others = sent & (sent - 1);
-        if others == 0 { (tag, arrival) } else { self.first_of(rank, others, host, (tag, arrival)) }
+        let first = (tag, mail.arrival(tag, rank));
+        if others == 0 { first } else { self.first_of(rank, others, mail, host, first) }
     }
 
     #[inline(never)]
-    fn first_of(&self, rank: Rank, mut others: u32, host: &OneLane, first: (Tag, Time)) -> (Tag, Time) {
+    fn first_of(
+        &self,
+        rank: Rank,
+        mut others: u32,
+        mail: &Mail,
+        host: &OneLane,
+        first: (Tag, Time),
+    ) -> (Tag, Time) {
         let key = |(_, arrival): (Tag, Time)| (rules::message_eligible(host, 0, 0, arrival), arrival);
         let mut best = first;
         while others != 0 {
             let tag = others.trailing_zeros();
             others &= others - 1;
-            let other = (tag, self.arrival(tag, rank));
+            let other = (tag, mail.arrival(tag, rank));
             let earlier = key(other) < key(best)
                 || key(other) == key(best) && self.source(rank, tag) < self.source(rank, best.0);
             if earlier {
@@ -204,11 +276,6 @@ impl<'a, S: Steps, N: Noise> Engine<'a, S, N> {
             }
         }
         best
-    }
-
-    #[inline(always)]
-    fn arrival(&self, tag: Tag, rank: Rank) -> Time {
-        self.arrivals[tag as usize * self.bells.len() + rank as usize]
     }
 
     /// Who sends `rank` the message of a tag.
@@ -219,68 +286,66 @@ impl<'a, S: Steps, N: Noise> Engine<'a, S, N> {
     }
 
     #[inline(always)]
-    fn run_message(&mut self, rank: Rank, process: &mut Process, t: Time, tag: Tag) {
+    fn run_message(&self, rank: Rank, process: &mut Process, t: Time, tag: Tag) {
         let step = self.steps.step(rank, process.stage.into());
-        let expected = process.posted && step.recv.is_some_and(|message| message.tag == tag);
         let (cpu, recv_free) = process.host.receiving(0, 0);
         self.rules.message(rank, rank, cpu, recv_free, t, self.bytes);
-        self.messages += 1;
-        if expected {
+        if process.posted && step.recv.is_some_and(|message| message.tag == tag) {
             process.posted = false;
-            self.completed(rank, process, &step, RECV, t);
+            self.completed(rank, process, RECV, t);
         } else {
             process.early |= 1 << tag;
         }
     }
 
     #[inline(always)]
-    fn run_local(&mut self, rank: Rank, process: &mut Process, t: Time) {
+    fn run_local(&self, rank: Rank, process: &mut Process, mail: &mut Mail, t: Time) {
         let step = self.steps.step(rank, process.stage.into());
         match step_ready::take(&mut process.pending, process.ready, &process.host, t) {
             OperationKind::Send => {
                 if let Some(message) = step.send {
-                    self.send(rank, process, t, &message);
+                    self.send(rank, process, mail, t, &message);
                 }
-                self.completed(rank, process, &step, SEND, t);
+                self.completed(rank, process, SEND, t);
             }
             OperationKind::Recv => {
-                let bit = step.recv.map_or(0, |message| 1 << message.tag);
-                if process.early & bit != 0 {
-                    process.early &= !bit;
-                    self.completed(rank, process, &step, RECV, t);
-                } else {
-                    process.posted = true;
-                }
+                self.receive(rank, process, &step, t);
             }
             OperationKind::Calc => {
                 let last = process.open == AFTER;
                 let length = if last { step.after } else { step.calc.unwrap_or(Time::ZERO) };
                 let (cpu, _) = process.host.sending(0, 0);
                 self.rules.calc(rank, cpu, t, length);
-                self.completed(rank, process, &step, if last { AFTER } else { CALC }, t);
+                self.completed(rank, process, if last { AFTER } else { CALC }, t);
             }
         }
     }
 
     #[inline(always)]
-    fn send(&mut self, rank: Rank, process: &mut Process, t: Time, message: &Message) {
-        let Message { peer, tag, bytes } = *message;
-        debug_assert_ne!(peer, rank, "a process has a hand free only for others");
+    fn send(&self, rank: Rank, process: &mut Process, mail: &mut Mail, t: Time, message: &Message) {
         let (cpu, send_free) = process.host.sending(0, 0);
-        let arrival = self.rules.send(rank, peer, cpu, send_free, t, bytes).arrival;
-        let place = tag as usize * self.bells.len() + peer as usize;
-        self.arrivals[place] = arrival;
-        let bell = &mut self.bells[peer as usize];
-        debug_assert_eq!(bell.sent & 1 << tag, 0, "a second message of tag {tag} to rank {peer}");
-        bell.sent |= 1 << tag;
-        bell.next = bell.next.min(arrival);
-        self.soonest = self.soonest.min(arrival);
+        let sent = self.rules.send(rank, message.peer, cpu, send_free, t, message.bytes);
+        debug_assert_ne!(message.peer, rank, "the bell of a process that runs is not heard");
+        mail.put(message.peer, message.tag, sent.arrival);
+    }
+
+    /// Posts the receive of the step; says whether its message was there.
+    #[inline(always)]
+    fn receive(&self, rank: Rank, process: &mut Process, step: &Step, t: Time) -> bool {
+        let bit = step.recv.map_or(0, |message| 1 << message.tag);
+        let early = process.early & bit != 0;
+        process.early &= !bit;
+        process.posted = !early;
+        if early {
+            self.completed(rank, process, RECV, t);
+        }
+        early
     }
 
     /// An operation of the step completes, by an event that runs at `t`. On one CPU nothing completes after
     /// the CPU is free.
     #[inline(always)]
-    fn completed(&mut self, rank: Rank, process: &mut Process, step: &Step, operation: u8, t: Time) {
+    fn completed(&self, rank: Rank, process: &mut Process, operation: u8, t: Time) {
         process.open &= !operation;
         match process.open {
             0 => {}
@@ -289,28 +354,21 @@ impl<'a, S: Steps, N: Noise> Engine<'a, S, N> {
         }
         let stage = process.stage + 1;
         if u32::from(stage) < self.steps.stages(rank) {
-            debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another engine");
-            let next = self.steps.step(rank, stage.into());
-            process.enter(stage, &next, t);
+            process.enter(stage, &self.steps.step(rank, stage.into()), t);
         }
-    }
-
-    fn conclude(self, windows: u64) -> Result<Outcome, RunError> {
-        // Schedules of collectives come to their end unless time does.
-        if self.processes.iter().any(|process| process.open != 0) {
-            return Err(RunError::TimeOverflow);
-        }
-        let finish: Vec<Time> = self.processes.iter().map(|process| process.host.finish()).collect();
-        if finish.contains(&Time::NEVER) {
-            return Err(RunError::TimeOverflow);
-        }
-        Ok(Outcome { finish, messages: self.messages, windows, threads: 1, stuck: None })
     }
 }
 
 impl Process {
+    /// Whether the send of the step may run as soon as it is ready.
+    #[inline(always)]
+    fn may_send(&self) -> bool {
+        rules::send_eligible(&self.host, 0, 0, self.ready) == self.ready
+    }
+
     #[inline(always)]
     fn enter(&mut self, stage: u8, step: &Step, t: Time) {
+        debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another engine");
         let bit = |there: bool, bit: u8| if there { bit } else { 0 };
         let pending =
             bit(step.send.is_some(), SEND) | bit(step.recv.is_some(), RECV) | bit(step.calc.is_some(), CALC);
