@@ -3,6 +3,8 @@
 
 mod measured;
 
+pub use measured::opening;
+
 use super::input;
 use crate::args::noise::Show;
 use crate::commands::simulate::what_was_noticed;
