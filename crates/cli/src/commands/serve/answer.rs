@@ -1,12 +1,14 @@
 //! What is sent back.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A page is taken within this time, whatever its size.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a browser has to end its side.
+const LINGER: Duration = Duration::from_millis(500);
 /// Sent at once, between looks at the clock.
 const PIECE: usize = 1 << 16;
 
@@ -75,6 +77,18 @@ impl Answer {
             connection.set_write_timeout(Some(left))?;
             connection.write_all(piece)?;
         }
-        connection.shutdown(std::net::Shutdown::Write)
+        connection.shutdown(std::net::Shutdown::Write)?;
+        drain(connection);
+        Ok(())
+    }
+}
+
+/// What of the request was not read is thrown away, as long as it comes quickly: closing before would reset the
+/// connection and could take the answer with it.
+fn drain(connection: &mut TcpStream) {
+    let mut buffer = [0; 4096];
+    let deadline = Instant::now() + LINGER;
+    if connection.set_read_timeout(Some(LINGER)).is_ok() {
+        while matches!(connection.read(&mut buffer), Ok(count) if count > 0) && Instant::now() < deadline {}
     }
 }
