@@ -309,7 +309,7 @@ fn noise_becomes_an_activity_of_its_own() {
     let timeline = Timeline::from(&run);
     assert_eq!(timeline.rows, ["rank 1", "rank 3", "rank 4"]);
     let seen: Vec<_> = timeline.activities().map(|a| (a.row, a.start_ps, a.end_ps, a.kind, a.peer)).collect();
-    let expected = [(0, 100.0, 350.0, 3, NOBODY), (1, 100.0, 300.0, 1, 4), (1, 300.0, 350.0, 3, 4)];
+    let expected = [(0, 100.0, 350.0, 3, NOBODY), (1, 100.0, 300.0, 1, 2), (1, 300.0, 350.0, 3, 2)];
     assert_eq!(seen, expected);
     let arrow = timeline.arrows().next().unwrap();
     assert_eq!((arrow.from, arrow.to, arrow.received_ps), (1, 2, 900.0));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use straggler_trace as trace;
 use straggler_trace::Lane;
 
-/// The peer of an activity that has none.
+/// The peer of an activity that has none among the rows.
 pub const NOBODY: u32 = u32::MAX;
 /// The bytes of an activity that moves none.
 const NO_BYTES: f64 = -1.0;
@@ -23,7 +23,7 @@ pub struct Timeline<F = Vec<f64>, U = Vec<u32>, B = Vec<u8>> {
     pub end: F,
     /// A position in `kinds`.
     pub kind: B,
-    /// A rank, or [`NOBODY`].
+    /// The row of the other process, or [`NOBODY`] where there is none or it is not shown.
     pub peer: U,
     /// Negative where there are none.
     pub bytes: F,
@@ -153,7 +153,12 @@ impl From<&trace::Timeline> for Timeline {
             })
             .collect();
         activities.sort_by_key(|(row, activity)| (*row, activity.start, activity.end));
-        activities.into_iter().for_each(|(row, activity)| push_parts(&mut timeline, row, activity));
+        // Of a process with several CPUs, the first one that is shown.
+        let peer = |rank: u32| rows.range((rank, 0)..=(rank, u8::MAX)).next().map_or(NOBODY, |(_, row)| *row);
+        for (row, activity) in activities {
+            let is_message = activity.kind != trace::Kind::Compute;
+            push_parts(&mut timeline, row, if is_message { peer(activity.peer) } else { NOBODY }, activity);
+        }
         for arrow in &run.arrows {
             if let (Some(from), Some(to)) = (row(arrow.from, arrow.from_cpu), row(arrow.to, arrow.to_cpu)) {
                 let (sent_ps, received_ps) = (arrow.sent.ps() as f64, arrow.received.ps() as f64);
@@ -165,7 +170,7 @@ impl From<&trace::Timeline> for Timeline {
 }
 
 /// An activity, and the noise at its end as one of its own.
-fn push_parts(timeline: &mut Timeline, row: u32, activity: &trace::Activity) {
+fn push_parts(timeline: &mut Timeline, row: u32, peer: u32, activity: &trace::Activity) {
     let kind = match activity.kind {
         trace::Kind::Compute => 0,
         trace::Kind::Send => 1,
@@ -180,7 +185,7 @@ fn push_parts(timeline: &mut Timeline, row: u32, activity: &trace::Activity) {
         start_ps: start as f64,
         end_ps: end as f64,
         kind,
-        peer: if is_message { activity.peer } else { NOBODY },
+        peer,
         bytes: if is_message { activity.bytes as f64 } else { NO_BYTES },
         tag: activity.tag,
     };
