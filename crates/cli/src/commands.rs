@@ -78,6 +78,18 @@ fn refuse_unwritable(path: &Path) -> Outcome<()> {
     }
 }
 
+/// Found out before the work, not after it: whether the folder of a file is there.
+fn refuse_missing_folder(path: &Path) -> Outcome<()> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !parent.is_dir() => Err(Failure::bad_input(format!(
+            "{} cannot be written: there is no folder {}; make it first",
+            path.display(),
+            parent.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// As it can be pasted into a shell; bytes that are no text read as `\u{fffd}`.
 fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));

@@ -29,6 +29,14 @@ The address that is printed holds a token; without it nothing is shown. Only thi
 On another machine, let ssh forward the port: ssh -L 8642:127.0.0.1:8642 HOST. The page is made anew
 when files have changed. Ctrl-C ends it.";
 
+/// A page of a command's results.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReportOption {
+    /// Also write a page with charts and tables that opens in a browser; only its data for .page
+    #[arg(long, value_name = "OUT.html|OUT.page", help_heading = "Output")]
+    pub report: Option<PathBuf>,
+}
+
 /// Make one page of results: charts, tables and timelines that open in a browser
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]

@@ -8,7 +8,7 @@ mod search;
 mod timeline;
 
 pub use finish_times::section as finish_times_section;
-pub use noise::{Subject as NoiseSubject, distribution as noise_distribution, is_synthetic};
+pub use noise::{Subject as NoiseSubject, is_synthetic};
 pub use search::Search;
 pub use timeline::chart as timeline_chart;
 

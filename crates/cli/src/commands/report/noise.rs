@@ -100,7 +100,7 @@ fn scatter(recording: &Recording) -> Scatter {
 }
 
 /// Durations of all detours, and of those sources that take most time.
-pub fn distribution(recording: &Recording) -> Distribution {
+fn distribution(recording: &Recording) -> Distribution {
     let mut by_source: Vec<(f64, Sample)> = Vec::new();
     for (id, source) in recording.sources.iter().enumerate() {
         let detours = recording.cores.iter().flat_map(|core| &core.detours);
