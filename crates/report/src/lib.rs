@@ -6,6 +6,7 @@ pub mod finish_times;
 pub mod histograms;
 pub mod numbers;
 mod replace;
+pub mod study_results;
 mod table;
 
 pub use replace::{ReplaceError, replace_file};

@@ -31,6 +31,8 @@ pub const DEFAULT_REPLICAS: u32 = 100;
 pub struct Study {
     pub name: String,
     pub description: String,
+    /// What it was read from; empty if it was made otherwise.
+    pub text: String,
     pub sweeps: Vec<Sweep>,
 }
 
@@ -152,6 +154,7 @@ impl Study {
         let mut study = Study {
             name: file.name.0.clone(),
             description: file.description.clone().unwrap_or_default(),
+            text: text.into(),
             sweeps: Vec::new(),
         };
         for (index, sweep) in file.sweep.iter().enumerate() {
