@@ -6,5 +6,6 @@ pub mod inflection;
 pub mod noise;
 pub mod recovery;
 pub mod replicas;
+pub mod study;
 
 pub use critical_path::{CriticalPath, Recorder};

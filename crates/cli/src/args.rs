@@ -15,6 +15,7 @@ pub mod report;
 pub mod resample;
 pub mod schedule;
 pub mod simulate;
+pub mod study;
 pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -99,6 +100,8 @@ pub enum Command {
     Redundancy(Box<redundancy::Redundancy>),
     /// What the spread of one exchange does to an all-to-all of many processors
     Resample(Box<resample::Resample>),
+    /// Run many simulations of many settings, from one file
+    Study(study::Study),
     /// Convert, inspect, check and generate schedules
     Schedule(schedule::Schedule),
     /// Measure this machine

@@ -16,6 +16,7 @@ mod resample;
 mod schedule;
 mod serve;
 mod simulate;
+mod study;
 
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
@@ -44,6 +45,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             use_threads(&common);
             resample::run(&plan::resample::Plan::new(*typed, &common)?, console)
         }
+        Command::Study(typed) => study::run(&typed.command, &common, console),
         Command::Schedule(typed) => {
             use_threads(&common);
             schedule::run(typed.command, console)

@@ -55,6 +55,11 @@ impl Console {
         !self.quiet && io::stderr().is_terminal()
     }
 
+    /// Whether work that lasts may say so where nobody watches a bar.
+    pub fn may_write_lines(&self) -> bool {
+        !self.quiet && !io::stderr().is_terminal()
+    }
+
     /// Prints the error and gives the code to end with.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
         // The libraries' messages include what caused them, so only the outermost is printed.

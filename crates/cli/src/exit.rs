@@ -1,6 +1,7 @@
 //! How the program ends: the documented exit codes, and which error leads to which.
 
 use straggler_analysis::assess::AssessError;
+use straggler_analysis::study::{JournalError, PlanError};
 use straggler_measure::cores::CoresError;
 use straggler_measure::noise::MeasureError;
 use straggler_measure::sources::SourcesError;
@@ -11,6 +12,7 @@ use straggler_model::noise::{InjectionError, LoadError, SignatureError};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_report::charts::SaveError;
+use straggler_report::study_results;
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
 use straggler_schedule::goal::ReadError;
 use straggler_schedule::workloads::WorkloadError;
@@ -132,6 +134,9 @@ macro_rules! leads_to {
 
 leads_to! {
     JoinError => BadInput,
+    JournalError => BadInput,
+    PlanError => BadInput,
+    study_results::ReadError => BadInput,
     LoadError => BadInput,
     WriteError => BadInput,
     SignatureError => BadInput,

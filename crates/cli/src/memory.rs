@@ -1,4 +1,4 @@
-//! How much memory the process has taken.
+//! How much memory the process has taken, and how much memory and disk there is.
 
 use crate::exit::{Failure, Outcome};
 use straggler_report::numbers::{counted, memory};
@@ -27,6 +27,12 @@ pub fn peak_rss_bytes() -> Option<u64> {
 pub fn available_bytes() -> Option<u64> {
     let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
     parse_kibibytes(&memory, "MemAvailable:")
+}
+
+/// What the disk of a folder that is there could still take, in bytes; nothing where the system does not tell.
+pub fn free_disk_bytes(folder: &std::path::Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 fn parse_kibibytes(text: &str, key: &str) -> Option<u64> {

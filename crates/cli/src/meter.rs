@@ -1,14 +1,18 @@
 //! A progress bar on stderr, for work that lasts longer than a second.
 
 use crate::console::Console;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use straggler_report::numbers::rounded;
 use straggler_sim::Progress;
 
 /// Shorter work shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where there is no terminal, work that lasts says this often how far it is.
+const LINES_EVERY: Duration = Duration::from_secs(30);
 
 /// Counts what is done in one or several runs, from any thread: messages, or exchanges.
 #[derive(Debug)]
@@ -19,6 +23,8 @@ pub struct Meter {
     unit: &'static str,
     done: AtomicU64,
     bar: OnceLock<ProgressBar>,
+    /// Milliseconds after the start at which the next line is due; nothing if there are no lines.
+    next_line: Option<AtomicU64>,
 }
 
 impl Meter {
@@ -36,7 +42,15 @@ impl Meter {
             unit,
             done: AtomicU64::new(0),
             bar: OnceLock::new(),
+            next_line: None,
         }
+    }
+
+    /// Where there is no terminal, a line is written every half minute.
+    pub fn with_lines(mut self, console: &Console) -> Meter {
+        let due = AtomicU64::new(LINES_EVERY.as_millis() as u64);
+        self.next_line = console.may_write_lines().then_some(due);
+        self
     }
 
     /// A counter for one run, which tells how many messages it has seen so far.
@@ -50,13 +64,33 @@ impl Meter {
 
     /// So many more are done.
     pub fn advance(&self, more: u64) {
-        if !self.shown {
+        if !self.shown && self.next_line.is_none() {
             return;
         }
         let done = self.done.fetch_add(more, Ordering::Relaxed) + more;
+        if let Some(due) = &self.next_line {
+            return self.line(done, due);
+        }
         if self.bar.get().is_some() || self.started.elapsed() > PATIENCE {
             self.bar.get_or_init(|| new_bar(self)).set_position(done);
         }
+    }
+}
+
+impl Meter {
+    fn line(&self, done: u64, due: &AtomicU64) {
+        let elapsed = self.started.elapsed();
+        let now = elapsed.as_millis() as u64;
+        let mine = due.load(Ordering::Relaxed);
+        let next = now + LINES_EVERY.as_millis() as u64;
+        // Whoever moves the mark writes the line.
+        if now < mine || due.compare_exchange(mine, next, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return;
+        }
+        let share = (done as f64 / self.expected.max(1) as f64).min(1.0);
+        let left = Duration::from_secs_f64(elapsed.as_secs_f64() * (1.0 / share.max(1e-9) - 1.0).min(1e6));
+        let (percent, expected) = (share * 100.0, rounded(self.expected as f64));
+        eprintln!("{percent:.0} % of {expected} {}, about {} left", self.unit, HumanDuration(left));
     }
 }
 

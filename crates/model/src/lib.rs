@@ -5,8 +5,9 @@ pub mod network;
 pub mod noise;
 pub mod philox;
 pub mod samples;
-mod spelling;
+pub mod spelling;
 pub mod stats;
+pub mod study;
 pub mod time;
 pub mod units;
 

@@ -1,7 +1,7 @@
 //! Which known word a mistyped one was meant to be.
 
 /// The nearest of the known words, if it is near at all.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     let limit = (word.chars().count() / 2).max(1);
     known
@@ -13,8 +13,16 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// "; did you mean `x`?", or nothing: the end of an error message.
-pub(crate) fn hint(nearest: Option<&str>) -> String {
+pub fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |word| format!("; did you mean `{word}`?"))
+}
+
+/// The key that was meant, if the fault of a TOML file is an unknown one. The error of serde has it only in
+/// its words: "unknown field `x`, expected one of `a`, `b`".
+pub fn meant(fault: &str) -> Option<String> {
+    let mut quoted = fault.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    let unknown = quoted.next()?;
+    nearest(unknown, quoted).map(str::to_string)
 }
 
 /// Insertions, deletions and substitutions between two words.

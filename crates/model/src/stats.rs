@@ -4,8 +4,10 @@
 //! below it. [`Summary`] and [`distance`] take sorted values, so that a sample is sorted once however much
 //! is asked of it.
 
+mod boxes;
 mod histogram;
 
+pub use boxes::BoxPlot;
 pub use histogram::{Bin, histogram};
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
@@ -39,6 +41,64 @@ pub fn quantile_interval_of_sorted<T: Copy>(values: &[T], q: f64, confidence: f6
     let low = (0..).take_while(|&rank| below.cdf(rank) <= doubt).count().checked_sub(1)?;
     let high = (0..).take_while(|&rank| below.cdf(rank) < 1.0 - doubt).count();
     Some((*values.get(low)?, *values.get(high)?))
+}
+
+/// How many values an interval of this quantile takes at least: all of them may lie on one side of it with a
+/// chance of no more than half the doubt, (1 - q)^n and q^n. Nothing for the ends, of which no number of values
+/// tells, and for a confidence that is none.
+pub fn samples_needed(q: f64, confidence: f64) -> Option<u64> {
+    let doubt = (1.0 - confidence) / 2.0;
+    let inside = |share: f64| share > 0.0 && share < 1.0;
+    if !inside(q) || !inside(confidence) {
+        return None;
+    }
+    let largest = q.max(1.0 - q);
+    // The logarithms may miss a whole number by a hair.
+    let guess = ((doubt.ln() / largest.ln()).ceil() as u64).saturating_sub(1).max(1);
+    (guess..).find(|&count| largest.powf(count as f64) <= doubt)
+}
+
+/// A quantile that was asked for and cannot be told.
+#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+pub enum QuantileError {
+    #[error("a quantile lies between 0 and 1, both excluded: {q} does not")]
+    Outside { q: f64 },
+    #[error(
+        "the {q} quantile needs at least {needed} replicas for an interval of {} % confidence, and there are {count}",
+        confidence * 100.0
+    )]
+    TooFew { q: f64, confidence: f64, needed: u64, count: usize },
+}
+
+/// A quantile of sorted values, and between what it lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Quantile<T> {
+    pub value: T,
+    pub low: T,
+    pub high: T,
+}
+
+/// The quantile with its interval, or how many values it would take.
+pub fn quantile_with_interval<T: Copy>(
+    sorted: &[T],
+    q: f64,
+    confidence: f64,
+) -> Result<Quantile<T>, QuantileError> {
+    let needed = samples_needed(q, confidence).ok_or(QuantileError::Outside { q })?;
+    let found = quantile_of_sorted(sorted, q).zip(quantile_interval_of_sorted(sorted, q, confidence));
+    match found {
+        Some((value, (low, high))) => Ok(Quantile { value, low, high }),
+        None => {
+            let needed = needed.max(sorted.len() as u64 + 1);
+            Err(QuantileError::TooFew { q, confidence, needed, count: sorted.len() })
+        }
+    }
+}
+
+/// T / T0 − 1: what share longer a run takes than without noise.
+pub fn slowdown(time: crate::Time, quiet: crate::Time) -> f64 {
+    // Without communication nothing takes time, and nothing can be slowed down.
+    time.ps() as f64 / quiet.ps().max(1) as f64 - 1.0
 }
 
 /// Where among `count` sorted values the quantile stands.
@@ -172,6 +232,36 @@ mod tests {
         assert_eq!(interval(367, 0.99), None);
         assert!(interval(368, 0.99).is_some());
         assert_eq!(interval(0, 0.5), None);
+    }
+
+    #[test]
+    fn what_a_quantile_needs_is_what_its_interval_needs() {
+        assert_eq!(samples_needed(0.5, 0.95), Some(6));
+        assert_eq!(samples_needed(0.99, 0.95), Some(368));
+        assert_eq!(samples_needed(0.0, 0.95), None);
+        assert_eq!(samples_needed(1.0, 0.95), None);
+        let values: Vec<u32> = (0..800).collect();
+        for q in [0.01, 0.05, 0.1, 0.25, 0.3, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995] {
+            for confidence in [0.5, 0.9, 0.95] {
+                let needed = samples_needed(q, confidence).unwrap() as usize;
+                let there = |count| quantile_interval_of_sorted(&values[..count], q, confidence).is_some();
+                assert!(there(needed) && !there(needed - 1), "{q} {confidence} {needed}");
+            }
+        }
+        let fault = quantile_with_interval(&values[..100], 0.99, 0.95).unwrap_err();
+        let text = "the 0.99 quantile needs at least 368 replicas for an interval of 95 % confidence, and there are 100";
+        assert_eq!(fault.to_string(), text);
+        let median = quantile_with_interval(&values[..60], 0.5, 0.95).unwrap();
+        assert_eq!(median, Quantile { value: 29, low: 21, high: 38 });
+        assert!(quantile_with_interval(&values, 1.0, 0.95).is_err());
+    }
+
+    #[test]
+    fn slowdowns() {
+        use crate::Time;
+        assert_eq!(slowdown(Time(30), Time(20)), 0.5);
+        assert_eq!(slowdown(Time(20), Time(20)), 0.0);
+        assert!(slowdown(Time(1), Time(0)).is_finite());
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod histograms;
 pub mod numbers;
 pub mod page;
 mod replace;
+pub mod study_results;
 mod table;
 
 pub use replace::{ReplaceError, replace_file};

@@ -4,7 +4,7 @@ use super::{AssessError, Question, exposure, work};
 use crate::inflection::{LEAST_REPLICAS, Slowdown};
 use straggler_model::Time;
 use straggler_model::noise::Source;
-use straggler_model::stats::median_in_place;
+use straggler_model::stats::{median_in_place, slowdown};
 use straggler_schedule::collectives::{Collective, Operation};
 use straggler_schedule::steps::Steps;
 use straggler_sim::outcome::RunError;
@@ -82,9 +82,7 @@ impl Point {
 
 /// T / T0 − 1 of every run.
 pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
-    // Without communication nothing takes time, and nothing can be slowed down.
-    let quiet = quiet.ps().max(1) as f64;
-    makespans.iter().map(|makespan| makespan.ps() as f64 / quiet - 1.0).collect()
+    makespans.iter().map(|&makespan| slowdown(makespan, quiet)).collect()
 }
 
 impl Question<'_> {

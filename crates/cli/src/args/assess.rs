@@ -3,6 +3,7 @@
 use super::measure::{CoreList, SourcesName, cores_list};
 use clap::Args;
 use std::path::PathBuf;
+use straggler_analysis::study::share;
 use straggler_model::Time;
 use straggler_model::units::Bytes;
 
@@ -59,30 +60,4 @@ pub struct Assess {
     /// The folder for the report: JSON, pictures, and the recording
     #[arg(short, long, value_name = "DIR", default_value = "straggler-assessment")]
     pub output: PathBuf,
-}
-
-/// `10%` or `0.1`.
-fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = match text.strip_suffix('%') {
-        Some(number) => (number.trim(), 100.0),
-        None => (text, 1.0),
-    };
-    match number.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value / unit),
-        _ => Err("give a share above 0, such as 10% or 0.1".into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_read_both_ways() {
-        assert_eq!(share("10%"), Ok(0.1));
-        assert_eq!(share("0.25"), Ok(0.25));
-        assert!(
-            share("0").is_err() && share("-1%").is_err() && share("nan").is_err() && share("inf").is_err()
-        );
-    }
 }

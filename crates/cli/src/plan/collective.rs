@@ -11,7 +11,7 @@ use straggler_model::network::PerByte;
 use straggler_model::units::Bytes;
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::sizes::Sizes;
-use straggler_schedule::collectives::{Algorithm, Choice, Collective, Data, Job, Operation, barrier};
+use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation, barrier};
 
 /// What was asked for, before a table of algorithms is read.
 #[derive(Clone, Debug)]
@@ -165,21 +165,13 @@ fn default_bytes(operation: Operation) -> u64 {
     if operation == Operation::Barrier { barrier::BYTES } else { 8 }
 }
 
-/// Sizes of runs of blocks are computed in 64 bits.
 fn refuse_too_much(operation: Operation, job: &Job) -> Outcome<()> {
-    const MOST: u64 = 1 << 62;
-    let processes = u64::from(job.processes);
-    let blocks = match operation.data() {
-        Data::Vector => 1,
-        Data::BlockForEachRank => processes,
-        Data::BlockForEachPair => processes.saturating_mul(processes),
-    };
-    if job.sizes.start(blocks) <= MOST && job.sizes.largest() <= MOST {
+    if job.fits(operation) {
         return Ok(());
     }
     Err(Failure::usage(format!(
         "all data of this {operation} is more than {}: give smaller sizes",
-        Bytes(MOST)
+        Bytes(Job::MOST_BYTES)
     )))
 }
 

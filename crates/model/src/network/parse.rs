@@ -165,9 +165,14 @@ impl Network {
 
     /// As [`Network::parse`], and a name that ends in `.toml` is the path of a network file.
     pub fn load(text: &str) -> Result<Network, NetworkError> {
+        Network::load_from(text, Path::new(""))
+    }
+
+    /// The same, where the path of a file is relative to a folder.
+    pub fn load_from(text: &str, folder: &Path) -> Result<Network, NetworkError> {
         match split(text)? {
             (Some(name), changes) if name.ends_with(".toml") => {
-                Network::read(Path::new(name))?.changed(changes)
+                Network::read(&folder.join(name))?.changed(changes)
             }
             _ => Network::parse(text),
         }

@@ -1,6 +1,7 @@
 //! What a collective is asked to do, whatever the algorithm.
 
 use super::sizes::Sizes;
+use super::{Data, Operation};
 use straggler_model::network::PerByte;
 use straggler_model::{Rank, Time};
 
@@ -19,6 +20,20 @@ pub struct Job {
 impl Job {
     pub fn new(processes: u32, bytes: u64) -> Job {
         Job { processes, root: 0, sizes: Sizes::uniform(bytes), reduction: PerByte::ZERO }
+    }
+
+    /// The most bytes of all data together: sizes of runs of blocks are computed in 64 bits.
+    pub const MOST_BYTES: u64 = 1 << 62;
+
+    /// Whether all data of an operation is no more than can be counted.
+    pub fn fits(&self, operation: Operation) -> bool {
+        let processes = u64::from(self.processes);
+        let blocks = match operation.data() {
+            Data::Vector => 1,
+            Data::BlockForEachRank => processes,
+            Data::BlockForEachPair => processes.saturating_mul(processes),
+        };
+        self.sizes.start(blocks) <= Job::MOST_BYTES && self.sizes.largest() <= Job::MOST_BYTES
     }
 
     /// The bytes of a vector that everybody has.

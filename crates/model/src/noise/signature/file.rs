@@ -20,7 +20,7 @@
 use super::{Arrivals, Signature, SignatureError, SignatureSource};
 use crate::Time;
 use crate::noise::generate::Durations;
-use crate::spelling::nearest;
+use crate::spelling::meant;
 use crate::units;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -167,19 +167,11 @@ impl FileSource {
     }
 }
 
-/// The key that was meant, if the fault is an unknown one. The error of serde has it only in its words:
-/// "unknown field `x`, expected one of `a`, `b`".
-fn meant(fault: &toml::de::Error) -> Option<String> {
-    let mut quoted = fault.message().strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
-    let unknown = quoted.next()?;
-    nearest(unknown, quoted).map(str::to_string)
-}
-
 impl Signature {
     /// A signature from the text of a signature file.
     pub fn from_toml(text: &str) -> Result<Signature, SignatureError> {
         let read: Result<FileSignature, _> = toml::from_str(text);
-        let file = read.map_err(|fault| SignatureError::Toml { nearest: meant(&fault), fault })?;
+        let file = read.map_err(|fault| SignatureError::Toml { nearest: meant(fault.message()), fault })?;
         match file.version {
             None | Some(VERSION) => {}
             Some(found) => return Err(SignatureError::Version { found }),

@@ -1,0 +1,401 @@
+//! Runs what is missing, on all threads.
+//!
+//! Replicas go side by side, each on one thread, in batches that last a tenth of a second or so: the largest
+//! first, so that the last ones are short and no thread waits long. Runs that are too large to lie in memory
+//! beside each other, or so large and few that threads would wait for the last, go first, one at a time on all
+//! threads. Batches and their order do not change a number.
+
+use super::plan::BYTES_A_PROCESS;
+use super::{Batch, Plan, Results, Task, Tracks};
+use crate::replicas::{Redrawn, SMALL};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use straggler_model::Time;
+use straggler_model::noise::Injection;
+use straggler_sim::outcome::RunError;
+use straggler_sim::{Control, Progress, Simulation};
+
+/// What one batch costs, about: messages, and for each run and process something on top.
+const BATCH_WORK: u64 = 1 << 20;
+const RUN_WORK: u64 = 300;
+
+/// Runs are large and few if they fill the threads fewer times than this.
+const ROUNDS: u64 = 4;
+
+/// Runs with more messages than this tell how far they are while they go on.
+const LONG_RUN: u64 = 1 << 20;
+
+/// Everything a run of a study needs besides what is there already.
+pub struct Runner<'a> {
+    pub plan: &'a Plan,
+    pub threads: usize,
+    /// What may be used, in bytes.
+    pub memory: Option<u64>,
+    pub stop: &'a AtomicBool,
+    /// Told how many more messages were delivered.
+    pub advance: &'a (dyn Fn(u64) + Sync),
+}
+
+impl std::fmt::Debug for Runner<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner")
+            .field("threads", &self.threads)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a study ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyRunError<E> {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("{point}: {fault}")]
+    Run { point: String, fault: RunError },
+    /// What was found could not be kept.
+    #[error(transparent)]
+    Keep(E),
+}
+
+/// How batches are kept; called from one thread at a time.
+type Keep<'a, E> = dyn FnMut(&Batch) -> Result<(), E> + Send + 'a;
+
+/// What threads share.
+struct Shared<'a, E> {
+    state: Mutex<State<E>>,
+    changed: Condvar,
+    keep: Mutex<&'a mut Keep<'a, E>>,
+    /// Tasks by falling work of a replica.
+    order: Vec<usize>,
+}
+
+struct State<E> {
+    tracks: Tracks,
+    /// Threads that work on something.
+    busy: usize,
+    error: Option<StudyRunError<E>>,
+}
+
+/// The lock, also when another thread has died with it: it will end the program.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Task {
+    /// What a replica costs, in messages.
+    fn work(&self) -> u64 {
+        self.messages.saturating_add(self.processes.into()).saturating_add(RUN_WORK)
+    }
+}
+
+impl Runner<'_> {
+    /// Runs all that is missing and hands it to `keep` in batches. The tracks come back also after an error.
+    pub fn run<'k, E: Send>(
+        &self,
+        tracks: Tracks,
+        keep: &'k mut Keep<'k, E>,
+    ) -> (Tracks, Result<Results, StudyRunError<E>>) {
+        let order = self.order();
+        let wide = self.wide(&tracks, &order);
+        let state = Mutex::new(State { tracks, busy: 0, error: None });
+        let shared = Shared { state, changed: Condvar::new(), keep: Mutex::new(keep), order };
+        wide.iter().for_each(|&task| self.run_wide(&shared, task));
+        let helpers = self.threads.max(1) - 1;
+        std::thread::scope(|scope| {
+            (0..helpers).for_each(|_| {
+                // Fewer threads than asked for change nothing but the time.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work(&shared));
+            });
+            self.work(&shared);
+        });
+        let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let result = match (state.error, state.tracks.results(self.plan)) {
+            (Some(error), _) => Err(error),
+            (None, Some(results)) => Ok(results),
+            (None, None) => Err(StudyRunError::Interrupted),
+        };
+        (state.tracks, result)
+    }
+
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.plan.tasks.len()).collect();
+        order.sort_by_key(|&task| std::cmp::Reverse(self.plan.tasks.get(task).map_or(0, Task::work)));
+        order
+    }
+
+    /// The tasks whose runs go one at a time on all threads.
+    fn wide(&self, tracks: &Tracks, order: &[usize]) -> Vec<usize> {
+        let threads = self.threads as u64;
+        let mut wide = Vec::new();
+        // What is left to run beside the task, itself included: smaller ones only.
+        let mut rest = 0u64;
+        for &index in order.iter().rev() {
+            let Some(task) = self.plan.tasks.get(index) else { continue };
+            rest = rest.saturating_add(task.work().saturating_mul(tracks.missing(index).into()));
+            let side_by_side =
+                u64::from(task.processes).saturating_mul(BYTES_A_PROCESS).saturating_mul(threads);
+            let too_large = self.memory.is_some_and(|memory| side_by_side > memory);
+            let few = task.work().saturating_mul(threads * ROUNDS) > rest;
+            if threads > 1 && task.processes > SMALL && (too_large || few) {
+                wide.push(index);
+            }
+        }
+        wide.reverse();
+        wide
+    }
+
+    fn run_wide<E>(&self, shared: &Shared<'_, E>, task: usize) {
+        loop {
+            let mut state = lock(&shared.state);
+            if state.error.is_some() {
+                return;
+            }
+            let Some(replicas) = state.tracks.take(task, 1) else { return };
+            drop(state);
+            self.run_batch(shared, task, replicas, self.threads);
+        }
+    }
+
+    /// What every thread does until nothing is left.
+    fn work<E>(&self, shared: &Shared<'_, E>) {
+        loop {
+            let mut state = lock(&shared.state);
+            let (task, replicas) = loop {
+                if state.error.is_some() {
+                    return;
+                }
+                if let Some(next) = self.next(&mut state.tracks, &shared.order) {
+                    break next;
+                }
+                if state.busy == 0 {
+                    return;
+                }
+                // What others bring back may call for more.
+                state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            };
+            state.busy += 1;
+            drop(state);
+            self.run_batch(shared, task, replicas, 1);
+            lock(&shared.state).busy -= 1;
+            shared.changed.notify_all();
+        }
+    }
+
+    /// The next batch: of the largest task that has something left.
+    fn next(&self, tracks: &mut Tracks, order: &[usize]) -> Option<(usize, Range<u32>)> {
+        order.iter().find_map(|&index| {
+            let missing = tracks.missing(index);
+            let task = self.plan.tasks.get(index).filter(|_| missing > 0)?;
+            let affordable = (BATCH_WORK / task.work()).max(1);
+            let fair = u64::from(missing).div_ceil(2 * self.threads.max(1) as u64);
+            Some((index, tracks.take(index, affordable.min(fair) as u32)?))
+        })
+    }
+
+    /// Runs a batch, keeps it, and says so. What is done of a batch that fails is kept too.
+    fn run_batch<E>(&self, shared: &Shared<'_, E>, index: usize, replicas: Range<u32>, threads: usize) {
+        let began = Instant::now();
+        let mut makespans = Vec::with_capacity(replicas.len());
+        let first = replicas.start;
+        let failed = self.simulate(index, replicas, threads, &mut makespans).err();
+        let micros = began.elapsed().as_micros() as u64;
+        let batch = Batch { task: index as u32, first, micros, makespans };
+        let kept = if batch.makespans.is_empty() { Ok(()) } else { (lock(&shared.keep))(&batch) };
+        let mut state = lock(&shared.state);
+        let error = match (kept, failed) {
+            (Err(fault), _) => Some(StudyRunError::Keep(fault)),
+            (Ok(()), Some(RunError::Interrupted)) => Some(StudyRunError::Interrupted),
+            (Ok(()), Some(fault)) => Some(StudyRunError::Run { point: self.name(index), fault }),
+            (Ok(()), None) => None,
+        };
+        if let Some(error) = error {
+            state.error.get_or_insert(error);
+        }
+        state.tracks.give(&batch);
+    }
+
+    fn simulate(
+        &self,
+        index: usize,
+        replicas: Range<u32>,
+        threads: usize,
+        makespans: &mut Vec<Time>,
+    ) -> Result<(), RunError> {
+        let Some(task) = self.plan.tasks.get(index) else { return Ok(()) };
+        let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
+        let mut redrawn =
+            noise.map(|noise| Redrawn::new(&noise.sources, task.seed, task.cosched, task.wallclock));
+        for replica in replicas {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(RunError::Interrupted);
+            }
+            let noise = redrawn.as_mut().map(|noise| noise.replica(replica));
+            makespans.push(self.one(task, noise, threads)?);
+        }
+        Ok(())
+    }
+
+    fn one(&self, task: &Task, noise: Option<&Injection>, threads: usize) -> Result<Time, RunError> {
+        let plan = self.plan;
+        let (Some(schedule), Some(network)) =
+            (plan.schedules.get(task.schedule), plan.networks.get(task.network))
+        else {
+            return Ok(Time::ZERO);
+        };
+        let mut seen = 0;
+        let long = task.messages > LONG_RUN;
+        let mut progress = |progress: Progress| {
+            if long {
+                (self.advance)(progress.messages.saturating_sub(seen));
+                seen = progress.messages;
+            }
+        };
+        let mut control = Control::new(threads, self.stop, &mut progress);
+        let receive_overlap = task.receive_overlap;
+        let simulation = Simulation { noise, receive_overlap, ..Simulation::new(&network.network) };
+        let makespan = schedule.subject.run(&simulation, &mut control)?;
+        (self.advance)(task.messages.saturating_sub(seen));
+        Ok(makespan)
+    }
+
+    /// The task for an error message.
+    fn name(&self, index: usize) -> String {
+        let point = self.plan.points.iter().find(|point| point.task == index || point.quiet == index);
+        point.map_or_else(String::new, |point| {
+            let at = &point.coordinates;
+            format!(
+                "{} on {} processes, network {}, noise {}",
+                at.workload, at.processes, at.network, at.noise
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Study;
+    use std::convert::Infallible;
+    use std::path::Path;
+    use straggler_schedule::collectives::{Job, Name, Operation};
+
+    const STUDY: &str = "
+name = 'small'
+replicas = 70
+until-ci = '1%'
+processes = [2, 16, 100]
+collective = ['barrier', 'bcast:binomial']
+network = 'chic'
+noise = ['none', 'poisson:rate=10kHz,duration=exponential(mean=20us)', 'altix']
+cosched = [false, true]
+";
+
+    fn plan(text: &str) -> Plan {
+        Plan::new(&Study::parse(text).unwrap(), Path::new("")).unwrap()
+    }
+
+    /// The results, and the batches they came in.
+    fn run(plan: &Plan, threads: usize, there: &[Batch]) -> (Results, Vec<Batch>) {
+        let stop = AtomicBool::new(false);
+        let runner = Runner { plan, threads, memory: None, stop: &stop, advance: &|_| () };
+        let mut tracks = Tracks::new(plan);
+        tracks.restore(there);
+        let mut batches = Vec::new();
+        let mut keep = |batch: &Batch| {
+            batches.push(batch.clone());
+            Ok::<(), Infallible>(())
+        };
+        let (tracks, results) = runner.run(tracks, &mut keep);
+        assert!(tracks.is_finished());
+        (results.unwrap(), batches)
+    }
+
+    #[test]
+    fn threads_and_resumption_change_nothing() {
+        let plan = plan(STUDY);
+        let (expected, batches) = run(&plan, 1, &[]);
+        assert_eq!(expected.points.len(), 2 * 3 * 2 * 3);
+        for threads in [2, 3, 7] {
+            assert_eq!(run(&plan, threads, &[]).0, expected, "{threads} threads");
+        }
+        for step in [2, 3, 5] {
+            let some: Vec<Batch> = batches.iter().step_by(step).cloned().collect();
+            let (again, rest) = run(&plan, 2, &some);
+            assert_eq!(again, expected);
+            let count = |batches: &[Batch]| batches.iter().map(|batch| batch.makespans.len()).sum::<usize>();
+            assert_eq!(count(&rest) + count(&some), count(&batches), "nothing is run twice");
+        }
+        assert_eq!(run(&plan, 2, &batches).1, []);
+        let counts: std::collections::BTreeSet<usize> =
+            expected.points.iter().map(|point| point.makespans.len()).collect();
+        assert!(counts.len() > 2, "points end at different numbers of replicas: {counts:?}");
+        assert!(counts.iter().all(|count| [1, 16, 32, 64, 70].contains(count)), "{counts:?}");
+    }
+
+    /// Against the engine itself, asked directly.
+    #[test]
+    fn the_numbers_are_the_engine_s() {
+        let plan = plan(
+            "name='a'\nseed=5\nreplicas=4\nprocesses=33\ncollective='allreduce:ring'\nsize=100\ncycles=2\ncompute='3us'\n\
+             network='altix'\nnetwork-scale=2\nnoise='periodic:period=1ms,duration=100us'\nwallclock=true\ncosched=true",
+        );
+        let (results, _) = run(&plan, 2, &[]);
+        let network = straggler_model::Network::parse("altix").unwrap().scaled("2".parse().unwrap()).unwrap();
+        let job = Job::new(33, 100);
+        let algorithm: straggler_schedule::collectives::Algorithm = Name::Ring.into();
+        let collective = algorithm.build(Operation::Allreduce, &job).unwrap();
+        let spec: straggler_model::noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
+        let sources = spec.load(5).unwrap().sources;
+        let stop = AtomicBool::new(false);
+        let alone = |noise: Option<&Injection>| {
+            let mut progress = |_| ();
+            let mut control = Control::new(1, &stop, &mut progress);
+            let simulation = Simulation { noise, ..Simulation::new(&network) };
+            let run = simulation.run_collective(&collective, 2, Time(3_000_000), &mut control).unwrap();
+            run.outcome.makespan()
+        };
+        let point = &results.points[0];
+        assert_eq!(point.quiet, alone(None));
+        for (replica, &makespan) in point.makespans.iter().enumerate() {
+            let phases = straggler_model::noise::Phases::Together { seed: 5, replica: replica as u32 };
+            let injection = Injection::new(sources.clone(), phases, true).unwrap();
+            assert_eq!(makespan, alone(Some(&injection)), "{replica}");
+        }
+        assert_eq!(point.makespans.len(), 4);
+    }
+
+    #[test]
+    fn large_and_few_go_one_at_a_time() {
+        let plan = plan(
+            "name='a'\nreplicas=5\nprocesses=[1024, 131072, 262144]\ncollective='bcast:binomial'\nnetwork='chic'\nnoise='altix'",
+        );
+        let stop = AtomicBool::new(false);
+        let runner = |threads, memory| Runner { plan: &plan, threads, memory, stop: &stop, advance: &|_| () };
+        let wide = |threads, memory| {
+            let runner = runner(threads, memory);
+            let tasks = runner.wide(&Tracks::new(&plan), &runner.order());
+            tasks.iter().map(|&task| plan.tasks[task].processes).collect::<std::collections::BTreeSet<_>>()
+        };
+        assert!(wide(1, Some(0)).is_empty(), "one thread has no choice");
+        assert_eq!(wide(64, None).into_iter().collect::<Vec<_>>(), [131072, 262144]);
+        assert!(wide(2, None).len() <= 1);
+        assert!(wide(2, Some(300 * 200_000)).contains(&262144));
+        assert_eq!(run(&plan, 16, &[]).0, run(&plan, 1, &[]).0);
+    }
+
+    #[test]
+    fn an_end_from_outside() {
+        let plan = plan(STUDY);
+        let stop = AtomicBool::new(true);
+        let runner = Runner { plan: &plan, threads: 2, memory: None, stop: &stop, advance: &|_| () };
+        let mut keep = |_: &Batch| Ok::<(), Infallible>(());
+        let (_, result) = runner.run(Tracks::new(&plan), &mut keep);
+        assert!(matches!(result, Err(StudyRunError::Interrupted)));
+        stop.store(false, Ordering::Relaxed);
+        let mut keep = |_: &Batch| Err("the disk is full");
+        let (_, result) = runner.run(Tracks::new(&plan), &mut keep);
+        assert!(matches!(result, Err(StudyRunError::Keep("the disk is full"))));
+    }
+}

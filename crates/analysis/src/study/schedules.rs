@@ -1,0 +1,177 @@
+//! The schedules of a study: each is built once.
+
+use crate::replicas::Subject;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use straggler_model::Time;
+use straggler_model::units::write_bytes;
+use straggler_schedule::collectives::{
+    Choice, CollectiveError, Job, Operation, Selector, SelectorError, barrier,
+};
+use straggler_schedule::workloads::{Only, Workload, WorkloadError, choose_default};
+
+/// A schedule that can be run.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    /// Everything that makes it what it is.
+    pub name: String,
+    pub subject: Subject,
+    /// Of one run.
+    pub messages: u64,
+}
+
+/// Why a schedule cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ScheduleError {
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    #[error("all data is more than {}: give smaller sizes", write_bytes(Job::MOST_BYTES))]
+    TooMuch,
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
+}
+
+impl ScheduleError {
+    /// The key of the study that is at fault.
+    pub fn key(&self) -> &'static str {
+        match self {
+            ScheduleError::Collective(CollectiveError::TooManyProcesses { .. }) => "processes",
+            ScheduleError::Workload(WorkloadError::Processes { .. }) => "processes",
+            ScheduleError::Collective(_) => "collective",
+            ScheduleError::Workload(_) => "workload",
+            ScheduleError::TooMuch => "size",
+            ScheduleError::Selector(_) => "algorithms",
+        }
+    }
+}
+
+/// What a schedule is built from besides its name and its processes.
+#[derive(Clone, Debug)]
+pub(super) struct Wish<'a> {
+    pub cycles: u32,
+    pub compute: Time,
+    pub only: Only,
+    pub algorithms: Option<&'a str>,
+    pub idempotent: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Schedules<'a> {
+    folder: &'a Path,
+    pub all: Vec<Schedule>,
+    known: HashMap<String, usize>,
+    selectors: HashMap<String, Arc<Selector>>,
+    pub warnings: Vec<String>,
+}
+
+/// What a collective's data is if the study does not say.
+pub(super) fn usual_bytes(operation: Operation) -> u64 {
+    if operation == Operation::Barrier { barrier::BYTES } else { 8 }
+}
+
+impl<'a> Schedules<'a> {
+    pub fn new(folder: &'a Path) -> Schedules<'a> {
+        let (all, known, selectors, warnings) = Default::default();
+        Schedules { folder, all, known, selectors, warnings }
+    }
+
+    pub fn collective(
+        &mut self,
+        choice: &Choice,
+        processes: u32,
+        bytes: u64,
+        wish: &Wish<'_>,
+    ) -> Result<usize, ScheduleError> {
+        let operation = choice.operation;
+        let job = Job::new(processes, bytes);
+        if !job.fits(operation) {
+            return Err(ScheduleError::TooMuch);
+        }
+        let algorithm = match &choice.algorithm {
+            Some(algorithm) => algorithm.clone(),
+            None => self.selector(wish.algorithms)?.choose(operation, &job, wish.idempotent)?.clone(),
+        };
+        if operation.reduces() && !wish.idempotent && !algorithm.is_exact(operation, processes) {
+            self.warn(format!(
+                "{operation}:{algorithm} counts some contributions twice where processes are no power of two: a sum \
+                 would be wrong, a maximum right; `idempotent = true` says that it makes no difference"
+            ));
+        }
+        let Wish { cycles, compute, .. } = *wish;
+        let name = format!("{operation}:{algorithm}, {bytes} B, {cycles} times after {} ps", compute.ps());
+        self.put(name, processes, || {
+            let collective = algorithm.build(operation, &job)?;
+            Ok(Subject::Collective { collective, cycles, compute })
+        })
+    }
+
+    pub fn workload(
+        &mut self,
+        workload: &Workload,
+        processes: u32,
+        wish: &Wish<'_>,
+    ) -> Result<usize, ScheduleError> {
+        let selector = self.selector(wish.algorithms)?;
+        let idempotent = wish.idempotent;
+        let name = format!(
+            "{workload}, {:?}, algorithms {} #{:x}, idempotent {idempotent}",
+            wish.only,
+            wish.algorithms.unwrap_or(Selector::PRESETS[0]),
+            crc32fast::hash(selector.to_toml().as_bytes())
+        );
+        self.put(name, processes, || {
+            let failed = RefCell::new(None);
+            let application = workload.build(processes, wish.only, &|operation, job| {
+                let chosen = selector.choose(operation, job, idempotent).cloned();
+                chosen.unwrap_or_else(|error| {
+                    failed.replace(Some(error));
+                    choose_default(operation, job)
+                })
+            })?;
+            match failed.into_inner() {
+                Some(error) => Err(error.into()),
+                None => Ok(Subject::Application(application)),
+            }
+        })
+    }
+
+    /// The schedule of this name, built if there is none yet.
+    fn put(
+        &mut self,
+        name: String,
+        processes: u32,
+        build: impl FnOnce() -> Result<Subject, ScheduleError>,
+    ) -> Result<usize, ScheduleError> {
+        let name = format!("{name}, {processes} processes");
+        if let Some(&known) = self.known.get(&name) {
+            return Ok(known);
+        }
+        let subject = build()?;
+        let messages = subject.messages();
+        self.known.insert(name.clone(), self.all.len());
+        self.all.push(Schedule { name, subject, messages });
+        Ok(self.all.len() - 1)
+    }
+
+    fn selector(&mut self, table: Option<&str>) -> Result<Arc<Selector>, SelectorError> {
+        let table = table.unwrap_or(Selector::PRESETS[0]);
+        if let Some(known) = self.selectors.get(table) {
+            return Ok(known.clone());
+        }
+        let path = self.folder.join(table);
+        let place = if table.ends_with(".toml") { path.to_str().unwrap_or(table) } else { table };
+        let selector = Arc::new(Selector::load(place)?);
+        self.selectors.insert(table.into(), selector.clone());
+        Ok(selector)
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The file of a study: TOML.
+//!
+//! ```toml
+//! name = "Artificial noise"
+//! replicas = 1000
+//! processes = "2..1048576"
+//! collective = ["allreduce:dissemination", "bcast:binomial"]
+//! network = "cnl"
+//! noise = "periodic:period=1ms,duration=100us"
+//!
+//! [[sweep]]
+//! name = "co-scheduled"
+//! cosched = true
+//! ```
+//! A sweep takes what it does not say from the top of the file; without any, the top is the only one. What
+//! spans the product takes one value or a list. A sweep that names a collective or a workload runs only those.
+
+use super::values::{Count, Many, One, Processes, Share, Size};
+use serde::Deserialize;
+use straggler_model::Time;
+use straggler_model::network::Factor;
+use straggler_model::spelling::{hint, meant};
+use straggler_schedule::collectives::Choice;
+use straggler_schedule::workloads::{Only, Workload};
+
+/// Replicas of a point if the study does not say.
+pub const DEFAULT_REPLICAS: u32 = 100;
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Study {
+    pub name: String,
+    pub description: String,
+    /// What it was read from; empty if it was made otherwise.
+    pub text: String,
+    pub sweeps: Vec<Sweep>,
+}
+
+/// One product of settings.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Empty for the only one.
+    pub name: String,
+    pub seeds: Vec<u64>,
+    /// The most of a point.
+    pub replicas: u32,
+    /// A point has enough replicas when the interval of its median is narrower than this share of the median.
+    pub until_ci: Option<f64>,
+    /// Ascending.
+    pub processes: Vec<u32>,
+    pub collectives: Vec<Choice>,
+    pub workloads: Vec<Workload>,
+    /// Of the data of collectives; what is usual if empty.
+    pub sizes: Vec<u64>,
+    pub cycles: u32,
+    pub compute: Time,
+    pub only: Only,
+    pub networks: Vec<String>,
+    pub network_scales: Vec<Factor>,
+    pub noises: Vec<String>,
+    pub cosched: Vec<bool>,
+    pub receive_overlap: bool,
+    /// The table that finds algorithms that are not named.
+    pub algorithms: Option<String>,
+    pub idempotent: bool,
+    pub wallclock: bool,
+}
+
+/// Why a text is no study.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    #[error("line {line}, column {column}: {fault}{}", hint(.nearest.as_deref()))]
+    Toml { line: usize, column: usize, fault: String, nearest: Option<String> },
+    #[error("{place} lacks `{key}`: {mend}")]
+    Missing { place: String, key: &'static str, mend: &'static str },
+    #[error("{place}: `{key}` has no effect: it belongs to `{owner}`, and there is none")]
+    NoEffect { place: String, key: &'static str, owner: &'static str },
+    #[error("two sweeps are called `{name}`: give them different names")]
+    Twice { name: String },
+}
+
+/// The keys that the top of the file and a sweep share, as far as they are given.
+macro_rules! with_settings {
+    ($($key:ident: $type:ty,)*) => {
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        struct FileStudy {
+            name: One<String>,
+            description: Option<String>,
+            #[serde(default)]
+            sweep: Vec<FileSweep>,
+            $($key: Option<$type>,)*
+        }
+
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        struct FileSweep {
+            name: Option<One<String>>,
+            $($key: Option<$type>,)*
+        }
+
+        #[derive(Clone, Debug, Default)]
+        struct Given {
+            $($key: Option<$type>,)*
+        }
+
+        impl FileStudy {
+            fn given(&self) -> Given {
+                Given { $($key: self.$key.clone(),)* }
+            }
+        }
+
+        impl FileSweep {
+            fn given(&self) -> Given {
+                Given { $($key: self.$key.clone(),)* }
+            }
+        }
+
+        impl Given {
+            /// What is missing here is taken from there.
+            fn over(self, base: &Given) -> Given {
+                Given { $($key: self.$key.or_else(|| base.$key.clone()),)* }
+            }
+        }
+    };
+}
+
+with_settings! {
+    seed: Many<u64>,
+    replicas: One<Count>,
+    until_ci: One<Share>,
+    processes: Many<Processes>,
+    collective: Many<Choice>,
+    workload: Many<Workload>,
+    size: Many<Size>,
+    cycles: One<Count>,
+    compute: One<Time>,
+    only: One<Only>,
+    network: Many<String>,
+    network_scale: Many<Factor>,
+    noise: Many<String>,
+    cosched: Many<bool>,
+    receive_overlap: One<bool>,
+    algorithms: One<String>,
+    idempotent: One<bool>,
+    wallclock: One<bool>,
+}
+
+impl Study {
+    /// Reads the text of a study.
+    pub fn parse(text: &str) -> Result<Study, SpecError> {
+        let file: FileStudy = toml::from_str(text).map_err(|fault| located(&fault, text))?;
+        let top = file.given();
+        let mut study = Study {
+            name: file.name.0.clone(),
+            description: file.description.clone().unwrap_or_default(),
+            text: text.into(),
+            sweeps: Vec::new(),
+        };
+        for (index, sweep) in file.sweep.iter().enumerate() {
+            let name = sweep.name.clone().map_or_else(|| (index + 1).to_string(), |One(name)| name);
+            if study.sweeps.iter().any(|other| other.name == name) {
+                return Err(SpecError::Twice { name });
+            }
+            let place = format!("sweep `{name}`");
+            study.sweeps.push(Sweep::of(name, &place, sweep.given(), &top)?);
+        }
+        if file.sweep.is_empty() {
+            study.sweeps.push(Sweep::of(String::new(), "the study", top, &Given::default())?);
+        }
+        Ok(study)
+    }
+}
+
+/// The error of a file with its place, as far as it has one.
+fn located(fault: &toml::de::Error, text: &str) -> SpecError {
+    let start = fault.span().map_or(0, |span| span.start.min(text.len()));
+    let before = text.get(..start).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    let nearest = meant(fault.message());
+    let fault = fault.message().replacen("unknown field", "unknown key", 1);
+    SpecError::Toml { line, column, fault, nearest }
+}
+
+impl Sweep {
+    fn of(name: String, place: &str, own: Given, top: &Given) -> Result<Sweep, SpecError> {
+        let own_work = own.collective.is_some() || own.workload.is_some();
+        let mut all = own.clone().over(top);
+        if own_work {
+            (all.collective, all.workload) = (own.collective.clone(), own.workload.clone());
+        }
+        let refuse = |given: bool, key, owner| match given {
+            true => Err(SpecError::NoEffect { place: place.into(), key, owner }),
+            false => Ok(()),
+        };
+        let (no_collective, no_workload) = (all.collective.is_none(), all.workload.is_none());
+        refuse(no_collective && own.size.is_some(), "size", "collective")?;
+        refuse(no_collective && own.cycles.is_some(), "cycles", "collective")?;
+        refuse(no_collective && own.compute.is_some(), "compute", "collective")?;
+        refuse(no_workload && own.only.is_some(), "only", "workload")?;
+        let missing = |key, mend| SpecError::Missing { place: place.into(), key, mend };
+        if no_collective && no_workload {
+            return Err(missing("collective", "name a collective or a workload to run"));
+        }
+        let processes = all.processes.ok_or_else(|| missing("processes", "say on how many to run"))?;
+        let networks =
+            all.network.ok_or_else(|| missing("network", "name a preset, parameters or a file"))?;
+        let mut processes: Vec<u32> = processes.0.into_iter().flat_map(|Processes(list)| list).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        Ok(Sweep {
+            name,
+            seeds: many(all.seed, 1),
+            replicas: all.replicas.map_or(DEFAULT_REPLICAS, |One(Count(count))| count),
+            until_ci: all.until_ci.map(|One(Share(share))| share),
+            processes,
+            collectives: all.collective.map_or_else(Vec::new, |list| list.0),
+            workloads: all.workload.map_or_else(Vec::new, |list| list.0),
+            sizes: all.size.map_or_else(Vec::new, |list| list.0.iter().map(|size| size.0).collect()),
+            cycles: all.cycles.map_or(1, |One(Count(count))| count),
+            compute: all.compute.map_or(Time::ZERO, |One(time)| time),
+            only: all.only.map_or(Only::All, |One(only)| only),
+            networks: networks.0,
+            network_scales: all.network_scale.map_or_else(Vec::new, |list| list.0),
+            noises: many(all.noise, "none".into()),
+            cosched: many(all.cosched, false),
+            receive_overlap: is_set(all.receive_overlap),
+            algorithms: all.algorithms.map(|One(text)| text),
+            idempotent: is_set(all.idempotent),
+            wallclock: is_set(all.wallclock),
+        })
+    }
+}
+
+fn many<T>(given: Option<Many<T>>, usual: T) -> Vec<T> {
+    given.map_or_else(|| vec![usual], |list| list.0)
+}
+
+fn is_set(given: Option<One<bool>>) -> bool {
+    given.is_some_and(|One(truth)| truth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+name = "Artificial noise"
+description = "as the paper has it"
+seed = [1, 2]
+replicas = 1000
+until-ci = "2%"
+processes = ["2..8", 100]
+collective = "allreduce:dissemination"
+size = ["1", 8, "1KiB"]
+network = "cnl"
+network-scale = [1, 0.1]
+noise = ["none", "periodic:period=1ms,duration=100us"]
+cosched = [false, true]
+
+[[sweep]]
+name = "CHiC"
+network = "chic"
+until-ci = 0.05
+
+[[sweep]]
+workload = "pop"
+only = "p2p"
+"#;
+
+    #[test]
+    fn sweeps_take_what_they_do_not_say() {
+        let study = Study::parse(WHOLE).unwrap();
+        let [chic, second] = &study.sweeps[..] else { panic!() };
+        assert_eq!((chic.name.as_str(), second.name.as_str()), ("CHiC", "2"));
+        assert_eq!(chic.seeds, [1, 2]);
+        assert_eq!((chic.replicas, chic.until_ci, second.until_ci), (1000, Some(0.05), Some(0.02)));
+        assert_eq!(chic.processes, [2, 4, 8, 100]);
+        assert_eq!(chic.sizes, [1, 8, 1024]);
+        assert_eq!(
+            (chic.networks.as_slice(), second.networks.as_slice()),
+            (&["chic".into()][..], &["cnl".into()][..])
+        );
+        assert_eq!(chic.noises.len(), 2);
+        assert_eq!(chic.network_scales.iter().map(ToString::to_string).collect::<Vec<_>>(), ["1", "0.1"]);
+        assert_eq!((chic.collectives.len(), chic.workloads.len()), (1, 0));
+        assert_eq!((second.collectives.len(), second.workloads.len(), second.only), (0, 1, Only::P2p));
+    }
+
+    #[test]
+    fn the_top_may_be_the_only_sweep() {
+        let study = Study::parse("name='a'\nprocesses=4\ncollective='barrier'\nnetwork='chic'").unwrap();
+        let [only] = &study.sweeps[..] else { panic!() };
+        assert_eq!(
+            (only.name.as_str(), only.replicas, only.seeds.as_slice()),
+            ("", DEFAULT_REPLICAS, &[1][..])
+        );
+        assert_eq!(only.noises, ["none"]);
+    }
+
+    #[test]
+    fn errors_say_where_and_what_was_meant() {
+        let base = "name = 'a'\ncollective = 'barrier'\nnetwork = 'chic'\nprocesses = 4\n";
+        for (lines, complaints) in [
+            ("replcas = 4", &["line 5, column 1", "unknown key `replcas`", "did you mean `replicas`?"][..]),
+            ("until_ci = '2%'", &["line 5", "did you mean `until-ci`?"]),
+            ("[[sweep]]\nprocesess = 4", &["line 6, column 1", "did you mean `processes`?"]),
+            ("[[sweep]]\ndescription = 'x'", &["line 6", "unknown key `description`"]),
+            ("size = ['1', '5 apples']", &["line 5, column 14", "apples"]),
+            ("replicas = 0", &["line 5, column 12", "from 1"]),
+            ("replicas = [1, 2]", &["line 5", "a whole number of at least 1"]),
+            ("seed = -1", &["line 5", "-1"]),
+            ("noise = []", &["line 5", "the list is empty"]),
+            ("cosched = 'maybe'", &["neither true nor false"]),
+            ("workload = 'popp'", &["unknown workload `popp`"]),
+            ("only = 'p2p'", &["`only` has no effect", "`workload`"]),
+            ("[[sweep]]\nworkload = 'pop'\nsize = 8", &["sweep `1`", "`size` has no effect"]),
+            ("[[sweep]]\nname='x'\n[[sweep]]\nname='x'", &["two sweeps are called `x`"]),
+            ("x = ", &["line 5"]),
+        ] {
+            let fault = Study::parse(&format!("{base}{lines}")).unwrap_err().to_string();
+            assert!(complaints.iter().all(|part| fault.contains(part)), "{lines}\n{fault}");
+        }
+        for (text, complaint) in [
+            ("", "missing field `name`"),
+            ("name='a'\nnetwork='chic'\nprocesses=2", "lacks `collective`"),
+            ("name='a'\ncollective='barrier'\nprocesses=2", "lacks `network`"),
+            ("name='a'\ncollective='barrier'\nnetwork='chic'", "lacks `processes`"),
+        ] {
+            let fault = Study::parse(text).unwrap_err().to_string();
+            assert!(fault.contains(complaint), "{fault}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_it(text in ".*", key in "[a-z-]*", value in "[ -~]*") {
+            let _ = Study::parse(&text);
+            let _ = Study::parse(&format!("name='a'\n{key} = '{value}'"));
+            let _ = Study::parse(&format!("name='ä'\n{key} = {value}"));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `straggler study`: a file becomes a plan, the plan's runs become results, results become words and files.
+
+mod check;
+pub mod driver;
+mod export;
+mod label;
+mod provenance;
+mod words;
+
+use crate::args::Common;
+use crate::args::study::{Run, Show, StudyCommand};
+use crate::commands::refuse_unwritable;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt::Orderly;
+use driver::Options;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use straggler_analysis::inflection::CONFIDENCE;
+use straggler_analysis::study::{Results, Series, Study, Summary, series};
+use straggler_model::stats::Quantile;
+use straggler_report::study_results::{self, Format};
+
+pub const RESULTS: &str = "results.parquet";
+
+pub fn run(command: &StudyCommand, common: &Common, console: &Console) -> Outcome<()> {
+    match command {
+        StudyCommand::Run(typed) => run_study(typed, common, console),
+        StudyCommand::Show(typed) => show(typed, console),
+        StudyCommand::Export(typed) => export::run(typed, console),
+        StudyCommand::Check(typed) => check::run(&typed.file, common, console),
+    }
+}
+
+fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
+    let study = read_study(&typed.file)?;
+    let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
+    if folder == typed.file {
+        return Err(Failure::usage("the study's file has no ending: give a folder with -o"));
+    }
+    refuse_unwritable(&folder)?;
+    let options = Options {
+        base: base_of(&typed.file),
+        threads: common.threads.map(Into::into),
+        fresh: typed.fresh,
+        until_ci: typed.until_ci,
+    };
+    let results = driver::run_in(&folder, &study, &options, console)?;
+    let mut written = vec![RESULTS, "provenance.json"];
+    if typed.csv {
+        let _orderly = Orderly::begin();
+        study_results::write(&folder.join("results.csv"), Format::Csv, &results)?;
+        written.push("results.csv");
+    }
+    tell(&study.name, &results, typed.threshold, &[], console)?;
+    console.note(&format!("The results are in {}: {}", folder.display(), written.join(", ")));
+    Ok(())
+}
+
+fn show(typed: &Show, console: &Console) -> Outcome<()> {
+    let (name, results) = read_results(&typed.study)?;
+    tell(&name, &results, typed.threshold, &typed.quantile, console)
+}
+
+/// The study of a file.
+pub fn read_study(file: &Path) -> Outcome<Study> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|fault| Failure::bad_input(format!("{name} cannot be read: {fault}")))?;
+    Study::parse(&text).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))
+}
+
+/// The folder that a study's paths are relative to.
+fn base_of(file: &Path) -> PathBuf {
+    file.parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// The results of a folder or a file, and what the study is called.
+pub fn read_results(path: &Path) -> Outcome<(String, Results)> {
+    if !path.is_dir() {
+        return Ok((path.display().to_string(), study_results::read(path)?));
+    }
+    let file = path.join(RESULTS);
+    if !file.exists() && path.join(driver::JOURNAL).exists() {
+        return Err(Failure::bad_input(format!(
+            "{}: the study is not finished: `straggler study run` goes on with it",
+            path.display()
+        )));
+    }
+    let study = read_study(&path.join(driver::STUDY));
+    let name = study.map_or_else(|_| path.display().to_string(), |study| study.name);
+    Ok((name, study_results::read(&file)?))
+}
+
+/// The answer for programs.
+#[derive(Serialize)]
+struct Json<'a> {
+    version: &'static str,
+    name: &'a str,
+    verdict: Vec<String>,
+    threshold: f64,
+    confidence: f64,
+    series: Vec<SeriesJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct SeriesJson<'a> {
+    name: String,
+    inflection: Option<u32>,
+    points: Vec<PointJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct PointJson<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    quantiles: Vec<QuantileJson>,
+}
+
+#[derive(Clone, Serialize)]
+pub struct QuantileJson {
+    q: f64,
+    #[serde(flatten)]
+    times_ps: Quantile<u64>,
+}
+
+fn tell(name: &str, results: &Results, threshold: f64, quantiles: &[f64], console: &Console) -> Outcome<()> {
+    let all = series(results, threshold);
+    refuse_unsupported(&all, quantiles)?;
+    if !console.json {
+        return console.print(&words::say(name, &all, threshold, quantiles));
+    }
+    let series = all.iter().zip(label::labels(&all)).map(|(series, name)| SeriesJson {
+        name,
+        inflection: series.inflection,
+        points: series.points.iter().map(|summary| point_json(summary, quantiles)).collect(),
+    });
+    console.print_json(&Json {
+        version: env!("CARGO_PKG_VERSION"),
+        name,
+        verdict: words::verdict(&all, threshold),
+        threshold,
+        confidence: CONFIDENCE,
+        series: series.collect(),
+    })
+}
+
+fn point_json<'a>(summary: &'a Summary, quantiles: &[f64]) -> PointJson<'a> {
+    let quantiles = quantiles.iter().filter_map(|&q| {
+        let times_ps = summary.quantile(q).ok()?;
+        Some(QuantileJson { q, times_ps })
+    });
+    PointJson { summary, quantiles: quantiles.collect() }
+}
+
+/// A quantile must have its interval at every point that has noise.
+fn refuse_unsupported(all: &[Series], quantiles: &[f64]) -> Outcome<()> {
+    let noisy = all.iter().flat_map(|series| &series.points).filter(|summary| summary.point.noise != "none");
+    for summary in noisy {
+        for &q in quantiles {
+            summary.quantile(q).map_err(|fault| {
+                let at = &summary.point;
+                Failure::usage(format!("--quantile: {} on {} processes: {fault}", at.workload, at.processes))
+            })?;
+        }
+    }
+    Ok(())
+}

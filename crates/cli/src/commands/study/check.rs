@@ -1,0 +1,46 @@
+//! `straggler study check`: what a study will take.
+
+use super::{base_of, read_study};
+use crate::args::Common;
+use crate::commands::threads;
+use crate::console::Console;
+use crate::exit::Outcome;
+use crate::memory::{available_bytes, free_disk_bytes};
+use std::path::Path;
+use straggler_analysis::study::Plan;
+use straggler_report::Table;
+use straggler_report::numbers::{counted, grouped, memory, rounded, seconds};
+
+/// Messages that a core delivers in a second, about; `straggler bench` measures it.
+const MESSAGES_A_SECOND: f64 = 1e7;
+
+pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
+    let study = read_study(file)?;
+    let plan = Plan::new(&study, &base_of(file))?;
+    let needs = plan.needs();
+    plan.warnings.iter().for_each(|warning| console.warn(warning));
+    let threads = threads(common.threads.map(Into::into));
+    let time = needs.messages as f64 / MESSAGES_A_SECOND / threads as f64;
+    if console.json {
+        return console.print_json(&serde_json::json!({
+            "name": plan.name, "points": needs.points, "runs": plan.tasks.len(), "rows": needs.rows,
+            "messages": needs.messages, "memory_bytes": needs.memory_bytes, "disk_bytes": needs.disk_bytes,
+            "largest_processes": needs.largest_processes, "estimated_seconds": time,
+        }));
+    }
+    let mut table = Table::new();
+    table.row(["points".into(), grouped(needs.points as u64)]);
+    table.row(["rows of results, at most".into(), grouped(needs.rows)]);
+    table.row(["messages, at most".into(), rounded(needs.messages as f64)]);
+    table.row([
+        format!("time on {}, very roughly", counted(threads as u64, "thread", "threads")),
+        seconds(time),
+    ]);
+    table.row(["memory, at least".into(), memory(needs.memory_bytes)]);
+    table.row(["disk".into(), memory(needs.disk_bytes)]);
+    let settings = counted(plan.tasks.len() as u64, "different setting", "different settings");
+    let fits = super::driver::refuse_too_large(&needs, available_bytes(), free_disk_bytes(Path::new(".")));
+    let verdict =
+        fits.err().map_or_else(|| "It fits this machine.".into(), |failure| failure.error.to_string());
+    console.print(&format!("{}: {settings} will be run. {verdict}\n{table}", plan.name))
+}

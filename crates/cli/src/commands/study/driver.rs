@@ -1,0 +1,196 @@
+//! Runs a study in a folder: everything is checked, what is there already is taken up, what is found is kept.
+
+use super::{RESULTS, provenance};
+use crate::commands::threads;
+use crate::console::Console;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::interrupt::{self, Orderly};
+use crate::memory::{available_bytes, free_disk_bytes};
+use crate::meter::Meter;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use straggler_analysis::study::{
+    Batch, Journal, JournalError, Needs, Opened, Plan, Results, Runner, Study, StudyRunError, Tracks,
+};
+use straggler_report::numbers::{counted, grouped, memory};
+use straggler_report::replace_file;
+use straggler_report::study_results::{self, Format};
+
+pub const JOURNAL: &str = "journal";
+pub const STUDY: &str = "study.toml";
+
+/// How to run a study. Nothing here but `until_ci` changes the results.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What the study's paths are relative to.
+    pub base: PathBuf,
+    /// As many as there are unless given.
+    pub threads: Option<usize>,
+    /// Throw away what is there.
+    pub fresh: bool,
+    /// In place of what the study says.
+    pub until_ci: Option<f64>,
+}
+
+/// What the provenance tells of a run.
+#[derive(Debug)]
+pub struct Session<'a> {
+    pub plan: &'a Plan,
+    pub tracks: &'a Tracks,
+    pub threads: usize,
+    pub wall_seconds: f64,
+    pub sessions: u32,
+}
+
+/// Runs what is missing of a study and writes its results into the folder.
+pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console) -> Outcome<Results> {
+    let began = Instant::now();
+    let mut plan = Plan::new(study, &options.base)?;
+    if let Some(width) = options.until_ci {
+        plan.stop_at(width);
+    }
+    plan.warnings.iter().for_each(|warning| console.warn(warning));
+    let there = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("."));
+    refuse_too_large(&plan.needs(), available_bytes(), free_disk_bytes(there))?;
+    std::fs::create_dir_all(folder).map_err(|fault| {
+        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
+    })?;
+    let _orderly = Orderly::begin();
+    let mut opened = Journal::open(&folder.join(JOURNAL), &plan.fingerprint(), options.fresh)?;
+    let mut tracks = Tracks::new(&plan);
+    tracks.restore(&opened.batches);
+    tell_what_is_there(&opened, console);
+    put(folder, STUDY, study.text.as_bytes())?;
+    let threads = threads(options.threads);
+    let (tracks, results) = simulate(&plan, tracks, threads, &mut opened.journal, console)?;
+    study_results::write(&folder.join(RESULTS), Format::Parquet, &results)?;
+    let wall_seconds = began.elapsed().as_secs_f64();
+    let session =
+        Session { plan: &plan, tracks: &tracks, threads, wall_seconds, sessions: opened.sessions + 1 };
+    put(folder, "provenance.json", provenance::text(&session)?.as_bytes())?;
+    Ok(results)
+}
+
+/// A file that appears whole.
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> Outcome<()> {
+    if !bytes.is_empty() {
+        replace_file(&folder.join(name), |out| out.write_all(bytes))?;
+    }
+    Ok(())
+}
+
+fn simulate(
+    plan: &Plan,
+    tracks: Tracks,
+    threads: usize,
+    journal: &mut Journal,
+    console: &Console,
+) -> Outcome<(Tracks, Results)> {
+    let left = plan
+        .tasks
+        .iter()
+        .enumerate()
+        .map(|(index, task)| task.messages.saturating_mul(tracks.at_most(index).into()));
+    let meter = Meter::new(console, left.fold(0, u64::saturating_add)).with_lines(console);
+    let runner = Runner {
+        plan,
+        threads,
+        // Some is left to the rest of the program.
+        memory: available_bytes().map(|bytes| bytes / 10 * 8),
+        stop: interrupt::flag(),
+        advance: &|more| meter.advance(more),
+    };
+    let (tracks, results) = {
+        let mut keep = |batch: &Batch| journal.append(batch);
+        runner.run(tracks, &mut keep)
+    };
+    drop(meter);
+    journal.sync()?;
+    match results {
+        Ok(results) => Ok((tracks, results)),
+        Err(StudyRunError::Interrupted) => Err(interrupted(plan, &tracks)),
+        Err(StudyRunError::Keep(fault)) => Err(fault.into()),
+        Err(error @ StudyRunError::Run { .. }) => {
+            let text = error_text(&error);
+            Err(Failure::new(Exit::BadInput, anyhow::Error::msg(text)))
+        }
+    }
+}
+
+fn error_text(error: &StudyRunError<JournalError>) -> String {
+    error.to_string()
+}
+
+fn interrupted(plan: &Plan, tracks: &Tracks) -> Failure {
+    let all: u64 = plan.tasks.iter().map(|task| u64::from(task.replicas)).sum();
+    let left: u64 = (0..plan.tasks.len()).map(|task| u64::from(tracks.at_most(task))).sum();
+    let text = format!(
+        "interrupted: {} of at most {} are kept; the same command without --fresh goes on from there",
+        grouped(all - left.min(all)),
+        counted(all, "run", "runs")
+    );
+    Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
+}
+
+fn tell_what_is_there(opened: &Opened, console: &Console) {
+    if opened.cut > 0 {
+        console.warn(&format!(
+            "the journal ends with a torn record, as after a crash: its {} were cut off and will be run again",
+            counted(opened.cut, "byte", "bytes")
+        ));
+    }
+    let runs: u64 = opened.batches.iter().map(|batch| batch.makespans.len() as u64).sum();
+    if runs > 0 {
+        console.note(&format!("{} are there already", counted(runs, "run", "runs")));
+    }
+}
+
+/// Said before anything is run.
+pub fn refuse_too_large(needs: &Needs, available: Option<u64>, free: Option<u64>) -> Outcome<()> {
+    let rows = counted(needs.rows, "row", "rows");
+    if let Some(available) = available.filter(|&available| needs.memory_bytes > available) {
+        return Err(Failure::bad_input(format!(
+            "the study takes about {} of memory ({} at once, and {rows} of results), but {} are available: take fewer \
+             processes or replicas",
+            memory(needs.memory_bytes),
+            counted(needs.largest_processes.into(), "process", "processes"),
+            memory(available)
+        )));
+    }
+    match free.filter(|&free| needs.disk_bytes > free) {
+        Some(free) => Err(Failure::bad_input(format!(
+            "the study takes about {} on disk ({rows} of results), but {} are free: take fewer replicas, or another \
+             folder with -o",
+            memory(needs.disk_bytes),
+            memory(free)
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_numbers() {
+        let needs = Needs {
+            points: 1,
+            rows: 1_000_000,
+            messages: 1,
+            disk_bytes: 40_000_000,
+            memory_bytes: 5 << 30,
+            largest_processes: 1 << 24,
+        };
+        let says = |available, free| refuse_too_large(&needs, available, free).unwrap_err().error.to_string();
+        let text = says(Some(1 << 30), None);
+        assert!(text.contains("5.00 GiB of memory") && text.contains("16,777,216 processes"), "{text}");
+        let text = says(None, Some(1 << 20));
+        assert!(
+            text.contains("38.1 MiB on disk (1,000,000 rows") && text.contains("1.00 MiB are free"),
+            "{text}"
+        );
+        assert!(refuse_too_large(&needs, Some(5 << 30), Some(40_000_000)).is_ok());
+        assert!(refuse_too_large(&needs, None, None).is_ok());
+    }
+}

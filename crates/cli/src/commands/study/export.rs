@@ -1,0 +1,94 @@
+//! `straggler study export`: all replicas or a summary of each point, as a file for other programs.
+
+use super::read_results;
+use crate::args::study::Export;
+use crate::console::{Console, to_json};
+use crate::exit::{Failure, Outcome};
+use crate::interrupt::Orderly;
+use std::fmt::Write;
+use straggler_analysis::study::{Series, Summary, series};
+use straggler_report::numbers::counted;
+use straggler_report::replace_file;
+use straggler_report::study_results::{self, Format, csv_text};
+
+pub fn run(typed: &Export, console: &Console) -> Outcome<()> {
+    let Some(format) = Format::for_path(&typed.output) else {
+        return Err(Failure::usage(format!(
+            "{} ends neither in .csv nor .json nor .parquet: which shall it be?",
+            typed.output.display()
+        )));
+    };
+    let (_, results) = read_results(&typed.study)?;
+    let _orderly = Orderly::begin();
+    let rows = if typed.summary {
+        let all = series(&results, typed.threshold);
+        let text = match format {
+            Format::Csv => csv(&all),
+            Format::Json => to_json(&all)?,
+            Format::Parquet => return Err(Failure::usage("--summary is written as .csv or .json")),
+        };
+        replace_file(&typed.output, |out| out.write_all(text.as_bytes()))?;
+        results.points.len()
+    } else {
+        study_results::write(&typed.output, format, &results)?;
+        results.points.iter().map(|point| point.makespans.len()).sum()
+    };
+    if console.json {
+        return console.print_json(&serde_json::json!({ "output": typed.output, "rows": rows }));
+    }
+    console.note(&format!("{} in {}", counted(rows as u64, "row", "rows"), typed.output.display()));
+    Ok(())
+}
+
+const HEADER: &str = "sweep,workload,size,processes,network,network_scale,noise,cosched,seed,replicas,quiet_ps,median_ps,\
+    median_low_ps,median_high_ps,q1_ps,q3_ps,whisker_low_ps,whisker_high_ps,min_ps,max_ps,outliers,slowdown,slowdown_low,\
+    slowdown_high,slowdown_max,is_inflection";
+
+fn csv(all: &[Series]) -> String {
+    let mut text = format!("{HEADER}\n");
+    for series in all {
+        for summary in &series.points {
+            let inflection = series.inflection == Some(summary.point.processes);
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "{},{inflection}", row(summary));
+        }
+    }
+    text
+}
+
+fn row(summary: &Summary) -> String {
+    fn or_empty(value: Option<impl ToString>) -> String {
+        value.map_or_else(String::new, |value| value.to_string())
+    }
+    let (at, times) = (&summary.point, &summary.times);
+    let median = summary.median_interval;
+    let slowdown = summary.slowdown;
+    [
+        csv_text(&at.sweep),
+        csv_text(&at.workload),
+        or_empty(at.size),
+        at.processes.to_string(),
+        csv_text(&at.network),
+        at.network_scale.to_string(),
+        csv_text(&at.noise),
+        at.cosched.to_string(),
+        at.seed.to_string(),
+        times.count.to_string(),
+        summary.quiet_ps.to_string(),
+        times.median.to_string(),
+        or_empty(median.map(|median| median.low)),
+        or_empty(median.map(|median| median.high)),
+        times.q1.to_string(),
+        times.q3.to_string(),
+        times.low.to_string(),
+        times.high.to_string(),
+        times.min.to_string(),
+        times.max.to_string(),
+        times.outliers.len().to_string(),
+        summary.median_slowdown.to_string(),
+        or_empty(slowdown.map(|slowdown| slowdown.low)),
+        or_empty(slowdown.map(|slowdown| slowdown.high)),
+        summary.largest_slowdown.to_string(),
+    ]
+    .join(",")
+}

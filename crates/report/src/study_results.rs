@@ -1,0 +1,151 @@
+//! The results of a study as a table: Parquet, CSV or JSON.
+//!
+//! A row is a replica: where its point lies, when all had finished with noise and without, and T / T0 − 1. Rows go
+//! by point, in the order of the study, and then by replica. The Parquet file holds nothing else: no date, no
+//! machine, and pages and groups of fixed sizes, so that the same results are the same bytes.
+
+mod columns;
+mod text;
+
+pub use text::csv_text;
+
+use crate::replace::{ReplaceError, replace_file};
+use std::io;
+use std::path::{Path, PathBuf};
+use straggler_model::study::Results;
+
+/// How results are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Parquet,
+    Csv,
+    Json,
+}
+
+impl Format {
+    /// What a file's ending asks for, if it is one of these.
+    pub fn for_path(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "parquet" => Some(Format::Parquet),
+            "csv" => Some(Format::Csv),
+            "json" => Some(Format::Json),
+            _ => None,
+        }
+    }
+}
+
+/// Why results could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("{} cannot be read: {fault}", path.display())]
+    Io { path: PathBuf, fault: io::Error },
+    #[error("{} holds no results of a study: {problem}", path.display())]
+    Wrong { path: PathBuf, problem: String },
+}
+
+/// The names of the columns, in their order.
+pub const COLUMNS: [&str; 13] = [
+    "sweep",
+    "workload",
+    "size",
+    "processes",
+    "network",
+    "network_scale",
+    "noise",
+    "cosched",
+    "seed",
+    "replica",
+    "makespan_ps",
+    "quiet_ps",
+    "slowdown",
+];
+
+/// Writes all replicas; the file appears only when it is complete.
+pub fn write(path: &Path, format: Format, results: &Results) -> Result<(), ReplaceError> {
+    replace_file(path, |out| match format {
+        Format::Parquet => columns::write(out, results),
+        Format::Csv => text::write_csv(out, results),
+        Format::Json => text::write_json(out, results),
+    })
+}
+
+/// Reads the Parquet file that [`write()`] wrote.
+pub fn read(path: &Path) -> Result<Results, ReadError> {
+    columns::read(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::Time;
+    use straggler_model::study::{Coordinates, PointResult};
+
+    pub(super) fn sample(points: u32, replicas: u64) -> Results {
+        let point = |number: u32| PointResult {
+            point: Coordinates {
+                sweep: if number < 2 { String::new() } else { "the \"second\"".into() },
+                workload: "allreduce,odd".into(),
+                size: (number % 3 != 0).then_some(u64::from(number)),
+                network: "chic".into(),
+                network_scale: 0.1,
+                noise: "none".into(),
+                cosched: number % 2 == 1,
+                seed: u64::MAX - 1,
+                processes: 1 << (number % 20),
+            },
+            quiet: Time(1_000_003),
+            makespans: (0..replicas)
+                .map(|replica| Time(1_000_003 + replica * 77_777 + u64::from(number)))
+                .collect(),
+        };
+        Results { points: (0..points).map(point).collect() }
+    }
+
+    #[test]
+    fn parquet_reads_back_and_is_the_same_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        for (points, replicas) in [(0, 0), (1, 1), (5, 3), (40, 5000)] {
+            let results = sample(points, replicas);
+            let (one, two) = (folder.path().join("a.parquet"), folder.path().join("b.parquet"));
+            write(&one, Format::Parquet, &results).unwrap();
+            write(&two, Format::Parquet, &results).unwrap();
+            assert_eq!(read(&one).unwrap(), results, "{points} {replicas}");
+            assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&two).unwrap());
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        assert!(matches!(read(&path), Err(ReadError::Io { .. })));
+        std::fs::write(&path, "sweep,workload").unwrap();
+        assert!(matches!(read(&path), Err(ReadError::Wrong { .. })));
+        crate::finish_times::write(&path, &[Time(5)]).unwrap();
+        let fault = read(&path).unwrap_err().to_string();
+        assert!(fault.contains("holds no results of a study"), "{fault}");
+    }
+
+    #[test]
+    fn rows_as_text() {
+        let mut csv = Vec::new();
+        text::write_csv(&mut csv, &sample(3, 1)).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines[0], COLUMNS.join(","));
+        assert_eq!(
+            lines[2],
+            ",\"allreduce,odd\",1,2,chic,0.1,none,true,18446744073709551614,0,1000004,1000003,0.0000009999970000756853"
+        );
+        assert!(lines[3].starts_with("\"the \"\"second\"\"\","), "{}", lines[3]);
+        let mut json = Vec::new();
+        text::write_json(&mut json, &sample(3, 2)).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        assert!(
+            json.starts_with("[\n{\"sweep\":\"\",\"workload\":\"allreduce,odd\",\"size\":null,"),
+            "{json}"
+        );
+        assert!(json.contains("\"sweep\":\"the \\\"second\\\"\""), "{json}");
+        assert!(json.ends_with("}\n]\n"), "{json}");
+    }
+}
