@@ -5,6 +5,9 @@ use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// From this slowdown on noise is a bottleneck, if nobody says otherwise.
+pub const THRESHOLD: f64 = 0.1;
+
 /// The smallest number of runs whose median has an interval.
 pub const LEAST_REPLICAS: u32 = 6;
 

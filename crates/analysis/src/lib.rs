@@ -2,6 +2,7 @@
 
 pub mod assess;
 pub mod critical_path;
+pub mod growth;
 pub mod inflection;
 pub mod noise;
 pub mod recovery;

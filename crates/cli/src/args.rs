@@ -12,6 +12,7 @@ pub mod plot;
 pub mod ranges;
 pub mod redundancy;
 pub mod report;
+pub mod reproduce;
 pub mod resample;
 pub mod schedule;
 pub mod simulate;
@@ -102,6 +103,8 @@ pub enum Command {
     Resample(Box<resample::Resample>),
     /// Run many simulations of many settings, from one file
     Study(study::Study),
+    /// Simulate the figures and tables of published papers, beside what the papers say
+    Reproduce(reproduce::Reproduce),
     /// Convert, inspect, check and generate schedules
     Schedule(schedule::Schedule),
     /// Measure this machine

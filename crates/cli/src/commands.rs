@@ -12,6 +12,7 @@ mod noise_file;
 mod plot;
 mod redundancy;
 mod report;
+mod reproduce;
 mod resample;
 mod schedule;
 mod serve;
@@ -46,6 +47,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             resample::run(&plan::resample::Plan::new(*typed, &common)?, console)
         }
         Command::Study(typed) => study::run(&typed.command, &common, console),
+        Command::Reproduce(typed) => {
+            use_threads(&common);
+            reproduce::run(&typed, &common, console)
+        }
         Command::Schedule(typed) => {
             use_threads(&common);
             schedule::run(typed.command, console)

@@ -19,6 +19,12 @@ impl Console {
         Console { json: common.json, quiet: common.quiet, verbose: common.verbose > 0 }
     }
 
+    /// One that says nothing but results.
+    #[cfg(test)]
+    pub fn silent() -> Console {
+        Console { json: false, quiet: true, verbose: false }
+    }
+
     /// A result for people, on stdout.
     pub fn print(&self, text: &str) -> Outcome<()> {
         let mut out = io::stdout().lock();

@@ -4,7 +4,7 @@ mod check;
 pub mod driver;
 mod export;
 mod label;
-mod provenance;
+pub mod provenance;
 mod words;
 
 use crate::args::Common;

@@ -1,0 +1,226 @@
+//! `straggler reproduce`: the figures and tables of papers, simulated, beside what was published.
+//!
+//! ```text
+//!  reproductions/*.toml ─► Definition ─► Study ─► Results ─┐
+//!                                                          ├─► Findings (comparisons, a section of the page)
+//!  timelines, butterfly, exchanges (made here) ────────────┘        ├─► words, table, JSON
+//!                                                                   └─► report.html, Markdown
+//! ```
+
+mod butterfly;
+mod catalogue;
+mod comparison;
+mod definition;
+mod exchanges;
+mod from_study;
+mod laws;
+mod list;
+mod markdown;
+mod timelines;
+mod words;
+
+use crate::args::Common;
+use crate::args::reproduce::Reproduce;
+use crate::commands::{command_line, refuse_unwritable, report};
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt::{self, Orderly};
+use catalogue::{Entry, Kind};
+use comparison::Comparison;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use straggler_model::spelling::{hint, nearest};
+use straggler_report::page::{Page, Section};
+use straggler_report::replace_file;
+
+/// How large a reproduction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    Quick,
+    Full,
+}
+
+/// What a reproduction may use.
+pub struct Setting<'a> {
+    pub size: Size,
+    pub seed: u64,
+    pub threads: Option<usize>,
+    pub fresh: bool,
+    /// Of this reproduction alone.
+    pub folder: PathBuf,
+    /// What made the data, as it can be pasted.
+    pub command: String,
+    pub console: &'a Console,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub comparisons: Vec<Comparison>,
+    /// What else is to be said.
+    pub remarks: Vec<String>,
+    /// What it looks like.
+    pub section: Section,
+    /// Whether any input was made up for want of the original.
+    pub synthesised: bool,
+}
+
+/// A reproduction that was made.
+#[derive(Serialize)]
+pub struct Made {
+    name: &'static str,
+    figure: String,
+    title: String,
+    about: String,
+    input: String,
+    synthesised: bool,
+    size: Size,
+    comparisons: Vec<Comparison>,
+    remarks: Vec<String>,
+    wall_seconds: f64,
+    #[serde(skip)]
+    section: Section,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    version: &'static str,
+    command: String,
+    size: Size,
+    seed: u64,
+    wall_seconds: f64,
+    report: String,
+    reproductions: Vec<Made>,
+}
+
+pub fn run(typed: &Reproduce, common: &Common, console: &Console) -> Outcome<()> {
+    if typed.list {
+        return list::run(console);
+    }
+    let entries = chosen(&typed.names)?;
+    refuse_unwritable(&typed.output)?;
+    typed.markdown.as_deref().map_or(Ok(()), refuse_unwritable)?;
+    let began = Instant::now();
+    let mut made = Vec::new();
+    for (number, entry) in entries.iter().enumerate() {
+        interrupt::check()?;
+        console.note(&format!("{} ({} of {})", entry.name, number + 1, entries.len()));
+        made.push(reproduce(entry, typed, common, console)?);
+    }
+    let report = typed.output.join("report.html");
+    write_page(&typed.output, &report, &made)?;
+    let answer = Answer {
+        version: env!("CARGO_PKG_VERSION"),
+        command: command_line(),
+        size: size(typed),
+        seed: common.seed,
+        wall_seconds: began.elapsed().as_secs_f64(),
+        report: report.display().to_string(),
+        reproductions: made,
+    };
+    if let Some(path) = &typed.markdown {
+        let _orderly = Orderly::begin();
+        replace_file(path, |out| out.write_all(markdown::text(&answer).as_bytes()))?;
+    }
+    if console.json {
+        return console.print_json(&answer);
+    }
+    console.print(&words::say(&answer))?;
+    console.note(&format!("All of it, with pictures: {}", report.display()));
+    Ok(())
+}
+
+fn size(typed: &Reproduce) -> Size {
+    if typed.quick { Size::Quick } else { Size::Full }
+}
+
+/// What was asked for, in the order of the list.
+fn chosen(names: &[String]) -> Outcome<Vec<&'static Entry>> {
+    for name in names.iter().filter(|name| *name != "all") {
+        if !catalogue::ENTRIES.iter().any(|entry| entry.name == name) {
+            let known = catalogue::ENTRIES.iter().map(|entry| entry.name);
+            let meant = nearest(name, known).map(String::from);
+            return Err(Failure::usage(format!(
+                "there is no reproduction `{name}`{}; straggler reproduce --list shows all",
+                hint(meant.as_deref())
+            )));
+        }
+    }
+    let all = names.iter().any(|name| name == "all");
+    let asked = |entry: &&Entry| all || names.iter().any(|name| name == entry.name);
+    Ok(catalogue::ENTRIES.iter().filter(asked).collect())
+}
+
+fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console: &Console) -> Outcome<Made> {
+    let began = Instant::now();
+    let size = size(typed);
+    let quick = if typed.quick { " --quick" } else { "" };
+    let seed = if common.seed == 1 { String::new() } else { format!(" --seed {}", common.seed) };
+    let setting = Setting {
+        size,
+        seed: common.seed,
+        threads: common.threads.map(Into::into),
+        fresh: typed.fresh,
+        folder: folder(&typed.output, entry.name, size),
+        command: format!("straggler reproduce {}{quick}{seed}", entry.name),
+        console,
+    };
+    let description = entry.description()?;
+    let Findings { comparisons, remarks, mut section, synthesised } = match entry.kind {
+        Kind::Study(text) => from_study::run(text, &setting)?,
+        Kind::Own { run, .. } => run(&setting)?,
+    };
+    section.title = format!("{}: {}", description.figure, description.title);
+    let mut text = vec![description.about.clone(), format!("Input. {}", description.input)];
+    text.append(&mut section.text);
+    text.extend(remarks.iter().cloned());
+    section.text = text;
+    if !comparisons.is_empty() {
+        section.blocks.insert(0, comparison::table(&comparisons, &setting.command).into());
+    }
+    Ok(Made {
+        name: entry.name,
+        figure: description.figure,
+        title: description.title,
+        about: description.about,
+        input: description.input,
+        synthesised,
+        size,
+        comparisons,
+        remarks,
+        wall_seconds: began.elapsed().as_secs_f64(),
+        section,
+    })
+}
+
+/// Quick and full results never meet in one folder.
+fn folder(output: &Path, name: &str, size: Size) -> PathBuf {
+    match size {
+        Size::Quick => output.join("quick").join(name),
+        Size::Full => output.join(name),
+    }
+}
+
+fn write_page(folder: &Path, report: &Path, made: &[Made]) -> Outcome<()> {
+    let _orderly = Orderly::begin();
+    std::fs::create_dir_all(folder).map_err(|fault| {
+        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
+    })?;
+    let sections: Vec<Section> = made.iter().map(|made| made.section.clone()).collect();
+    let title = match made {
+        [one] => format!("{}: {}", one.figure, one.title),
+        _ => "Figures and tables of papers, simulated".to_string(),
+    };
+    let mut page: Page = report::page(title, words::summary(made), sections);
+    if made.iter().any(|made| made.size == Size::Quick) {
+        page.warnings.push(
+            "Quick sizes: fewer processes and replicas than in the papers. Where a number belongs to a larger run, the \
+             table says so."
+                .into(),
+        );
+    }
+    report::write(report, &page)?;
+    Ok(())
+}

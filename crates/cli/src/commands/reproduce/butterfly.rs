@@ -1,0 +1,259 @@
+//! The redundant butterfly of Chen and Suda: run time of cycles, and what redundancy wins back.
+
+use super::catalogue::Work;
+use super::comparison::{Comparison, Quantity};
+use super::definition::Description;
+use super::{Findings, Setting, Size};
+use crate::commands::threads;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt;
+use crate::meter::Meter;
+use rayon::prelude::*;
+use straggler_analysis::recovery::{self, Experiment, Trial, mean_ratio};
+use straggler_model::noise::{Injection, NoiseSpec, Phases, Source};
+use straggler_model::stats::quantile_in_place;
+use straggler_model::{Network, Time};
+use straggler_report::numbers::significant;
+use straggler_report::page::{Axis, Chart, Line, Lines, Role, Unit};
+use straggler_sim::programs::{Butterfly, Redundancy};
+use straggler_sim::{Control, RunError};
+
+/// The paper's parameters, section 3.1.
+const NETWORK: &str = "L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535";
+const CYCLES: u32 = 10;
+const RATIO: f64 = 0.4;
+const INPUT: &str = "As in the paper: periodic noise of 100 µs, its network and its computation. It draws the phases of \
+     the noise once; here they are drawn anew for every replica.";
+
+/// Computation of a cycle and period of the noise, in picoseconds, and how the figures call them.
+const SETTINGS: [(u64, u64, &str); 3] = [
+    (0, 10_000_000_000, "(a) no computation, noise every 10 ms"),
+    (6_666_670_000, 10_000_000_000, "(b) 6.67 ms of computation, noise every 10 ms"),
+    (66_666_700_000, 100_000_000_000, "(c) 66.7 ms of computation, noise every 100 ms"),
+];
+
+/// Up to this many processes trials run side by side, one thread each.
+const SMALL: u32 = 1 << 16;
+
+fn experiment(processes: u32, cycles: u32, compute: u64) -> Outcome<Experiment> {
+    let conventional = Butterfly::new(processes, cycles, Time(compute))?;
+    // After every round but the first.
+    Ok(Experiment { conventional, redundancy: Redundancy::Levels(!1) })
+}
+
+/// Everything a trial needs.
+struct Bench<'a> {
+    network: Network,
+    setting: &'a Setting<'a>,
+    meter: Meter,
+}
+
+impl<'a> Bench<'a> {
+    fn new(setting: &'a Setting<'a>, work: Work) -> Outcome<Bench<'a>> {
+        let network = Network::parse(NETWORK)?;
+        Ok(Bench { network, setting, meter: Meter::new(setting.console, work.messages) })
+    }
+
+    fn trials(&self, processes: u32, cycles: u32, at: usize, replicas: u32) -> Outcome<Vec<Trial>> {
+        let (compute, period, _) = SETTINGS[at];
+        let experiment = experiment(processes, cycles, compute)?;
+        let noise = noise(period, self.setting.seed)?;
+        let threads = threads(self.setting.threads);
+        let trial = |replica: u32, threads: usize| {
+            let phases = Phases::Drawn { seed: self.setting.seed, replica };
+            let noise =
+                Injection { sources: noise.clone(), phases, wallclock: false, computation_only: false };
+            experiment.trial(&noise, |butterfly, noise| {
+                let mut progress = self.meter.run();
+                let mut control = Control::new(threads, interrupt::flag(), &mut progress);
+                recovery::run(&self.network, butterfly, noise, &mut control)
+            })
+        };
+        let trials: Result<Vec<Trial>, RunError> = if processes <= SMALL {
+            (0..replicas).into_par_iter().map(|replica| trial(replica, 1)).collect()
+        } else {
+            (0..replicas).map(|replica| trial(replica, threads)).collect()
+        };
+        Ok(trials?)
+    }
+}
+
+fn noise(period: u64, seed: u64) -> Outcome<Vec<Source>> {
+    let text = format!("periodic:period={period}ps,duration=100us");
+    let spec: NoiseSpec = text.parse().map_err(|fault| Failure::usage(format!("{text}: {fault}")))?;
+    Ok(spec.load(seed)?.sources)
+}
+
+/// The medians of the three cases, in seconds.
+fn medians(trials: &[Trial]) -> [f64; 3] {
+    let cases: [fn(&Trial) -> Time; 3] =
+        [|trial| trial.conventional.makespan, |trial| trial.redundant.makespan, |trial| trial.quiet.makespan];
+    cases.map(|case| {
+        let mut times: Vec<Time> = trials.iter().map(case).collect();
+        quantile_in_place(&mut times, 0.5).map_or(0.0, |time| time.ps() as f64 / 1e12)
+    })
+}
+
+const CASES: [(&str, Role); 3] = [
+    ("conventional", Role::Simulated),
+    ("redundant", Role::Simulated),
+    ("no noise in communication", Role::Reference),
+];
+
+/// Three curves.
+fn curves(x: &[f64], y: &[[f64; 3]]) -> Vec<Line> {
+    let of = |case: usize| Line {
+        name: CASES[case].0.into(),
+        role: CASES[case].1,
+        x: x.to_vec(),
+        y: y.iter().map(|medians| medians[case]).collect(),
+        low: None,
+        high: None,
+    };
+    (0..CASES.len()).map(of).collect()
+}
+
+fn recovered(at: usize, processes: u32, trials: &[Trial]) -> Option<(Comparison, String)> {
+    let ratio = mean_ratio(trials)?;
+    let name = SETTINGS[at].2;
+    let what = format!("{name}: share of the loss that is won back");
+    let comparison = Comparison::new(what, Quantity::Share, Some(RATIO), ratio.mean);
+    let remark = format!(
+        "{name}, {processes} processes: {} [{}, {}] is won back.",
+        significant(ratio.mean),
+        significant(ratio.low),
+        significant(ratio.high)
+    );
+    Some((comparison, remark))
+}
+
+/// Figure 8.
+pub mod by_processes {
+    use super::*;
+
+    pub fn describe() -> Description {
+        Description {
+            figure: "Chen and Suda, Figure 8".into(),
+            title: "Run time of 10 cycles of computation and a butterfly allreduce".into(),
+            about: "With more processes noise costs more, and redundant exchanges win a large part of it back: nearly 0.4."
+                .into(),
+            input: INPUT.into(),
+        }
+    }
+
+    fn scales(size: Size) -> (Vec<u32>, u32) {
+        match size {
+            Size::Quick => ((6..=12).step_by(2).map(|power| 1 << power).collect(), 6),
+            Size::Full => ((4..=20).step_by(2).map(|power| 1 << power).collect(), 10),
+        }
+    }
+
+    pub fn work(size: Size) -> Work {
+        let (scales, replicas) = scales(size);
+        let messages = |&processes: &u32| experiment(processes, CYCLES, 0).map_or(0, |one| one.messages());
+        let one: u64 = scales.iter().map(messages).sum();
+        let runs = SETTINGS.len() as u64 * u64::from(replicas);
+        Work { runs: runs * scales.len() as u64 * 3, messages: runs * one }
+    }
+
+    pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
+        let (scales, replicas) = scales(setting.size);
+        let bench = Bench::new(setting, work(setting.size))?;
+        let mut findings = Findings::default();
+        for (at, (_, _, name)) in SETTINGS.iter().enumerate() {
+            let mut y = Vec::new();
+            for (index, &processes) in scales.iter().enumerate() {
+                let trials = bench.trials(processes, CYCLES, at, replicas)?;
+                y.push(medians(&trials));
+                if index + 1 == scales.len()
+                    && let Some((comparison, remark)) = recovered(at, processes, &trials)
+                {
+                    findings.comparisons.push(comparison);
+                    findings.remarks.push(remark);
+                }
+            }
+            let x: Vec<f64> = scales.iter().map(|&processes| processes.into()).collect();
+            let plot = Lines {
+                x: Axis::processes(),
+                y: Axis::linear("time of 10 cycles", Unit::Seconds),
+                series: curves(&x, &y),
+                marks: Vec::new(),
+            };
+            findings.section.add(Chart::new(
+                format!("{name}: median time of 10 cycles"),
+                &setting.command,
+                plot,
+            ));
+        }
+        Ok(findings)
+    }
+}
+
+/// Figure 9.
+pub mod by_cycles {
+    use super::*;
+
+    pub fn describe() -> Description {
+        Description {
+            figure: "Chen and Suda, Figure 9".into(),
+            title: "What noise costs by the number of cycles".into(),
+            about: "The overhead grows almost linearly with the cycles, and nearly 0.4 of it is won back. The paper has 8 \
+                    million processes."
+                .into(),
+            input: INPUT.into(),
+        }
+    }
+
+    fn scale(size: Size) -> (u32, u32, Vec<u32>) {
+        match size {
+            Size::Quick => (1 << 11, 6, vec![1, 2, 4, 6, 8, 10]),
+            Size::Full => (1 << 23, 1, (1..=10).collect()),
+        }
+    }
+
+    pub fn work(size: Size) -> Work {
+        let (processes, replicas, cycles) = scale(size);
+        let messages = |&cycles: &u32| experiment(processes, cycles, 0).map_or(0, |one| one.messages());
+        let one: u64 = cycles.iter().map(messages).sum();
+        let runs = SETTINGS.len() as u64 * u64::from(replicas);
+        Work { runs: runs * cycles.len() as u64 * 3, messages: runs * one }
+    }
+
+    pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
+        let (processes, replicas, cycles) = scale(setting.size);
+        let bench = Bench::new(setting, work(setting.size))?;
+        let mut findings = Findings::default();
+        for (at, (_, _, name)) in SETTINGS.iter().enumerate() {
+            let mut y = Vec::new();
+            let mut last = Vec::new();
+            for &cycles in &cycles {
+                last = bench.trials(processes, cycles, at, replicas)?;
+                let [conventional, redundant, quiet] = medians(&last);
+                y.push([conventional - quiet, redundant - quiet]);
+            }
+            let x: Vec<f64> = cycles.iter().map(|&cycles| cycles.into()).collect();
+            let of = |case: usize| Line {
+                name: CASES[case].0.into(),
+                role: CASES[case].1,
+                x: x.clone(),
+                y: y.iter().map(|overheads| overheads[case]).collect(),
+                low: None,
+                high: None,
+            };
+            let plot = Lines {
+                x: Axis::linear("cycles", Unit::Count),
+                y: Axis::linear("time that noise in communication costs", Unit::Seconds),
+                series: vec![of(0), of(1)],
+                marks: Vec::new(),
+            };
+            let title = format!("{name}: median overhead on {processes} processes");
+            findings.section.add(Chart::new(title, &setting.command, plot));
+            if let Some((mut comparison, remark)) = recovered(at, processes, &last) {
+                comparison.only_up_to = (processes < 1 << 23).then_some(processes);
+                findings.comparisons.push(comparison);
+                findings.remarks.push(remark);
+            }
+        }
+        Ok(findings)
+    }
+}

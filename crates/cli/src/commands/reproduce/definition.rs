@@ -1,0 +1,110 @@
+//! A reproduction that is a study: a TOML file with the study, its two sizes, and what was published.
+
+use super::Size;
+use super::comparison::Quantity;
+use crate::exit::{Failure, Outcome};
+use serde::Deserialize;
+use straggler_analysis::study::Study;
+use toml::Table;
+
+/// What a reproduction is about.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Description {
+    pub figure: String,
+    pub title: String,
+    pub about: String,
+    pub input: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Definition {
+    pub figure: String,
+    pub title: String,
+    pub about: String,
+    pub input: String,
+    /// Whether noise or application had to be made up for want of the paper's own.
+    pub synthesised: bool,
+    /// What the paper calls slowdown, where that is not T/T0 − 1.
+    pub paper_means: Option<String>,
+    /// Whether the growth with detours and processes is to be compared with laws.
+    #[serde(default)]
+    pub laws: bool,
+    study: Table,
+    quick: Table,
+    full: Table,
+    #[serde(default)]
+    pub published: Vec<Published>,
+}
+
+/// A number of the paper, and which of ours belongs to it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    pub text: String,
+    pub statistic: Statistic,
+    /// Those of all series if not given.
+    pub sweep: Option<String>,
+    pub workload: Option<String>,
+    pub cosched: Option<bool>,
+    /// The largest that was simulated if not given.
+    pub processes: Option<u32>,
+    pub value: Option<f64>,
+    /// The value is a limit.
+    #[serde(default)]
+    pub bound: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+pub enum Statistic {
+    #[serde(rename = "median slowdown")]
+    MedianSlowdown,
+    #[serde(rename = "largest slowdown")]
+    LargestSlowdown,
+    #[serde(rename = "median ratio")]
+    MedianRatio,
+    #[serde(rename = "largest ratio")]
+    LargestRatio,
+    #[serde(rename = "inflection")]
+    Inflection,
+}
+
+impl Statistic {
+    pub fn quantity(self) -> Quantity {
+        match self {
+            Statistic::MedianSlowdown | Statistic::LargestSlowdown => Quantity::Slowdown,
+            Statistic::MedianRatio | Statistic::LargestRatio => Quantity::Ratio,
+            Statistic::Inflection => Quantity::Processes,
+        }
+    }
+}
+
+impl Definition {
+    pub fn parse(text: &str) -> Outcome<Definition> {
+        toml::from_str(text).map_err(|fault| Failure::bad_input(format!("a reproduction: {fault}")))
+    }
+
+    pub fn description(&self) -> Description {
+        Description {
+            figure: self.figure.clone(),
+            title: self.title.clone(),
+            about: self.about.clone(),
+            input: self.input.clone(),
+        }
+    }
+
+    /// The study at one of its sizes, with a seed of the caller's.
+    pub fn study(&self, size: Size, seed: u64) -> Outcome<Study> {
+        let sized = match size {
+            Size::Quick => &self.quick,
+            Size::Full => &self.full,
+        };
+        let mut table = self.study.clone();
+        table.insert("name".into(), format!("{}: {}", self.figure, self.title).into());
+        table.insert("seed".into(), i64::try_from(seed).unwrap_or(i64::MAX).into());
+        table.extend(sized.clone());
+        let text = toml::to_string(&table)
+            .map_err(|fault| Failure::bad_input(format!("{}: {fault}", self.figure)))?;
+        Study::parse(&text).map_err(|fault| Failure::bad_input(format!("{}: {fault}", self.figure)))
+    }
+}

@@ -1,0 +1,74 @@
+//! Reproductions that are studies.
+
+use super::comparison::Comparison;
+use super::definition::{Definition, Published, Statistic};
+use super::{Findings, Setting, laws};
+use crate::commands::study::driver;
+use crate::exit::Outcome;
+use straggler_analysis::inflection::THRESHOLD;
+use straggler_analysis::study::{Series, Summary, series};
+use straggler_report::page::Section;
+
+pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
+    let definition = Definition::parse(text)?;
+    let study = definition.study(setting.size, setting.seed)?;
+    let options =
+        driver::Options { threads: setting.threads, fresh: setting.fresh, ..driver::Options::default() };
+    let results = driver::run_in(&setting.folder, &study, &options, setting.console)?;
+    let all = series(&results, THRESHOLD);
+    let mut findings = Findings {
+        comparisons: definition.published.iter().flat_map(|published| compare(published, &all)).collect(),
+        section: Section::default(),
+        synthesised: definition.synthesised,
+        ..Findings::default()
+    };
+    if let Some(meaning) = &definition.paper_means {
+        findings
+            .remarks
+            .push(format!("The paper's slowdown here is {meaning}, not T/T0 − 1; so it is in the table."));
+    }
+    if definition.laws {
+        laws::add(&all, &mut findings, &setting.command);
+    }
+    Ok(findings)
+}
+
+/// A published number beside that of every series it speaks of.
+fn compare(published: &Published, all: &[Series]) -> Vec<Comparison> {
+    let fits = |series: &&Series| {
+        series.coordinates().is_some_and(|at| {
+            published.sweep.as_ref().is_none_or(|sweep| *sweep == at.sweep)
+                && published.workload.as_ref().is_none_or(|workload| *workload == at.workload)
+                && published.cosched.is_none_or(|cosched| cosched == at.cosched)
+        })
+    };
+    all.iter().filter(fits).filter_map(|series| beside(published, series)).collect()
+}
+
+fn beside(published: &Published, series: &Series) -> Option<Comparison> {
+    let largest = series.largest()?.point.processes;
+    let wanted = published.processes.unwrap_or(largest);
+    let point = series.points.iter().rfind(|point| point.point.processes <= wanted)?;
+    let inflection = published.statistic == Statistic::Inflection;
+    let simulated =
+        if inflection { series.inflection.map(f64::from) } else { Some(statistic(published, point)) };
+    // A bottleneck that was found is found; only one that was not may lie beyond what was simulated.
+    let smaller = if inflection { simulated.is_none() } else { point.point.processes < wanted };
+    Some(Comparison {
+        what: published.text.clone(),
+        quantity: published.statistic.quantity(),
+        published: published.value,
+        is_bound: published.bound,
+        simulated,
+        only_up_to: smaller.then_some(largest),
+    })
+}
+
+fn statistic(published: &Published, point: &Summary) -> f64 {
+    match published.statistic {
+        Statistic::MedianSlowdown | Statistic::Inflection => point.median_slowdown,
+        Statistic::LargestSlowdown => point.largest_slowdown,
+        Statistic::MedianRatio => point.median_slowdown + 1.0,
+        Statistic::LargestRatio => point.largest_slowdown + 1.0,
+    }
+}
