@@ -11,6 +11,7 @@ pub mod noise;
 pub mod plot;
 pub mod ranges;
 pub mod redundancy;
+pub mod report;
 pub mod resample;
 pub mod schedule;
 pub mod simulate;
@@ -32,6 +33,9 @@ EXAMPLES
   A schedule from a file, on a network given by its parameters:
   straggler simulate fixtures/conformance/eager-00.goal \\
       --network L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535 --json
+
+  All results of a folder on one page:
+  straggler report fixtures/noise -o noise.html
 
   What networks and noise there are, and how fast this machine simulates:
   straggler network list
@@ -106,8 +110,12 @@ pub enum Command {
     Network(network::Network),
     /// What a description of noise means
     Noise(noise::Noise),
-    /// Pictures of noise, as SVG or PNG
+    /// Pictures for papers, as SVG, PDF or PNG
     Plot(plot::Plot),
+    /// Make one page of results: charts, tables and timelines that open in a browser
+    Report(report::Report),
+    /// Show results in the browser, to this machine only
+    Serve(report::Serve),
     /// How fast this machine simulates, and in how much memory
     Bench(bench::Bench),
     /// One measurement of `bench`, in a process of its own

@@ -11,8 +11,10 @@ mod noise;
 mod noise_file;
 mod plot;
 mod redundancy;
+mod report;
 mod resample;
 mod schedule;
+mod serve;
 mod simulate;
 mod study;
 
@@ -55,6 +57,8 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Network(typed) => network::run(typed.command, console),
         Command::Noise(typed) => noise::run(&typed.command, common.seed, console),
         Command::Plot(typed) => plot::run(&typed.command, common.seed, console),
+        Command::Report(typed) => report::run(&typed, common.seed, console),
+        Command::Serve(typed) => serve::run(&typed, common.seed, console),
         Command::Bench(typed) => bench::run(&plan::bench::Plan::new(&typed, &common), console),
         Command::BenchCase(typed) => bench::run_case(&typed.case, console),
         Command::Completions(typed) => generated::completions(typed.shell, console),
@@ -76,10 +80,31 @@ fn refuse_unwritable(path: &Path) -> Outcome<()> {
     }
 }
 
-/// As it was typed, but for quotes; bytes that are no text read as `\u{fffd}`.
+/// Found out before the work, not after it: whether the folder of a file is there.
+fn refuse_missing_folder(path: &Path) -> Outcome<()> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !parent.is_dir() => Err(Failure::bad_input(format!(
+            "{} cannot be written: there is no folder {}; make it first",
+            path.display(),
+            parent.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// As it can be pasted into a shell; bytes that are no text read as `\u{fffd}`.
 fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("straggler".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word in quotes where a shell would otherwise see something else in it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_=+,.:/@%^".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Threads to use: those asked for, else those the machine offers.
@@ -94,4 +119,20 @@ fn use_threads(common: &Common) {
     let count = threads(common.threads.map(Into::into));
     // It fails only if the pool is there already, which it is not this early.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(
+            quoted("--noise=periodic:period=1ms,duration=5us"),
+            "--noise=periodic:period=1ms,duration=5us"
+        );
+        assert_eq!(quoted("uniform(1us,5us)"), "'uniform(1us,5us)'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
 }

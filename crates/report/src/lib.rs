@@ -1,10 +1,11 @@
-//! How results look: numbers for people, aligned tables, pictures, and files of finish times and
-//! histograms. Everything here formats; nothing computes.
+//! How results look: numbers for people, aligned tables, pictures, reports, and files of finish times
+//! and histograms. Everything here formats; nothing computes.
 
 pub mod charts;
 pub mod finish_times;
 pub mod histograms;
 pub mod numbers;
+pub mod page;
 mod replace;
 pub mod study_results;
 mod table;

@@ -4,6 +4,10 @@
 //! Times are microseconds with six decimals, so nothing of the picoseconds is lost. Noise is a slice of
 //! its own at the end of the slice it lengthened. A message is a flow arrow.
 
+mod read;
+
+pub use read::{BEGINNING, ReadError, Run, read};
+
 use crate::timeline::{Activity, Arrow, Kind, Lane, Timeline};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -68,6 +72,16 @@ fn thread(lane: Lane) -> u32 {
         Lane::Cpu(cpu) => u32::from(cpu),
         Lane::Send(nic) => 1000 + 2 * u32::from(nic),
         Lane::Receive(nic) => 1001 + 2 * u32::from(nic),
+    }
+}
+
+/// What [`thread`] numbers.
+fn lane_of(thread: u32) -> Option<Lane> {
+    match thread {
+        0..=255 => Some(Lane::Cpu(thread as u8)),
+        1000..1512 if thread.is_multiple_of(2) => Some(Lane::Send(((thread - 1000) / 2) as u8)),
+        1000..1512 => Some(Lane::Receive(((thread - 1001) / 2) as u8)),
+        _ => None,
     }
 }
 

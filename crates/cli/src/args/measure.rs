@@ -1,5 +1,6 @@
 //! `straggler measure` as typed.
 
+use super::report::ReportOption;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use straggler_measure::cores;
@@ -91,11 +92,13 @@ pub struct Noise {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     pub buffer: Option<u32>,
     /// Inject known detours and tell how many are found again, and how exactly
-    #[arg(long, conflicts_with_all = ["events", "runs", "output"])]
+    #[arg(long, conflicts_with_all = ["events", "runs", "output", "report"])]
     pub self_test: bool,
     /// Write the recording to a file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOption,
 }
 
 /// The kernels by name.

@@ -2,6 +2,7 @@
 
 pub mod convert;
 
+use super::report::ReportOption;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -76,6 +77,8 @@ pub struct Show {
     /// Noise files, which are the cores of one node, or descriptions as --noise takes them, which are superposed
     #[arg(value_name = "FILE|SPEC", required = true, value_parser = NoiseSpec::of_typed)]
     pub noise: Vec<NoiseSpec>,
+    #[command(flatten)]
+    pub report: ReportOption,
 }
 
 #[derive(Debug, Args)]
@@ -108,6 +111,8 @@ pub struct Compare {
     /// End with exit code 5 if they are not the same
     #[arg(long)]
     pub fail_if_different: bool,
+    #[command(flatten)]
+    pub report: ReportOption,
 }
 
 #[derive(Debug, Args)]

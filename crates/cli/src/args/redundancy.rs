@@ -1,6 +1,7 @@
 //! `straggler redundancy` as typed.
 
 use super::ranges::Rounds;
+use super::report::ReportOption;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -66,4 +67,6 @@ pub struct Redundancy {
     /// Write the JSON object to a file
     #[arg(short, long, value_name = "OUT.json")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOption,
 }

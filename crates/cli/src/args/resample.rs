@@ -1,5 +1,6 @@
 //! `straggler resample` as typed.
 
+use super::report::ReportOption;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::noise::NoiseSpec;
@@ -71,6 +72,8 @@ pub struct Resample {
     /// Write the JSON object to a file
     #[arg(short, long, value_name = "OUT.json", help_heading = "Output")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOption,
 }
 
 fn processors(text: &str) -> Result<u32, String> {

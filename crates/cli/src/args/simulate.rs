@@ -2,6 +2,7 @@
 
 use super::collective::{DataOptions, Repetition};
 pub use super::ranges::{RankRanges, TimeRange};
+use super::report::ReportOption;
 use super::workload::WorkloadOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -71,6 +72,8 @@ pub struct Simulate {
 
     #[command(flatten)]
     pub outputs: OutputOptions,
+    #[command(flatten)]
+    pub report: ReportOption,
 }
 
 /// A collective instead of a file.

@@ -2,6 +2,7 @@
 //! collectives at scale, and ranks its sources by what their removal would give.
 
 mod files;
+mod page;
 mod subject;
 mod words;
 

@@ -6,7 +6,7 @@ mod self_test;
 mod words;
 
 use crate::args::measure::Choose;
-use crate::commands::command_line;
+use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -29,9 +29,7 @@ use straggler_report::replace_file;
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
-    if let Some(path) = &plan.output {
-        refuse_missing_folder(path)?;
-    }
+    plan.output.iter().chain(&plan.report).try_for_each(|path| refuse_missing_folder(path))?;
     let session = Session::prepare(plan, console)?;
     match plan.job {
         Job::SelfTest => self_test::run(&session),
@@ -199,6 +197,11 @@ impl<'a> Session<'a> {
         if let Some(path) = &self.plan.output {
             write(path, measured)?;
         }
+        report::write_asked(self.plan.report.as_ref(), self.console, || {
+            let recording = &measured.recording;
+            let name = recording.machine.host.as_deref().unwrap_or("this machine");
+            report::NoiseSubject { recording, name, seed: 1 }.page()
+        })?;
         if self.console.json {
             return self.console.print_json(answer);
         }
@@ -209,18 +212,6 @@ impl<'a> Session<'a> {
             self.console.note(&format!("{detours} written to {}", path.display()));
         }
         Ok(())
-    }
-}
-
-/// Found out before the measurement, not after it.
-fn refuse_missing_folder(path: &Path) -> Outcome<()> {
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) if !parent.is_dir() => Err(Failure::bad_input(format!(
-            "{} cannot be written: there is no folder {}; make it first",
-            path.display(),
-            parent.display()
-        ))),
-        _ => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@ mod list;
 mod show;
 mod words;
 
+pub use show::opening;
 pub use words::{evidence, explained};
 
 use crate::args::noise::NoiseCommand;

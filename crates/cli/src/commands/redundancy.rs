@@ -1,7 +1,9 @@
 //! `straggler redundancy`: three cases for every draw of the noise, and what they say together.
 
-use crate::commands::simulate::{LoadedNoise, NetworkAnswer, load_network};
-use crate::commands::threads;
+mod page;
+
+use crate::commands::simulate::{LoadedNoise, NetworkAnswer, has_drawn_source, load_network};
+use crate::commands::{refuse_missing_folder, report, threads};
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
@@ -29,6 +31,7 @@ const SMALL: u32 = 1 << 16;
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     refuse_too_many(plan.processes.into(), BYTES_A_PROCESS, available_bytes())?;
+    plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let network = load_network(&plan.network, None)?;
     let mut warnings = Vec::new();
     let noise = LoadedNoise::load(&plan.noise, plan.seed, plan.processes, &mut warnings)?;
@@ -46,6 +49,8 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         let text = to_json(&answer)?;
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
+    let synthetic = has_drawn_source(&plan.noise.spec);
+    report::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
     if console.json { console.print_json(&answer) } else { console.print(&say(&answer)) }
 }
 

@@ -1,9 +1,11 @@
 //! `straggler resample`: a sample of times becomes samples of all-to-alls, these become distributions.
 
 mod answer;
+mod page;
 mod words;
 
-use super::simulate::what_was_noticed;
+use super::simulate::{has_drawn_source, what_was_noticed};
+use super::{refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
@@ -60,17 +62,21 @@ struct Findings {
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+    plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let inputs = Inputs::load(plan)?;
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
     let findings = resample(plan, &inputs, console)?;
-    let histograms = findings.histograms.as_slice();
-    write_histograms(plan, histograms)?;
+    write_histograms(plan, &findings.histograms)?;
+    let histograms = findings.histograms.clone();
     let answer = Answer::new(plan, &inputs, findings);
     if let Some(path) = &plan.output {
         let text = to_json(&answer)?;
         let _orderly = Orderly::begin();
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
+    // Noise that was drawn; where there is none, only the times count, and they were given.
+    let synthetic = has_drawn_source(&plan.noise);
+    report::write_asked(plan.report.as_ref(), console, || page::page(&answer, &histograms, synthetic))?;
     if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
 }
 
@@ -116,7 +122,7 @@ fn resample(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<Findings
         let found = model.all_to_all(case.processors, case.samples, watch)?.into_distributions();
         interrupt::check()?;
         cases.push(CaseAnswer::new(case, plan.size, &found));
-        if plan.histogram.is_some() {
+        if plan.histogram.is_some() || plan.report.is_some() {
             histograms.extend(bins(case.processors, &found));
         }
     }

@@ -3,6 +3,7 @@
 mod answer;
 mod details;
 mod inputs;
+mod page;
 mod replicas;
 mod stuck;
 mod words;
@@ -10,8 +11,10 @@ mod workload;
 
 pub use answer::NetworkAnswer;
 pub use inputs::{LoadedNoise, load_network, what_was_noticed};
+pub use page::has_drawn_source;
 pub use workload::Workload;
 
+use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -39,6 +42,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let began = Instant::now();
     let inputs = Inputs::load(plan)?;
     details::check(plan, &inputs)?;
+    plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
     let load_seconds = began.elapsed().as_secs_f64();
     console.detail(&format!("loaded in {load_seconds:.3} s"));
@@ -47,6 +51,9 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let stuck = blocking(plan, &findings);
     if stuck.is_none() {
         write_files(plan, &findings, &answer)?;
+        report::write_asked(plan.report.as_ref(), console, || {
+            page::page(&answer, &inputs, &findings, has_drawn_source(&plan.noise.spec))
+        })?;
     }
     match (console.json, stuck) {
         (true, _) => console.print_json(&answer)?,
@@ -95,6 +102,7 @@ fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()>
         let about = serde_json::json!({
             "workload": answer.workload, "network": answer.network, "noise": answer.noise,
             "seed": answer.seed, "replica": findings.replicas.shown().replica,
+            "command": command_line(), "synthetic": has_drawn_source(&plan.noise.spec),
         });
         replace_file(&wanted.path, |out| straggler_trace::chrome::write(timeline, &about, out))?;
     }

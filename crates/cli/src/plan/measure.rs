@@ -18,6 +18,7 @@ pub struct Plan {
     pub sources: Wish,
     pub job: Job,
     pub output: Option<PathBuf>,
+    pub report: Option<PathBuf>,
 }
 
 /// What is done with the kernel.
@@ -51,6 +52,7 @@ impl Plan {
             sources: wish(sources),
             job: Job::Runs { count: 1, choose: Choose::First },
             output: None,
+            report: None,
         })
     }
 
@@ -72,6 +74,7 @@ impl Plan {
             sources: wish(typed.sources),
             job,
             output: typed.output,
+            report: typed.report.report,
         })
     }
 }

@@ -23,6 +23,7 @@ pub struct Plan {
     pub undisturbed: bool,
     pub threads: Option<usize>,
     pub output: Option<PathBuf>,
+    pub report: Option<PathBuf>,
 }
 
 impl Plan {
@@ -54,6 +55,7 @@ impl Plan {
             undisturbed: !typed.skip_undisturbed,
             threads: common.threads.map(Into::into),
             output: typed.output,
+            report: typed.report.report,
         })
     }
 }

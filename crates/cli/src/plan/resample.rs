@@ -31,6 +31,7 @@ pub struct Plan {
     pub seed: u64,
     pub histogram: Option<PathBuf>,
     pub output: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     pub warnings: Vec<String>,
 }
 
@@ -84,6 +85,7 @@ impl Plan {
             seed: common.seed,
             histogram: typed.histogram,
             output: typed.output,
+            report: typed.report.report,
             warnings,
         })
     }

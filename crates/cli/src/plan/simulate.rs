@@ -34,6 +34,7 @@ pub struct Plan {
     pub timeline: Option<TimelinePlan>,
     pub explain: bool,
     pub output: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     /// What was typed and has no effect.
     pub warnings: Vec<String>,
 }
@@ -100,6 +101,7 @@ impl Plan {
             finish_times: typed.outputs.finish_times,
             explain: typed.outputs.explain,
             output: typed.outputs.output,
+            report: typed.report.report,
             warnings,
         })
     }

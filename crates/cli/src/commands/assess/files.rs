@@ -1,7 +1,7 @@
 //! The folder of an assessment: numbers, pictures and the recording.
 
-use super::{Json, Report};
-use crate::commands::command_line;
+use super::{Json, Report, page};
+use crate::commands::{command_line, report};
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
@@ -41,6 +41,11 @@ pub fn write(folder: &Path, report: &Report, json: &Json<'_>) -> Outcome<Vec<Str
             names.push(name);
         }
     }
+    let page = page::page(report, is_synthetic(report));
+    for name in ["assess.page", "report.html"] {
+        report::write(&folder.join(name), &page)?;
+        names.push(name.to_string());
+    }
     Ok(names)
 }
 
@@ -55,15 +60,18 @@ fn pictures(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 fn heading(report: &Report, title: &str) -> Heading {
-    let synthetic = match &report.subject.recording {
-        Some(recording) => matches!(recording.origin, Origin::Synthetic { .. }),
-        None => true,
-    };
     Heading {
         title: title.into(),
         subtitle: report.subject.sentence(),
         footer: format!("straggler {} · {}", env!("CARGO_PKG_VERSION"), command_line()),
-        synthetic,
+        synthetic: is_synthetic(report),
+    }
+}
+
+fn is_synthetic(report: &Report) -> bool {
+    match &report.subject.recording {
+        Some(recording) => matches!(recording.origin, Origin::Synthetic { .. }),
+        None => true,
     }
 }
 

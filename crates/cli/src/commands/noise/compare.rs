@@ -1,7 +1,10 @@
 //! `straggler noise compare`: whether two noises are the same.
 
+mod page;
+
 use super::input::{self, Input};
 use crate::args::noise::Compare;
+use crate::commands::{refuse_missing_folder, report};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use serde::Serialize;
@@ -18,6 +21,7 @@ const LENGTH: Time = Time::from_ns(60_000_000_000);
 const MOST_SOURCES: usize = 20;
 
 pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let read = [input::files(&typed.first)?, input::files(&typed.second)?];
     let measured =
         read.iter().flatten().flat_map(|input| &input.recording.cores).map(|core| core.length).max();
@@ -27,8 +31,12 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     let first = or_drawn(first, &typed.first, seed, length)?;
     let second = or_drawn(second, &typed.second, seed.wrapping_add(1), length)?;
     let comparison = Comparison::of(&first.recording, &second.recording, seed);
-    let warnings = first.warnings.into_iter().chain(second.warnings).collect();
+    let warnings = [first.warnings, second.warnings].concat();
     let answer = Answer { equal: comparison.is_equal(), verdict: verdict(&comparison), comparison, warnings };
+    let names = [input::name(&typed.first, seed)?, input::name(&typed.second, seed)?];
+    report::write_asked(typed.report.report.as_ref(), console, || {
+        page::page(&answer, [&first.recording, &second.recording], names)
+    })?;
     if console.json {
         console.print_json(&answer)?;
     } else {

@@ -48,3 +48,17 @@ pub fn drawn(spec: &NoiseSpec, seed: u64, length: Time) -> Outcome<Input> {
     let loaded = spec.load(seed)?;
     Ok(Input { recording: drawn::recording(&loaded.sources, 0, length), warnings: Vec::new() })
 }
+
+/// What a person calls it: the files, or what the sources do.
+pub fn name(spec: &NoiseSpec, seed: u64) -> Outcome<String> {
+    let path = |shape: &Shape| match shape {
+        Shape::Trace { path, .. } => Some(path.clone()),
+        _ => None,
+    };
+    let files: Option<Vec<String>> = spec.sources.iter().map(|source| path(&source.shape)).collect();
+    let names = match files {
+        Some(files) => files,
+        None => spec.load(seed)?.sources.iter().map(ToString::to_string).collect(),
+    };
+    Ok(names.join(", "))
+}

@@ -3,9 +3,12 @@
 
 mod measured;
 
-use super::input;
+pub use measured::opening;
+
+use super::input::{self, Input};
 use crate::args::noise::Show;
 use crate::commands::simulate::what_was_noticed;
+use crate::commands::{refuse_missing_folder, report};
 use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
@@ -16,14 +19,22 @@ use straggler_model::stats::quantile_in_place;
 use straggler_report::Table;
 use straggler_report::numbers::{grouped, percent};
 
+/// How much of a description is drawn for a report.
+const DRAWN: Time = Time::from_ns(10_000_000_000);
+
 pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let sources = typed.noise.iter().flat_map(|spec| spec.sources.clone()).collect();
     let whole = NoiseSpec { sources };
     let loaded = whole.load(seed)?;
     let warnings = loaded.files.iter().flat_map(|(path, noticed)| what_was_noticed(path, noticed)).collect();
     let mut answer = NoiseAnswer::new(loaded, seed, warnings)?;
     let mut text = String::new();
-    if let Some(input) = input::files(&whole)? {
+    let read = input::files(&whole)?;
+    if typed.report.report.is_some() {
+        write_report(typed, read.as_ref(), &whole, seed, console)?;
+    }
+    if let Some(input) = read {
         let analysis = Analysis::of(&input.recording, seed);
         text = measured::say(&input.recording, &analysis);
         answer.analysis = Some(analysis);
@@ -34,6 +45,21 @@ pub fn run(typed: &Show, seed: u64, console: &Console) -> Outcome<()> {
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
     console.print(&if answer.analysis.is_some() { text } else { say(&answer) })
+}
+
+/// What was measured, or what a description does to rank 0.
+fn write_report(
+    typed: &Show,
+    read: Option<&Input>,
+    spec: &NoiseSpec,
+    seed: u64,
+    console: &Console,
+) -> Outcome<()> {
+    let drawn = if read.is_some() { None } else { Some(input::drawn(spec, seed, DRAWN)?) };
+    let Some(input) = read.or(drawn.as_ref()) else { return Ok(()) };
+    let name = input::name(spec, seed)?;
+    let subject = report::NoiseSubject { recording: &input.recording, name: &name, seed };
+    report::write_asked(typed.report.report.as_ref(), console, || subject.page())
 }
 
 #[derive(Serialize)]

@@ -18,7 +18,7 @@ pub fn say(answer: &Answer, inputs: &Inputs) -> String {
 
 /// "1,048,576 processes finish an allreduce of 8 B in 137.4 µs; with this noise it takes 161.4 µs,
 /// 17 % longer."
-fn sentence(answer: &Answer, noisy: bool) -> String {
+pub fn sentence(answer: &Answer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
     let (what, makespan) = (&answer.workload, Time(answer.makespan_ps));

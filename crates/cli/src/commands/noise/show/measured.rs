@@ -27,7 +27,8 @@ pub fn say(recording: &Recording, analysis: &Analysis) -> String {
     parts.join("\n")
 }
 
-fn opening(recording: &Recording, analysis: &Analysis) -> String {
+/// What noise takes, how long detours are and how far apart.
+pub fn opening(recording: &Recording, analysis: &Analysis) -> String {
     let overhead = &analysis.overhead;
     let count = recording.cores.len() as u64;
     let longest = recording.cores.iter().map(|core| core.length).max().unwrap_or(Time::ZERO);

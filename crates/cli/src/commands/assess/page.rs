@@ -1,0 +1,133 @@
+//! The page of an assessment.
+
+use super::{Report, words};
+use crate::commands::{command_line, report};
+use straggler_analysis::assess;
+use straggler_analysis::noise::Analysis;
+use straggler_model::Time;
+use straggler_report::numbers::{grouped, significant};
+use straggler_report::page::{
+    Axis, Bar, Bars, Cell, Chart, Line, Lines, Mark, Page, Role, Scale, Section, Table, Unit,
+};
+
+pub fn page(report: &Report, synthetic: bool) -> Page {
+    let command = command_line();
+    let mut sections = vec![costs(report, &command, synthetic)];
+    sections
+        .extend(report.answer.rankings.last().map(|ranking| removals(report, ranking, &command, synthetic)));
+    if let Some(recording) = &report.subject.recording {
+        let name = &report.subject.name;
+        let subject = report::NoiseSubject { recording, name, seed: report.seed };
+        sections.push(subject.section(&Analysis::of(recording, report.seed)));
+    }
+    let title = format!("What noise costs: {}", report.subject.name);
+    let mut page = report::page(title, words::verdict(report), sections);
+    page.facts.add("Network", &report.network.name);
+    page.facts.add("Largest scale", format!("{} processes", grouped(report.processes)));
+    page.facts.add("Seed", report.seed.to_string());
+    page.warnings = report.warnings.clone();
+    page.warnings.extend(words::lower_bound(report));
+    page
+}
+
+fn costs(report: &Report, command: &str, synthetic: bool) -> Section {
+    let separate = || report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
+    let mark = |curve: &assess::Curve| {
+        curve.inflection.map(|processes| Mark {
+            x: Some(processes.into()),
+            y: None,
+            name: format!("{}: noise leads from {}", curve.operation, grouped(processes)),
+        })
+    };
+    let threshold = Mark {
+        x: None,
+        y: Some(report.threshold),
+        name: format!("{} % slower", significant(100.0 * report.threshold)),
+    };
+    let plot = Lines {
+        x: Axis::processes(),
+        y: Axis::new("slowdown T / T0 - 1", Unit::Share, scale(report)),
+        series: separate().map(|curve| line(curve, &report.answer.curves)).collect(),
+        marks: separate().filter_map(mark).chain([threshold]).collect(),
+    };
+    let title = format!("What this noise costs on {}", report.network.name);
+    let mut section = Section::new("Slowdowns by processes");
+    section.text.push("Median of the replicas, with its interval; T / T0 - 1, so that 0 is no loss.".into());
+    section.add(Chart::new(title, command, plot).synthetic(synthetic));
+    section.add(points(report, command));
+    section
+}
+
+/// Logarithmic where slowdowns differ much and all of them are losses.
+fn scale(report: &Report) -> Scale {
+    let medians = report.answer.curves.iter().flat_map(|curve| &curve.points);
+    let medians: Vec<f64> = medians.map(|point| point.slowdown.median).collect();
+    let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = medians.iter().copied().fold(0.0, f64::max);
+    if least > 0.0 && most > 20.0 * least { Scale::Log10 } else { Scale::Linear }
+}
+
+/// Operations with the very same schedule share a line.
+fn line(curve: &assess::Curve, all: &[assess::Curve]) -> Line {
+    let twins = all.iter().filter(|twin| twin.same_as == Some(curve.operation));
+    let names = std::iter::once(curve).chain(twins).map(|curve| curve.operation.to_string());
+    let of = |value: fn(&assess::Point) -> f64| -> Vec<f64> { curve.points.iter().map(value).collect() };
+    Line {
+        name: names.collect::<Vec<_>>().join(" and "),
+        role: Role::Simulated,
+        x: of(|point| point.processes.into()),
+        y: of(|point| point.slowdown.median),
+        low: Some(of(|point| point.slowdown.low)),
+        high: Some(of(|point| point.slowdown.high)),
+    }
+}
+
+fn points(report: &Report, command: &str) -> Table {
+    let columns = [
+        "operation",
+        "#processes",
+        "#slowdown",
+        "#at least",
+        "#at most",
+        "#replicas",
+        "#without noise",
+        "#with noise",
+    ];
+    let mut table = Table::new("Slowdowns (T / T0 - 1)", &columns);
+    table.command = command.into();
+    for curve in &report.answer.curves {
+        for point in &curve.points {
+            let slowdown = [point.slowdown.median, point.slowdown.low, point.slowdown.high];
+            let slowdown = slowdown.map(|value| Cell::number(significant(value), value));
+            let times = [point.quiet_ps, point.median_ps]
+                .map(|ps| Cell::number(Time(ps).to_string(), Time(ps).seconds()));
+            let first = [
+                Cell::text(curve.operation.to_string()),
+                Cell::number(grouped(point.processes), point.processes.into()),
+            ];
+            let replicas = Cell::number(grouped(point.replicas), point.replicas.into());
+            table.row(first.into_iter().chain(slowdown).chain([replicas]).chain(times));
+        }
+    }
+    table
+}
+
+fn removals(report: &Report, ranking: &assess::Ranking, command: &str, synthetic: bool) -> Section {
+    let bar = |removal: &assess::Removal| Bar {
+        name: removal.cause.clone(),
+        value: removal.gain,
+        low: Some(removal.gain_low),
+        high: Some(removal.gain_high),
+        note: format!("leaves {}", significant(removal.slowdown.median)),
+    };
+    let plot = Bars {
+        x: Axis::linear("the slowdown T / T0 - 1 falls by", Unit::None),
+        bars: ranking.removals.iter().map(bar).collect(),
+    };
+    let processes = grouped(ranking.processes);
+    let title = format!("What the removal of each source gives at {processes} processes");
+    let mut section = Section::new("What to remove first");
+    section.text = words::verdict(report).into_iter().skip(3).collect();
+    section.add(Chart::new(title, command, plot).synthetic(synthetic));
+    section
+}

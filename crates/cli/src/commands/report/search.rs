@@ -1,0 +1,142 @@
+//! Where results lie: files that were named, and what folders hold.
+
+use super::readers::{Found, page_of};
+use super::{Skipped, nothing};
+use crate::commands::command_line;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use straggler_report::page::{Facts, Page};
+
+/// Folders in folders are searched down to this depth.
+const DEPTH: usize = 4;
+/// More files than this are no results of one person's work.
+const MOST_FILES: usize = 10_000;
+
+/// Files that may hold results, in order of their names.
+#[derive(Clone, Debug)]
+pub struct Search {
+    inputs: Vec<PathBuf>,
+    files: Vec<File>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct File {
+    path: PathBuf,
+    /// It was typed, so that it must be understood; not only found in a folder.
+    named: bool,
+    length: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Search {
+    pub fn of(inputs: &[PathBuf]) -> Outcome<Search> {
+        let mut files = Vec::new();
+        for input in inputs {
+            let about = std::fs::metadata(input).map_err(|fault| {
+                Failure::bad_input(format!("{} cannot be read: {fault}", input.display()))
+            })?;
+            if about.is_dir() {
+                look_into(input, DEPTH, &mut files)?;
+            } else {
+                files.push(File::new(input.clone(), true, Some(&about)));
+            }
+        }
+        Ok(Search { inputs: inputs.to_vec(), files })
+    }
+
+    /// Whether the same search found other files, or files that have changed since.
+    pub fn differs(&self, other: &Search) -> bool {
+        self.files != other.files
+    }
+
+    /// One page of all that is understood, and what is not.
+    pub fn page(&self, title: Option<&str>, seed: u64) -> Outcome<(Page, Vec<Skipped>)> {
+        let (mut found, mut skipped) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            interrupt::check()?;
+            let skip = |why: String| Skipped { file: file.path.display().to_string(), why };
+            match page_of(&file.path, file.named, seed) {
+                Ok(Some(one)) => found.push(one),
+                Ok(None) => skipped.push(skip("not understood".into())),
+                Err(failure) if file.named => return Err(failure),
+                Err(failure) => skipped.push(skip(failure.error.to_string())),
+            }
+        }
+        if found.is_empty() {
+            return Err(nothing(&self.inputs, &skipped));
+        }
+        let mut page = joined(found);
+        if let Some(title) = title {
+            page.title = title.into();
+        }
+        Ok((page, skipped))
+    }
+}
+
+impl File {
+    fn new(path: PathBuf, named: bool, about: Option<&std::fs::Metadata>) -> File {
+        let length = about.map_or(0, std::fs::Metadata::len);
+        File { path, named, length, changed: about.and_then(|about| about.modified().ok()) }
+    }
+}
+
+/// Hidden files are none of ours, and links could lead round in circles.
+fn look_into(folder: &Path, depth: usize, files: &mut Vec<File>) -> Outcome<()> {
+    let fault =
+        |fault: std::io::Error| Failure::bad_input(format!("{} cannot be read: {fault}", folder.display()));
+    let mut entries =
+        std::fs::read_dir(folder).map_err(fault)?.collect::<Result<Vec<_>, _>>().map_err(fault)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 1 => look_into(&entry.path(), depth - 1, files)?,
+            Ok(kind) if kind.is_file() => {
+                files.push(File::new(entry.path(), false, entry.metadata().ok().as_ref()))
+            }
+            _ => {}
+        }
+        if files.len() > MOST_FILES {
+            return Err(Failure::bad_input(format!(
+                "{} holds more than {MOST_FILES} files: name the folder of the results",
+                folder.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// One page as it is; several become sections of one.
+fn joined(mut found: Vec<Found>) -> Page {
+    if found.len() == 1
+        && let Some(only) = found.pop()
+    {
+        return only.page;
+    }
+    let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
+    let title = match &names[..] {
+        [first, second] => format!("{first} and {second}"),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [] => String::new(),
+    };
+    let facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
+    let mut whole = Page { title, facts, ..Page::default() };
+    for Found { name, page } in found {
+        whole.summary.extend(page.summary.into_iter().map(|line| format!("{name}: {line}")));
+        whole.warnings.extend(page.warnings.into_iter().map(|line| format!("{name}: {line}")));
+        for mut section in page.sections {
+            if !section.title.contains(&name) {
+                section.title = format!("{name}: {}", section.title);
+            }
+            whole.sections.push(section);
+        }
+        for (fact, text) in page.facts.0.into_iter().filter(|(fact, _)| fact != "Version") {
+            whole.facts.add(format!("{name}: {fact}"), text);
+        }
+    }
+    whole
+}

@@ -1,0 +1,115 @@
+//! The page of a resampling.
+
+use super::answer::{Answer, CaseAnswer};
+use super::words;
+use crate::commands::{command_line, report};
+use straggler_model::Time;
+use straggler_model::stats::Summary;
+use straggler_report::histograms::Histogram as Bins;
+use straggler_report::numbers::{grouped, percent};
+use straggler_report::page::{
+    Axis, BoxSeries, Boxes, Cell, Chart, Histogram, HistogramSeries, Page, Scale, Section, Table, Unit,
+};
+
+pub fn page(answer: &Answer, histograms: &[Bins], synthetic: bool) -> Page {
+    let command = command_line();
+    let mut section = Section::new("All-to-alls");
+    let charts = [
+        boxes("How long an all-to-all takes", "total time", &answer.cases, |case| case.total_ps, &command),
+        boxes("How long a processor waits", "idle time", &answer.cases, |case| case.idle_ps, &command),
+    ];
+    charts.into_iter().for_each(|chart| section.add(chart.synthetic(synthetic)));
+    for (quantity, title) in [
+        ("total", "Total times"),
+        ("idle", "Idle times of all processors"),
+        ("idle_0", "Idle times of processor 0"),
+    ] {
+        section.add(histogram(quantity, title, histograms, &command).synthetic(synthetic));
+    }
+    section.add(table(answer, &command));
+    let summary = report::paragraphs(&words::say(answer)).into_iter().take(1).collect();
+    let mut page = report::page("All-to-alls of resampled exchanges", summary, vec![section]);
+    page.facts.add("Times", &answer.times);
+    page.facts.add("Noise", &answer.noise);
+    page.facts.add("Seed", answer.seed.to_string());
+    page.warnings = answer.warnings.clone();
+    page
+}
+
+fn boxes(
+    title: &str,
+    label: &str,
+    cases: &[CaseAnswer],
+    of: fn(&CaseAnswer) -> Option<Summary>,
+    command: &str,
+) -> Chart {
+    let mut series: BoxSeries = BoxSeries { name: label.into(), ..BoxSeries::default() };
+    for (case, summary) in cases.iter().filter_map(|case| Some((case, of(case)?))) {
+        let time = |ps: u64| Time(ps).seconds();
+        series.x.push(case.processes.into());
+        series.low.push(time(summary.p1));
+        series.q1.push(time(summary.p25));
+        series.median.push(time(summary.median));
+        series.q3.push(time(summary.p75));
+        series.high.push(time(summary.p99));
+        series.count.push(summary.count as f64);
+        series.median_low.push(f64::NAN);
+        series.median_high.push(f64::NAN);
+    }
+    let x = Axis::new("processors", Unit::Count, Scale::Log2);
+    let y = Axis::linear(label, Unit::Seconds);
+    Chart::new(title, command, Boxes { x, y, series: vec![series] })
+        .with_note("Whiskers end at 1 % and 99 % of the samples.")
+}
+
+fn histogram(quantity: &str, title: &str, histograms: &[Bins], command: &str) -> Chart {
+    let series = |one: &Bins| HistogramSeries {
+        name: format!("{} processors", grouped(one.processes)),
+        edges: edges(one),
+        counts: one.bins.iter().map(|bin| bin.count as f64).collect(),
+    };
+    let of_quantity = histograms.iter().filter(|one| one.quantity == quantity);
+    let plot = Histogram {
+        x: Axis::linear("time", Unit::Seconds),
+        y: Axis::linear("samples", Unit::Count),
+        series: of_quantity.map(series).collect(),
+    };
+    Chart::new(title, command, plot)
+}
+
+/// Bins lie side by side.
+fn edges(histogram: &Bins) -> Vec<f64> {
+    let first = histogram.bins.first().map(|bin| bin.from);
+    let ends = histogram.bins.iter().map(|bin| bin.to);
+    first.into_iter().chain(ends).map(|ps| Time(ps).seconds()).collect()
+}
+
+fn table(answer: &Answer, command: &str) -> Table {
+    let columns = [
+        "#processors",
+        "#samples",
+        "#median total",
+        "#99 % total",
+        "#median idle",
+        "#99 % idle",
+        "#idle share",
+    ];
+    let mut table = Table::new("Cases", &columns);
+    table.command = command.into();
+    let time = |ps: Option<u64>| match ps {
+        Some(ps) => Cell::number(Time(ps).to_string(), Time(ps).seconds()),
+        None => Cell::text(""),
+    };
+    for case in &answer.cases {
+        table.row([
+            Cell::number(grouped(case.processes), case.processes.into()),
+            Cell::number(grouped(case.samples), case.samples.into()),
+            time(case.total_ps.map(|all| all.median)),
+            time(case.total_ps.map(|all| all.p99)),
+            time(case.idle_ps.map(|all| all.median)),
+            time(case.idle_ps.map(|all| all.p99)),
+            Cell::number(percent(case.idle_share), case.idle_share),
+        ]);
+    }
+    table
+}

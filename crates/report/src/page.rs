@@ -1,0 +1,198 @@
+//! A report: what a page shows, as plain data.
+//!
+//! A [`Page`] has sections, these have tables and charts, and every chart carries the command that made its
+//! data. It lies in a file `NAME.page` ([`Page::to_container`]), or together with the program that shows it in
+//! one HTML file that needs no network ([`Page::to_html`]). `docs/report-format.md` describes the container;
+//! the page in `web/report` and `page/container.rs` both keep to it.
+//!
+//! The same page gives the same bytes. What was read from a file can be anything: columns of one plot may
+//! differ in length and hold what is not finite, so whoever draws them takes what fits together.
+
+mod axis;
+mod columns;
+mod container;
+mod html;
+mod plot;
+mod timeline;
+
+pub use axis::{Axis, Scale, Unit};
+pub use container::PageError;
+pub use plot::{
+    Bar, Bars, BoxSeries, Boxes, Distribution, Heat, Histogram, HistogramSeries, Line, Lines, Mark, Plot,
+    PointSeries, Role, Sample, Scatter,
+};
+pub use timeline::{Activity, ActivityRole, Arrow, Kind, NOBODY, Timeline};
+
+use serde::{Deserialize, Serialize};
+
+/// Everything one report shows.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Page {
+    pub title: String,
+    /// Sentences: what a person wants to know first.
+    pub summary: Vec<String>,
+    pub facts: Facts,
+    pub warnings: Vec<String>,
+    pub sections: Vec<Section>,
+}
+
+/// What is known of where a report comes from, in pairs of a name and a text.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Facts(pub Vec<(String, String)>);
+
+impl Facts {
+    /// What every report states.
+    pub fn of_program(version: &str, command: &str) -> Facts {
+        let mut facts = Facts::default();
+        facts.add("Command", command);
+        facts.add("Version", version);
+        facts
+    }
+
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) {
+        self.0.push((name.into(), text.into()));
+    }
+}
+
+/// What belongs together under one title.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Section {
+    pub title: String,
+    /// Paragraphs.
+    pub text: Vec<String>,
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    pub fn new(title: impl Into<String>) -> Section {
+        Section { title: title.into(), ..Section::default() }
+    }
+
+    pub fn add(&mut self, block: impl Into<Block>) {
+        self.blocks.push(block.into());
+    }
+
+    pub fn charts(&self) -> impl Iterator<Item = &Chart> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Chart(chart) => Some(chart),
+            Block::Table(_) => None,
+        })
+    }
+}
+
+impl Page {
+    /// All charts, in the order in which they are shown.
+    pub fn charts(&self) -> impl Iterator<Item = &Chart> {
+        self.sections.iter().flat_map(Section::charts)
+    }
+}
+
+/// A table or a chart.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Block {
+    Table(Table),
+    Chart(Chart),
+}
+
+impl From<Table> for Block {
+    fn from(table: Table) -> Block {
+        Block::Table(table)
+    }
+}
+
+impl From<Chart> for Block {
+    fn from(chart: Chart) -> Block {
+        Block::Chart(chart)
+    }
+}
+
+/// Rows that can be sorted by any column.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Table {
+    pub title: String,
+    pub note: String,
+    /// What made the data, as it can be pasted.
+    pub command: String,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Column {
+    pub name: String,
+    /// Whether it holds numbers, which stand at the right.
+    pub number: bool,
+}
+
+/// What stands in a table, and the number it is sorted by.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cell {
+    pub text: String,
+    pub value: Option<f64>,
+}
+
+impl Cell {
+    pub fn text(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), value: None }
+    }
+
+    /// A number as people read it, and as it is.
+    pub fn number(text: impl Into<String>, value: f64) -> Cell {
+        Cell { text: text.into(), value: value.is_finite().then_some(value) }
+    }
+}
+
+impl Table {
+    /// Columns of text and of numbers, by name; a name that begins with `#` is one of numbers.
+    pub fn new(title: impl Into<String>, columns: &[&str]) -> Table {
+        let column = |name: &&str| match name.strip_prefix('#') {
+            Some(name) => Column { name: name.into(), number: true },
+            None => Column { name: (*name).into(), number: false },
+        };
+        Table { title: title.into(), columns: columns.iter().map(column).collect(), ..Table::default() }
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}
+
+/// A plot and what stands around it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Chart<P = Plot> {
+    #[serde(default)]
+    pub title: String,
+    #[serde(default)]
+    pub note: String,
+    /// What made the data, as it can be pasted.
+    #[serde(default)]
+    pub command: String,
+    /// The data were drawn from a description, not measured.
+    #[serde(default)]
+    pub synthetic: bool,
+    pub plot: P,
+}
+
+impl Chart {
+    pub fn new(title: impl Into<String>, command: impl Into<String>, plot: impl Into<Plot>) -> Chart {
+        let (title, command, plot) = (title.into(), command.into(), plot.into());
+        Chart { title, note: String::new(), command, synthetic: false, plot }
+    }
+
+    pub fn with_note(mut self, note: impl Into<String>) -> Chart {
+        self.note = note.into();
+        self
+    }
+
+    pub fn synthetic(mut self, synthetic: bool) -> Chart {
+        self.synthetic = synthetic;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

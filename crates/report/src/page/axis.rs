@@ -1,0 +1,82 @@
+//! Axes of plots: what they measure and how they are scaled.
+
+use serde::{Deserialize, Serialize};
+
+/// One axis.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Axis {
+    pub label: String,
+    pub unit: Unit,
+    pub scale: Scale,
+}
+
+impl Axis {
+    pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Axis {
+        Axis { label: label.into(), unit, scale }
+    }
+
+    pub fn linear(label: impl Into<String>, unit: Unit) -> Axis {
+        Axis::new(label, unit, Scale::Linear)
+    }
+
+    /// Numbers of processes, in powers of two.
+    pub fn processes() -> Axis {
+        Axis::new("processes", Unit::Count, Scale::Log2)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scale {
+    #[default]
+    Linear,
+    Log10,
+    Log2,
+}
+
+/// What the numbers are, which decides how they are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    #[default]
+    None,
+    Count,
+    Seconds,
+    Hertz,
+    Bytes,
+    #[serde(rename = "bytes per second")]
+    BytesPerSecond,
+    /// 0.1 is shown as 10 %.
+    Share,
+    /// 2.5 is shown as 2.5×.
+    Factor,
+}
+
+/// As the header has it.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Written {
+    label: String,
+    unit: Unit,
+    log: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<f64>,
+}
+
+impl From<Axis> for Written {
+    fn from(axis: Axis) -> Written {
+        let base = (axis.scale == Scale::Log2).then_some(2.0);
+        Written { label: axis.label, unit: axis.unit, log: axis.scale != Scale::Linear, base }
+    }
+}
+
+impl From<Written> for Axis {
+    fn from(written: Written) -> Axis {
+        let scale = match (written.log, written.base) {
+            (false, _) => Scale::Linear,
+            (true, Some(2.0)) => Scale::Log2,
+            (true, _) => Scale::Log10,
+        };
+        Axis { label: written.label, unit: written.unit, scale }
+    }
+}

@@ -1,0 +1,98 @@
+// Margins, grid, ticks and labels around a plot.
+
+import { ticks, type Tick } from "../format/ticks";
+import { fit, textWidth, type Painter } from "../draw/painter";
+import type { Theme } from "../draw/theme";
+import type { Frame, Plot } from "./plot";
+import { Scale, type Range } from "./scale";
+
+const LABEL = 12;
+const TOP = 28;
+const BOTTOM = 46;
+
+export interface Layout { frame: Frame; xTicks: Tick[]; yTicks: Tick[] }
+
+export function layout(plot: Plot, view: { x: Range; y: Range }, width: number, height: number, theme: Theme): Layout {
+  const top = plot.categories ? 8 : TOP;
+  const bottom = height - BOTTOM;
+  const y = plot.categories ? new Scale(plot.y, view.y, top, bottom) : new Scale(plot.y, view.y, bottom, top);
+  const yTicks = plot.categories ? [] : ticks(plot.y, y.lowValue, y.highValue, Math.max(2, (bottom - top) / 44));
+  const widest = Math.max(0, ...(plot.categories ?? yTicks.map((t) => t.label)).map((s) => textWidth(s, LABEL)));
+  const left = Math.ceil(plot.categories ? Math.min(widest + 14, width * 0.4) : Math.max(36, widest + 12));
+  const right = width - (plot.rightMargin ?? 14);
+  const x = new Scale(plot.x, view.x, left, right);
+  return { frame: { x, y, left, top, right, bottom, theme }, xTicks: xTicksFor(x, right - left), yTicks };
+}
+
+function xTicksFor(x: Scale, width: number): Tick[] {
+  let room = Math.max(2, width / 56);
+  let found = ticks(x.axis, x.lowValue, x.highValue, room);
+  // The labels' real widths decide; long ones need fewer ticks.
+  for (let attempt = 0; attempt < 6 && overlap(x, found); attempt++) {
+    room *= 0.7;
+    found = ticks(x.axis, x.lowValue, x.highValue, Math.max(1.5, room));
+  }
+  return found;
+}
+
+function overlap(x: Scale, found: Tick[]): boolean {
+  let last = -Infinity;
+  for (const tick of found) {
+    if (!tick.label) continue;
+    const half = textWidth(tick.label, LABEL) / 2;
+    if (x.px(tick.value) - half < last + 8) return true;
+    last = x.px(tick.value) + half;
+  }
+  return false;
+}
+
+export function drawGrid(p: Painter, l: Layout): void {
+  const { frame: f } = l;
+  p.group("grid", () => {
+    for (const t of l.yTicks) {
+      if (!t.major) continue;
+      const y = Math.round(f.y.px(t.value)) + 0.5;
+      p.line(f.left, y, f.right, y, { color: f.theme.grid });
+    }
+    for (const t of l.xTicks) {
+      if (!t.major) continue;
+      const x = Math.round(f.x.px(t.value)) + 0.5;
+      p.line(x, f.top, x, f.bottom, { color: f.theme.grid });
+    }
+  });
+}
+
+export function drawAxes(p: Painter, plot: Plot, l: Layout): void {
+  const { frame: f } = l;
+  p.group("axes", () => {
+    const base = Math.round(f.bottom) + 0.5;
+    p.line(f.left, base, f.right, base, { color: f.theme.axis });
+    for (const t of l.xTicks) {
+      const x = Math.round(f.x.px(t.value)) + 0.5;
+      if (x < f.left - 1 || x > f.right + 1) continue;
+      p.line(x, base, x, base + (t.major ? 5 : 3), { color: f.theme.axis });
+      if (t.label) p.text(x, f.bottom + 9, t.label, { color: f.theme.quiet, size: LABEL, align: "center", baseline: "top" });
+    }
+    p.text((f.left + f.right) / 2, f.bottom + 30, plot.x.label, { color: f.theme.ink, size: LABEL, align: "center", baseline: "top" });
+    if (plot.categories) drawCategories(p, plot.categories, f);
+    else drawYLabels(p, plot, l);
+  });
+}
+
+function drawYLabels(p: Painter, plot: Plot, l: Layout): void {
+  const { frame: f } = l;
+  for (const t of l.yTicks) {
+    if (t.label) p.text(f.left - 8, f.y.px(t.value), t.label, { color: f.theme.quiet, size: LABEL, align: "right", baseline: "middle" });
+  }
+  p.text(0, 4, fit(plot.y.label, f.right, LABEL), { color: f.theme.ink, size: LABEL, baseline: "top" });
+}
+
+function drawCategories(p: Painter, names: string[], f: Frame): void {
+  const step = Math.abs(f.y.at(1) - f.y.at(0));
+  if (step < 9) return;
+  names.forEach((name, i) => {
+    const y = f.y.px(i);
+    if (y < f.top || y > f.bottom) return;
+    p.text(f.left - 8, y, fit(name, f.left - 10, LABEL), { color: f.theme.ink, size: LABEL, align: "right", baseline: "middle" });
+  });
+}

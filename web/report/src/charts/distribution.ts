@@ -1,0 +1,185 @@
+// How values are distributed: cumulative, complementary on a log axis (for the tail), or as a density. Values come
+// sorted, so a pixel costs one binary search however many there are.
+
+import type { Container } from "../data/container";
+import type { Axis, DistributionPlot } from "../data/report";
+import type { Painter } from "../draw/painter";
+import { brief, count, exact } from "../format/number";
+import { seriesColor, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { coordinate, Extent, firstAbove, valueAt, type Range } from "./scale";
+
+const STEPS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1];
+const MODES = ["CDF", "1 − CDF", "Density"];
+
+interface Values { name: string; values: Float64Array; first: number; bins: { edges: number[]; shares: number[] } | null }
+
+export function distributionPlot(data: Container, plot: DistributionPlot): Plot {
+  // On a log axis zeros cannot be placed; they count in the shares but are not drawn.
+  const all = plot.series.map((s): Values => {
+    const values = finiteEnd(data.f64(s.values));
+    return { name: s.name, values, first: plot.x.log ? firstAbove(values, 0) : 0, bins: null };
+  });
+  return new DistributionChart(plot.x, all);
+}
+
+class DistributionChart implements Plot {
+  readonly series: Series[];
+  readonly mode: Mode;
+
+  constructor(readonly x: Axis, private readonly all: Values[]) {
+    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: "line" as const, color: seriesColor(i) }));
+    const mode: Mode = { names: MODES, current: 0, set: (index) => (mode.current = index) };
+    this.mode = mode;
+  }
+
+  get y(): Axis {
+    const label = ["share of values at most this", "share of values above this", "share of values in a bin"][this.mode.current]!;
+    return { label, unit: "share", log: this.mode.current === 1 };
+  }
+
+  private shown(): [Values, number][] {
+    return this.all.map((s, i): [Values, number] => [s, i]).filter(([s, i]) => this.series[i]!.visible && s.values.length > s.first);
+  }
+
+  home(): { x: Range; y: Range } {
+    const x = new Extent(this.x);
+    const y = new Extent(this.y);
+    for (const [s] of this.shown()) {
+      x.add(s.values[s.first]!);
+      x.add(s.values[s.values.length - 1]!);
+      if (this.mode.current === 1) y.add(1 / s.values.length);
+      if (this.mode.current === 2) this.bins(s).shares.forEach((v) => y.add(v));
+    }
+    if (this.mode.current === 0) return { x: x.range(0.02), y: { lo: 0, hi: 1.02 } };
+    if (this.mode.current === 1) y.add(1);
+    return { x: x.range(0.02), y: y.range(0.04, true) };
+  }
+
+  draw(p: Painter, f: Frame): void {
+    for (const [s, i] of this.shown()) {
+      const color = this.series[i]!.color(f.theme);
+      p.group(`series-${i}`, () => (this.mode.current === 2 ? this.drawDensity(p, f, s, color) : this.drawSteps(p, f, s, color)));
+    }
+  }
+
+  private drawSteps(p: Painter, f: Frame, s: Values, color: string): void {
+    const points: number[] = [];
+    let before = NaN;
+    const width = Math.ceil(f.right - f.left);
+    for (let c = 0; c <= width; c++) {
+      const share = this.share(s, f.x.value(f.left + c));
+      if (this.mode.current === 1 && share <= 0) {
+        points.push(f.left + c, f.y.px(before), f.left + c, f.bottom + 4);
+        break;
+      }
+      // Steps stay steps: the old height up to this pixel, then the new.
+      if (share !== before && before === before) points.push(f.left + c, f.y.px(before));
+      if (share !== before || c === width) points.push(f.left + c, f.y.px(share));
+      before = share;
+    }
+    p.path(points, { color, width: 2 });
+  }
+
+  private share(s: Values, value: number): number {
+    const atMost = firstAbove(s.values, value) / s.values.length;
+    return this.mode.current === 1 ? 1 - atMost : atMost;
+  }
+
+  private drawDensity(p: Painter, f: Frame, s: Values, color: string): void {
+    const { edges, shares } = this.bins(s);
+    const points = [f.x.at(edges[0]!), f.y.px(0)];
+    shares.forEach((share, k) => points.push(f.x.at(edges[k]!), f.y.px(share), f.x.at(edges[k + 1]!), f.y.px(share)));
+    points.push(f.x.at(edges[edges.length - 1]!), f.y.px(0));
+    p.area(points, color, 0.2);
+    p.path(points, { color, width: 1.75 });
+  }
+
+  // As many bins of equal width on the axis as Freedman and Diaconis advise, within what can be seen.
+  private bins(s: Values): { edges: number[]; shares: number[] } {
+    if (s.bins) return s.bins;
+    const { values, first } = s;
+    const at = (q: number) => coordinate(this.x, values[first + Math.round(q * (values.length - 1 - first))]!);
+    const [lo, hi] = [at(0), at(1)];
+    const width = (2 * (at(0.75) - at(0.25))) / Math.cbrt(values.length - first);
+    const n = hi > lo ? Math.max(12, Math.min(160, Math.ceil((hi - lo) / (width || Infinity)) || 12)) : 1;
+    const [from, to] = hi > lo ? [lo, hi] : [lo - 0.5, hi + 0.5];
+    const edges = Array.from({ length: n + 1 }, (_, k) => from + ((to - from) * k) / n);
+    let below = first;
+    const shares = Array.from({ length: n }, (_, k) => {
+      const end = k === n - 1 ? values.length : firstAbove(values, valueAt(this.x, edges[k + 1]!), true);
+      const share = (end - below) / values.length;
+      below = end;
+      return share;
+    });
+    return (s.bins = { edges, shares });
+  }
+
+  nearest(f: Frame, px: number, py: number): Point | null {
+    let best: Point | null = null;
+    let distance = Infinity;
+    for (const [s, i] of this.shown()) {
+      const at = Math.min(s.values.length - 1, Math.max(s.first, firstAbove(s.values, f.x.value(px)) - 1));
+      const point = this.reading(s, i, at);
+      const d = Math.abs(f.y.px(point.y) - py);
+      if (d < distance) [distance, best] = [d, point];
+    }
+    return best;
+  }
+
+  private reading(s: Values, series: number, at: number, label?: string): Point {
+    const value = s.values[at]!;
+    const atMost = firstAbove(s.values, value);
+    const n = s.values.length;
+    const rows: [string, string][] = [
+      [this.x.label, exact(value, this.x.unit)],
+      ["at most this", `${exact(atMost / n, "share")} (${count(atMost)} of ${count(n)})`],
+      ["above", exact((n - atMost) / n, "share")],
+    ];
+    return { series, index: at, x: value, y: this.height(s, value), title: label ? `${s.name}, ${label}` : s.name, rows };
+  }
+
+  private height(s: Values, value: number): number {
+    if (this.mode.current < 2) return this.share(s, value);
+    const { edges, shares } = this.bins(s);
+    return shares[Math.max(0, Math.min(shares.length - 1, firstAbove(edges, coordinate(this.x, value)) - 1))]!;
+  }
+
+  length(): number {
+    return STEPS.length;
+  }
+
+  point(series: number, index: number): Point {
+    const s = this.all[series]!;
+    if (s.values.length === 0) return { series, index, x: NaN, y: NaN, title: s.name, rows: [["values", "0"]] };
+    const q = STEPS[index]!;
+    // The smallest value that at least a share q of all do not exceed.
+    const at = Math.max(0, Math.ceil(q * s.values.length - 1e-9) - 1);
+    const name = q === 0 ? "least" : q === 1 ? "greatest" : q === 0.5 ? "median" : `${exact(q, "share")} quantile`;
+    return { ...this.reading(s, series, at, name), index };
+  }
+
+  describe(): string {
+    const parts = this.all.filter((s) => s.values.length).map((s) => {
+      const at = (q: number) => brief(s.values[Math.max(0, Math.ceil(q * s.values.length) - 1)]!, this.x.unit);
+      return `${s.name}, ${count(s.values.length)} values from ${at(0)} to ${at(1)}, median ${at(0.5)}, 99 % at most ${at(0.99)}`;
+    });
+    return `Distribution of ${this.x.label}: ${parts.join("; ")}.`;
+  }
+
+  table(): TableSource {
+    return {
+      columns: ["series", "quantile", this.x.label, "at most this", "above"],
+      length: this.all.length * STEPS.length,
+      row: (i) => {
+        const point = this.point(Math.floor(i / STEPS.length), i % STEPS.length);
+        return [this.all[point.series]!.name, exact(STEPS[i % STEPS.length]!, "share"), ...point.rows.map(([, value]) => value)];
+      },
+    };
+  }
+}
+
+function finiteEnd(values: Float64Array): Float64Array {
+  let end = values.length;
+  while (end > 0 && !Number.isFinite(values[end - 1]!)) end--;
+  return end === values.length ? values : values.subarray(0, end);
+}

@@ -1,0 +1,102 @@
+// From values to pixels and back, on linear and logarithmic axes.
+
+import type { Axis } from "../data/report";
+
+/** A range in the axis' own coordinate: the value, or its decimal logarithm. */
+export interface Range { lo: number; hi: number }
+
+export function coordinate(axis: Axis, value: number): number {
+  return axis.log ? (value > 0 ? Math.log10(value) : value === value ? -Infinity : NaN) : value;
+}
+
+export function valueAt(axis: Axis, at: number): number {
+  return axis.log ? 10 ** at : at;
+}
+
+// Far outside of any chart, but near enough that painters keep their precision.
+const FAR = 1e4;
+
+export class Scale {
+  private readonly factor: number;
+
+  constructor(readonly axis: Axis, readonly range: Range, readonly p0: number, readonly p1: number) {
+    this.factor = (p1 - p0) / (range.hi - range.lo || 1);
+  }
+
+  /** Pixel of a value; zero on a log axis lies far beyond the low end. */
+  px(value: number): number {
+    return this.at(coordinate(this.axis, value));
+  }
+
+  at(c: number): number {
+    const p = this.p0 + (c - this.range.lo) * this.factor;
+    if (p > FAR) return FAR;
+    return p < -FAR ? -FAR : p;
+  }
+
+  coordinateOf(px: number): number {
+    return this.range.lo + (px - this.p0) / this.factor;
+  }
+
+  value(px: number): number {
+    return valueAt(this.axis, this.coordinateOf(px));
+  }
+
+  get lowValue(): number {
+    return valueAt(this.axis, this.range.lo);
+  }
+
+  get highValue(): number {
+    return valueAt(this.axis, this.range.hi);
+  }
+}
+
+/** Gathers the drawable extent of values on an axis. */
+export class Extent {
+  lo = Infinity;
+  hi = -Infinity;
+
+  constructor(readonly axis: Axis) {}
+
+  add(value: number): void {
+    const c = coordinate(this.axis, value);
+    if (c < this.lo && c > -Infinity) this.lo = c;
+    if (c > this.hi && c < Infinity) this.hi = c;
+  }
+
+  addAll(values: ArrayLike<number>): void {
+    for (let i = 0; i < values.length; i++) this.add(values[i]!);
+  }
+
+  /** The extent with `pad` of its span at both ends, wide enough to divide by. */
+  range(pad: number, fromZero = false): Range {
+    let { lo, hi } = this;
+    if (!(hi >= lo)) return { lo: 0, hi: 1 };
+    if (fromZero && !this.axis.log) {
+      lo = Math.min(0, lo);
+      hi = Math.max(0, hi);
+    }
+    if (hi === lo) {
+      const half = this.axis.log ? 0.5 : Math.abs(hi) / 2 || 0.5;
+      return { lo: lo - half, hi: hi + half };
+    }
+    const margin = (hi - lo) * pad;
+    return {
+      lo: fromZero && !this.axis.log && lo === 0 ? 0 : lo - margin,
+      hi: fromZero && !this.axis.log && hi === 0 ? 0 : hi + margin,
+    };
+  }
+}
+
+/** First index at which ascending values are above (or, `equal`, at or above) the limit. */
+export function firstAbove(values: ArrayLike<number>, limit: number, equal = false): number {
+  let lo = 0;
+  let hi = values.length;
+  while (lo < hi) {
+    const mid = (lo + hi) >>> 1;
+    const v = values[mid]!;
+    if (equal ? v >= limit : v > limit) hi = mid;
+    else lo = mid + 1;
+  }
+  return lo;
+}

@@ -1,0 +1,114 @@
+// The header of a report as docs/report-format.md describes it, version 1.
+
+export type Unit = "none" | "count" | "seconds" | "hertz" | "bytes" | "bytes per second" | "share" | "factor";
+
+export interface Axis {
+  label: string;
+  unit: Unit;
+  log: boolean;
+  base?: number;
+}
+
+/** Index of a column of the container. */
+export type Column = number;
+
+export interface BoxSeries {
+  name: string;
+  x: Column;
+  low: Column;
+  q1: Column;
+  median: Column;
+  q3: Column;
+  high: Column;
+  count: Column;
+  median_low: Column;
+  median_high: Column;
+  outlier_x: Column;
+  outlier_y: Column;
+  reference: Column | null;
+}
+
+export type Role = "simulated" | "measured" | "published" | "reference";
+
+export interface LineSeries {
+  name: string;
+  role: Role;
+  x: Column;
+  y: Column;
+  low: Column | null;
+  high: Column | null;
+}
+
+export interface Mark {
+  x?: number | null;
+  y?: number | null;
+  name: string;
+}
+
+export interface BoxesPlot { type: "boxes"; x: Axis; y: Axis; series: BoxSeries[] }
+export interface LinesPlot { type: "lines"; x: Axis; y: Axis; series: LineSeries[]; marks?: Mark[] }
+export interface DistributionPlot { type: "distribution"; x: Axis; series: { name: string; values: Column }[] }
+export interface HistogramPlot { type: "histogram"; x: Axis; y: Axis; series: { name: string; edges: Column; counts: Column }[] }
+export interface ScatterPlot { type: "scatter"; x: Axis; y: Axis; series: { name: string; x: Column; y: Column }[] }
+export interface Bar { name: string; value: number; low: number | null; high: number | null; note?: string | null }
+export interface BarsPlot { type: "bars"; x: Axis; bars: Bar[] }
+export interface HeatPlot { type: "heat"; x: Axis; y: Axis; value: Axis; xs: Column; ys: Column; values: Column }
+
+export type KindRole = "computation" | "send" | "receive" | "wait" | "noise" | "other";
+
+export interface TimelinePlot {
+  type: "timeline";
+  rows: string[];
+  kinds: { name: string; role: KindRole }[];
+  row: Column;
+  start: Column;
+  end: Column;
+  kind: Column;
+  peer: Column;
+  bytes: Column;
+  tag: Column;
+  arrow_from: Column;
+  arrow_to: Column;
+  arrow_sent: Column;
+  arrow_received: Column;
+  arrow_bytes: Column;
+}
+
+export type Plot =
+  | BoxesPlot | LinesPlot | DistributionPlot | HistogramPlot | ScatterPlot | BarsPlot | HeatPlot | TimelinePlot;
+
+export interface Cell { text: string; value?: number | null }
+
+export interface TableBlock {
+  kind: "table";
+  title: string;
+  note?: string | null;
+  command?: string | null;
+  columns: { name: string; number?: boolean }[];
+  rows: Cell[][];
+}
+
+export interface ChartBlock {
+  kind: "chart";
+  title: string;
+  note?: string | null;
+  command?: string | null;
+  synthetic?: boolean;
+  plot: Plot;
+}
+
+/** Blocks of kinds made after this page are let through and named. */
+export type Block = TableBlock | ChartBlock | { kind: string; title?: string };
+
+export interface Section { title: string; text?: string[]; blocks?: Block[] }
+
+export interface ColumnPlace { type: "f64" | "u32" | "u8"; offset: number; length: number }
+
+export interface Header {
+  columns: ColumnPlace[];
+  title: string;
+  summary?: string[];
+  facts?: [string, string][];
+  warnings?: string[];
+  sections?: Section[];
+}

@@ -1,0 +1,80 @@
+// The one surface that charts draw on. Two things implement it, a canvas and a writer of SVG, so that every chart is
+// saved as vectors by the code that draws it on the screen.
+
+export interface Stroke { color: string; width?: number; dash?: number[]; opacity?: number }
+
+export interface TextStyle {
+  color: string;
+  size?: number;
+  weight?: number;
+  align?: "left" | "center" | "right";
+  baseline?: "top" | "middle" | "bottom" | "alphabetic";
+  /** Degrees, clockwise. */
+  rotate?: number;
+}
+
+/**
+ * A grid of coloured cells with edges of its own: heat maps, dense scatters, timelines. `index` goes row by row, 0 is
+ * nothing, otherwise a colour of `palette`. Columns share their edges; rows may have gaps between them.
+ */
+export interface Cells {
+  columns: number;
+  rows: number;
+  index: Uint8Array;
+  /** `columns + 1` positions. */
+  x: Float64Array;
+  top: Float64Array;
+  bottom: Float64Array;
+  palette: string[];
+}
+
+export interface Painter {
+  rect(x: number, y: number, w: number, h: number, fill: string, opacity?: number): void;
+  frame(x: number, y: number, w: number, h: number, stroke: Stroke): void;
+  line(x1: number, y1: number, x2: number, y2: number, stroke: Stroke): void;
+  /** Points as x, y, x, y…; not-a-number breaks the line. */
+  path(points: ArrayLike<number>, stroke: Stroke): void;
+  area(points: ArrayLike<number>, fill: string, opacity?: number): void;
+  /** Many circles of one look, centres as x, y, x, y… */
+  circles(centres: ArrayLike<number>, radius: number, look: { fill?: string; stroke?: Stroke; opacity?: number }): void;
+  text(x: number, y: number, text: string, style: TextStyle): void;
+  cells(cells: Cells): void;
+  clip(x: number, y: number, w: number, h: number, inside: () => void): void;
+  /** A group of its own name, for those who edit the SVG afterwards. */
+  group(name: string, inside: () => void): void;
+}
+
+export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif';
+export const TEXT_SIZE = 12;
+
+let ruler: CanvasRenderingContext2D | null = null;
+const widths = new Map<string, number>();
+
+/** Width of a text; measured alike for both painters, or the layout of an exported chart would differ. */
+export function textWidth(text: string, size = TEXT_SIZE, weight = 400): number {
+  const key = `${size}/${weight}/${text}`;
+  const known = widths.get(key);
+  if (known !== undefined) return known;
+  ruler ??= document.createElement("canvas").getContext("2d");
+  let width = text.length * size * 0.56;
+  if (ruler) {
+    ruler.font = `${weight} ${size}px ${FONT}`;
+    width = ruler.measureText(text).width;
+  }
+  if (widths.size > 5000) widths.clear();
+  widths.set(key, width);
+  return width;
+}
+
+/** The text, cut with an ellipsis where it is wider than `room`. */
+export function fit(text: string, room: number, size = TEXT_SIZE): string {
+  if (textWidth(text, size) <= room) return text;
+  let lo = 0;
+  let hi = text.length;
+  while (lo < hi) {
+    const mid = (lo + hi + 1) >> 1;
+    if (textWidth(text.slice(0, mid) + "…", size) <= room) lo = mid;
+    else hi = mid - 1;
+  }
+  return text.slice(0, lo).trimEnd() + "…";
+}

@@ -1,0 +1,81 @@
+// Colours of the charts. Series follow Okabe and Ito's palette, which people with any kind of colour vision can tell
+// apart, without its vermillion: that belongs to noise alone.
+
+import type { KindRole } from "../data/report";
+
+export interface Theme {
+  dark: boolean;
+  paper: string;
+  ink: string;
+  quiet: string;
+  grid: string;
+  axis: string;
+  accent: string;
+  noise: string;
+  reference: string;
+  series: string[];
+  roles: Record<KindRole, string>;
+  heat: string[];
+}
+
+const LIGHT: Theme = {
+  dark: false,
+  paper: "#ffffff",
+  ink: "#1c2330",
+  quiet: "#5b6473",
+  grid: "#e9ecf1",
+  axis: "#aeb6c2",
+  accent: "#0b66a8",
+  noise: "#d55e00",
+  reference: "#c2264b",
+  series: ["#0072b2", "#e09400", "#009e73", "#bb5f93", "#3d9fd8", "#6b5b95", "#8a7a00", "#4a4f57"],
+  roles: { computation: "#9fb8cf", send: "#0072b2", receive: "#009e73", wait: "#e6e9ee", noise: "#d55e00", other: "#bb5f93" },
+  heat: ["#f4f6f2", "#cfe1d6", "#94c5bd", "#549fa8", "#2b7594", "#1f4d7a", "#1b2a55"],
+};
+
+const DARK: Theme = {
+  dark: true,
+  paper: "#14181f",
+  ink: "#e7eaf0",
+  quiet: "#9aa5b5",
+  grid: "#262c37",
+  axis: "#4c5667",
+  accent: "#6cb8f0",
+  noise: "#ff7a2f",
+  reference: "#ff7594",
+  series: ["#4aa8e8", "#f0b03f", "#2dc79a", "#e08fbd", "#8fd3f7", "#b3a1e6", "#d9cc4a", "#b9c0ca"],
+  roles: { computation: "#4f6a84", send: "#4aa8e8", receive: "#2dc79a", wait: "#252b36", noise: "#ff7a2f", other: "#e08fbd" },
+  heat: ["#1b2028", "#1f3550", "#1f5576", "#2b7d90", "#57a99a", "#a3d1a8", "#f2f5c8"],
+};
+
+export function lightTheme(): Theme {
+  return LIGHT;
+}
+
+export type Choice = "auto" | "light" | "dark";
+
+const media = typeof matchMedia === "function" ? matchMedia("(prefers-color-scheme: dark)") : null;
+let choice: Choice = "auto";
+const listeners = new Set<() => void>();
+
+export function theme(): Theme {
+  const dark = choice === "dark" || (choice === "auto" && media?.matches === true);
+  return dark ? DARK : LIGHT;
+}
+
+export function themeChoice(): Choice {
+  return choice;
+}
+
+export function chooseTheme(next: Choice): void {
+  choice = next;
+  if (next === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+  for (const f of listeners) f();
+}
+
+export function onThemeChange(f: () => void): void {
+  listeners.add(f);
+}
+
+media?.addEventListener("change", () => listeners.forEach((f) => f()));

@@ -1,0 +1,118 @@
+// How numbers are written, everywhere on the page. `brief` is for axes and legends (three digits), `exact` for what
+// the pointer or the keyboard reads out (six digits), `picoseconds` keeps every digit of a timeline's clock.
+
+import type { Unit } from "../data/report";
+
+const THIN = "\u202f"; // narrow no-break space between a number and its unit
+const MINUS = "\u2212";
+
+const SI: [number, string][] = [
+  [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""],
+  [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"], [1e-15, "f"],
+];
+const IEC: [number, string][] = [
+  [2 ** 50, "Pi"], [2 ** 40, "Ti"], [2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki"], [1, ""],
+];
+
+export interface Prefix { factor: number; suffix: string }
+
+export function brief(value: number, unit: Unit): string {
+  return withDigits(value, unit, 3);
+}
+
+export function exact(value: number, unit: Unit): string {
+  if (unit === "count" && Number.isInteger(value)) return grouped(value, 0);
+  return withDigits(value, unit, 6);
+}
+
+function withDigits(value: number, unit: Unit, digits: number): string {
+  if (!Number.isFinite(value)) return "–";
+  const prefix = prefixFor(Math.abs(value), unit);
+  let scaled = value / prefix.factor;
+  // 999.9996 ms at three digits is 1 s, not 1000 ms.
+  const rounded = Math.abs(Number(scaled.toPrecision(digits)));
+  if (rounded >= 1000 && (unit === "seconds" || unit === "hertz" || unit === "bytes per second")) {
+    const next = prefixFor(Math.abs(value) * (1 + 10 ** -digits), unit);
+    scaled = value / next.factor;
+    return significant(scaled, digits) + next.suffix;
+  }
+  return significant(scaled, digits) + prefix.suffix;
+}
+
+/** At most `digits` significant digits, no trailing zeros; whole numbers are never rounded to fewer digits than they have. */
+export function significant(value: number, digits: number): string {
+  if (value === 0) return "0";
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
+  if (magnitude < -4) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace(/^-/, MINUS).replace("e-", "e" + MINUS);
+  if (magnitude >= 15) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e").replace(/^-/, MINUS);
+  return grouped(value, Math.max(0, digits - 1 - magnitude));
+}
+
+/** Thousands separated; trailing zeros after the point are left out. */
+export function grouped(value: number, decimals: number): string {
+  const [whole = "0", part = ""] = Math.abs(value).toFixed(Math.min(20, decimals)).split(".");
+  const fraction = part.replace(/0+$/, "");
+  const text = group(whole) + (fraction ? "." + fraction : "");
+  return (value < 0 && /[1-9]/.test(text) ? MINUS : "") + text;
+}
+
+function group(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** The prefix in which a number of this size is written. */
+export function prefixFor(size: number, unit: Unit): Prefix {
+  switch (unit) {
+    case "seconds": return scaledPrefix(size, SI.slice(5), "s"); // no kiloseconds
+    case "hertz": return scaledPrefix(size, SI, "Hz");
+    case "bytes": return scaledPrefix(size, IEC, "B");
+    case "bytes per second": return scaledPrefix(size, SI.slice(0, 6), "B/s");
+    case "share": return { factor: 0.01, suffix: THIN + "%" };
+    case "factor": return { factor: 1, suffix: "×" };
+    default: return { factor: 1, suffix: "" };
+  }
+}
+
+function scaledPrefix(size: number, table: [number, string][], symbol: string): Prefix {
+  const found = size === 0 ? [1, ""] as const : table.find(([factor]) => size >= factor * 0.9999999999) ?? table[table.length - 1]!;
+  return { factor: found[0], suffix: THIN + found[1] + symbol };
+}
+
+/** Labels of an axis: all in one prefix on a linear axis, as many decimals as the step needs. */
+export function tick(value: number, unit: Unit, step: number, largest: number): string {
+  const prefix = prefixFor(largest, unit);
+  const scaledStep = step / prefix.factor;
+  const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(scaledStep) + 1e-9)));
+  const scaled = value / prefix.factor;
+  if (Math.abs(scaled) >= 1e15) return significant(scaled, 3) + prefix.suffix;
+  return groupedKeep(scaled, decimals) + prefix.suffix;
+}
+
+// Keeps trailing zeros: labels of one axis have the same number of decimals.
+function groupedKeep(value: number, decimals: number): string {
+  const [whole = "0", part] = Math.abs(value).toFixed(decimals).split(".");
+  const text = group(whole) + (part ? "." + part : "");
+  return (value < 0 && /[1-9]/.test(text) ? MINUS : "") + text;
+}
+
+const PS: [number, string][] = [[12, "s"], [9, "ms"], [6, "µs"], [3, "ns"], [0, "ps"]];
+
+/** A time in whole picoseconds with all of its digits, in the unit that suits its size. */
+export function picoseconds(ps: number): string {
+  if (!Number.isFinite(ps)) return "–";
+  const digits = String(Math.round(Math.abs(ps)));
+  const [shift, unit] = ps === 0 ? PS[0]! : PS.find(([power]) => digits.length > power)!;
+  const padded = digits.padStart(shift + 1, "0");
+  const whole = group(padded.slice(0, padded.length - shift));
+  const fraction = shift ? padded.slice(-shift).replace(/0+$/, "") : "";
+  return (ps < 0 ? MINUS : "") + whole + (fraction ? "." + fraction : "") + THIN + unit;
+}
+
+export function count(n: number): string {
+  return grouped(n, 0);
+}
+
+/** "1 box", "2 boxes". */
+export function many(n: number, one: string, more = one + "s"): string {
+  return `${count(n)} ${n === 1 ? one : more}`;
+}

@@ -1,0 +1,68 @@
+// Where the ticks of an axis stand. Values in, values out: pixels only decide how many labels fit.
+
+import type { Axis } from "../data/report";
+import { brief, tick } from "./number";
+
+export interface Tick { value: number; label: string; major: boolean }
+
+/** Ticks between `lo` and `hi` (values, not logarithms), with about `room` labels at most. */
+export function ticks(axis: Axis, lo: number, hi: number, room: number): Tick[] {
+  if (!(hi > lo)) return [];
+  if (!axis.log || lo <= 0) return linear(axis, lo, hi, room);
+  const base = axis.base === 2 ? 2 : 10;
+  const span = Math.log(hi / lo) / Math.log(base);
+  // A log axis zoomed in to a part of one decade reads best with even steps.
+  if (span < (base === 2 ? 2 : 1)) return linear(axis, lo, hi, room);
+  return base === 2 ? powersOfTwo(axis, lo, hi, room) : decades(axis, lo, hi, room, span);
+}
+
+export function niceStep(span: number, room: number, unit: Axis["unit"]): number {
+  const raw = span / Math.max(1, room);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999999)!;
+  return unit === "count" && step < 1 ? 1 : step;
+}
+
+function linear(axis: Axis, lo: number, hi: number, room: number): Tick[] {
+  const step = niceStep(hi - lo, room, axis.unit);
+  const first = Math.ceil(lo / step - 1e-9);
+  const last = Math.floor(hi / step + 1e-9);
+  const largest = Math.max(Math.abs(lo), Math.abs(hi));
+  const out: Tick[] = [];
+  for (let i = first; i <= last && out.length < 200; i++) {
+    const value = i * step;
+    out.push({ value, label: tick(value, axis.unit, step, largest), major: true });
+  }
+  return out;
+}
+
+function powersOfTwo(axis: Axis, lo: number, hi: number, room: number): Tick[] {
+  const first = Math.ceil(Math.log2(lo) - 1e-9);
+  const last = Math.floor(Math.log2(hi) + 1e-9);
+  const every = Math.max(1, Math.ceil((last - first + 1) / Math.max(1, room)));
+  const out: Tick[] = [];
+  for (let e = first; e <= last; e++) {
+    // The labelled powers do not depend on the view, so that they do not jump while panning.
+    const major = ((e % every) + every) % every === 0;
+    out.push({ value: 2 ** e, label: major ? brief(2 ** e, axis.unit) : "", major });
+  }
+  return out;
+}
+
+function decades(axis: Axis, lo: number, hi: number, room: number, span: number): Tick[] {
+  const first = Math.floor(Math.log10(lo) + 1e-9);
+  const last = Math.floor(Math.log10(hi) + 1e-9);
+  const every = Math.max(1, Math.ceil(span / Math.max(1, room)));
+  const labelled = span < 2.2 && room >= 5 ? [1, 2, 5] : [1];
+  const out: Tick[] = [];
+  for (let e = first; e <= last; e++) {
+    for (let m = 1; m < 10; m++) {
+      const value = Number(`${m}e${e}`);
+      if (value < lo * 0.999999 || value > hi * 1.000001) continue;
+      if (m > 1 && span > 8) break;
+      const major = labelled.includes(m) && ((e % every) + every) % every === 0;
+      out.push({ value, label: major ? brief(value, axis.unit) : "", major });
+    }
+  }
+  return out;
+}

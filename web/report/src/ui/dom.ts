@@ -1,0 +1,60 @@
+// Elements without ceremony. Text always goes in as text: nothing of the data is ever parsed as HTML.
+
+type Child = Node | string | null | undefined | false;
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, string | boolean | undefined> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children) if (child) node.append(child);
+  return node;
+}
+
+export function button(label: string, action: () => void, attributes: Record<string, string> = {}): HTMLButtonElement {
+  const node = el("button", { type: "button", ...attributes }, label);
+  node.addEventListener("click", action);
+  return node;
+}
+
+export function save(name: string, data: Blob): void {
+  const url = URL.createObjectURL(data);
+  const link = el("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Copies, where the clipboard may be used; from disk some browsers only allow the old way. */
+export async function copy(text: string, node: HTMLButtonElement): Promise<void> {
+  const label = node.textContent;
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    done = copyBySelection(text);
+  }
+  node.textContent = done ? "Copied" : "Not allowed here";
+  setTimeout(() => (node.textContent = label), 1500);
+}
+
+function copyBySelection(text: string): boolean {
+  const area = el("textarea", { class: "hidden", "aria-hidden": "true" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}
+
+export function fileName(title: string, ending: string): string {
+  const stem = title.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
+  return `${stem || "chart"}.${ending}`;
+}

@@ -1,0 +1,92 @@
+// A chart with all that belongs to it: title, note, legend, buttons, command, its numbers as a table.
+
+import { makeChart } from "../charts/make";
+import type { Chart } from "../charts/chart";
+import { ReportError, type Container } from "../data/container";
+import type { ChartBlock } from "../data/report";
+import { count } from "../format/number";
+import { lightTheme } from "../draw/theme";
+import { button, copy, el } from "./dom";
+import { savePng, saveSvg, svgOf, type Sheet } from "./export";
+import { legend } from "./legend";
+
+const TABLE_ROWS = 200;
+
+export interface Figure { node: HTMLElement; chart: Chart; title: string }
+
+let figures = 0;
+
+/** A figure, or an element that says why there is none. */
+export function figure(data: Container, block: ChartBlock): Figure | HTMLElement {
+  let chart: Chart | null;
+  try {
+    chart = makeChart(block.title, data, block.plot);
+  } catch (error) {
+    // Whatever is wrong with the data of one chart, the rest of the page shall be read.
+    const why = error instanceof ReportError ? error.message : `its data could not be read (${String(error)}).`;
+    return el("p", { class: "left-out" }, `“${block.title}” is not shown: ${why}`);
+  }
+  if (!chart) return el("p", { class: "left-out" }, `“${block.title}” is a plot of the kind “${String((block.plot as { type?: string } | undefined)?.type)}”, which this page does not know. It is left out.`);
+  return { node: figureNode(block, chart), chart, title: block.title };
+}
+
+function figureNode(block: ChartBlock, chart: Chart): HTMLElement {
+  const sheet: Sheet = { title: block.title, command: block.command ?? "", chart };
+  const reset = button("Reset", () => chart.reset(), { class: "reset", title: "Show everything again (Home)" });
+  reset.hidden = true;
+  chart.onZoomed((zoomed) => (reset.hidden = !zoomed));
+  const title = el("figcaption", { class: "title" }, el("h3", {}, block.title),
+    block.synthetic ? el("span", { class: "badge", title: "The input was synthesised, not measured" }, "synthetic") : null);
+  const tools = el("div", { class: "tools" }, reset, modeSwitch(chart),
+    button("SVG", () => saveSvg(sheet), { title: "Save what is shown as SVG" }),
+    button("PNG", () => savePng(sheet), { title: "Save what is shown as PNG" }));
+  const print = el("div", { class: "paper", "aria-hidden": "true" });
+  const node = el("figure", { class: "chart", "data-title": block.title },
+    el("div", { class: "head" }, title, tools),
+    block.note ? el("p", { class: "note" }, block.note) : null,
+    legend(chart), chart.stage.node, chart.stage.live, print,
+    el("div", { class: "below" }, dataTable(chart), commandNode(block.command)));
+  preparePrint(sheet, print, figures++);
+  return node;
+}
+
+function modeSwitch(chart: Chart): HTMLElement | null {
+  const mode = chart.mode;
+  if (!mode) return null;
+  const buttons = mode.names.map((name, i) => button(name, () => {
+    chart.setMode(i);
+    buttons.forEach((b, k) => b.setAttribute("aria-pressed", String(k === i)));
+  }, { "aria-pressed": String(i === mode.current) }));
+  return el("span", { class: "switch", role: "group", "aria-label": "Shown as" }, ...buttons);
+}
+
+export function commandNode(command: string | null | undefined): HTMLElement | null {
+  if (!command) return null;
+  const copyButton = button("Copy", () => void copy(command, copyButton));
+  return el("details", { class: "command" }, el("summary", {}, "Command"), el("div", { class: "line" }, el("code", {}, command), copyButton));
+}
+
+/** The numbers of a chart for those who do not see it; built when opened. */
+function dataTable(chart: Chart): HTMLElement {
+  const holder = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Data of the chart" });
+  const details = el("details", { class: "data" }, el("summary", {}, "Data as table"), holder);
+  details.addEventListener("toggle", () => {
+    if (!details.open || holder.firstChild) return;
+    const source = chart.table();
+    const shown = Math.min(TABLE_ROWS, source.length);
+    const head = el("tr", {}, ...source.columns.map((name) => el("th", { scope: "col" }, name)));
+    const rows = Array.from({ length: shown }, (_, i) => el("tr", {}, ...source.row(i).map((text) => el("td", { class: /^[\d−–]/.test(text) ? "number" : undefined }, text))));
+    const said = shown < source.length ? `The first ${count(shown)} of ${count(source.length)} rows` : `All ${count(shown)} rows`;
+    holder.append(el("p", { class: "quiet" }, said), el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
+  });
+  return details;
+}
+
+// Paper gets vectors in light colours, drawn when printing starts and thrown away after.
+function preparePrint(sheet: Sheet, paper: HTMLElement, number: number): void {
+  addEventListener("beforeprint", () => {
+    const drawn = new DOMParser().parseFromString(svgOf(sheet, lightTheme(), 760, false, `p${number}`), "image/svg+xml");
+    paper.replaceChildren(document.importNode(drawn.documentElement, true));
+  });
+  addEventListener("afterprint", () => paper.replaceChildren());
+}

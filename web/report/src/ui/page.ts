@@ -1,0 +1,97 @@
+// The page: header, contents, sections, blocks.
+
+import type { Container } from "../data/container";
+import type { Block, ChartBlock, Header, Section, TableBlock } from "../data/report";
+import { chooseTheme, themeChoice, type Choice } from "../draw/theme";
+import { button, copy, el } from "./dom";
+import { commandNode, figure, type Figure } from "./figure";
+import { tableBlock } from "./table";
+
+export function page(data: Container): { node: HTMLElement; figures: Figure[] } {
+  const { header } = data;
+  const figures: Figure[] = [];
+  const sections = (header.sections ?? []).map((s, i) => section(data, s, i, figures));
+  const contents = sections.length > 3 ? tableOfContents(header.sections ?? []) : null;
+  const node = el("div", { class: contents ? "with-contents" : undefined },
+    el("a", { class: "skip", href: "#main" }, "Skip to the results"),
+    headerNode(header), contents,
+    el("main", { id: "main" }, ...sections),
+    el("footer", {}, el("p", {}, "Charts: the wheel zooms, dragging selects (with Shift, moves), a double click resets. With the keyboard: Tab to a chart, arrow keys read its values, + and − zoom, Home resets, Escape leaves. In timelines dragging moves, Shift and wheel goes over rows, N and P read activities.")));
+  return { node, figures };
+}
+
+function headerNode(header: Header): HTMLElement {
+  const facts = (header.facts ?? []).flatMap(([name, value]) => [el("dt", {}, name), factValue(name, value)]);
+  const warnings = header.warnings ?? [];
+  return el("header", { class: "top" },
+    el("div", { class: "bar" }, el("span", { class: "brand" }, "straggler"), themeSwitch()),
+    el("h1", {}, header.title || "Report"),
+    header.summary?.length ? el("div", { class: "summary" }, ...header.summary.map((s) => el("p", {}, s))) : null,
+    warnings.length ? el("div", { class: "warnings", role: "note", "aria-label": "Warnings" },
+      el("strong", {}, warnings.length === 1 ? "Before you trust this" : "Before you trust this, know that"),
+      el("ul", {}, ...warnings.map((w) => el("li", {}, w)))) : null,
+    facts.length ? el("dl", { class: "facts" }, ...facts) : null);
+}
+
+function factValue(name: string, value: string): HTMLElement {
+  if (!/command/i.test(name)) return el("dd", {}, value);
+  const copyButton = button("Copy", () => void copy(value, copyButton));
+  return el("dd", {}, el("code", {}, value), " ", copyButton);
+}
+
+function themeSwitch(): HTMLElement {
+  const choices: [Choice, string][] = [["auto", "Auto"], ["light", "Light"], ["dark", "Dark"]];
+  const buttons = choices.map(([choice, label]) => button(label, () => {
+    chooseTheme(choice);
+    remember(choice);
+    mark();
+  }, { "data-choice": choice }));
+  const mark = () => buttons.forEach((b, i) => b.setAttribute("aria-pressed", String(choices[i]![0] === themeChoice())));
+  mark();
+  return el("span", { class: "switch", role: "group", "aria-label": "Colours" }, ...buttons);
+}
+
+const KEY = "straggler-theme";
+
+// From disk some browsers refuse storage; then the choice lasts as long as the page.
+function remember(choice: Choice): void {
+  try {
+    localStorage.setItem(KEY, choice);
+  } catch {
+    return;
+  }
+}
+
+export function rememberedTheme(): Choice {
+  try {
+    const kept = localStorage.getItem(KEY);
+    return kept === "light" || kept === "dark" ? kept : "auto";
+  } catch {
+    return "auto";
+  }
+}
+
+function tableOfContents(sections: Section[]): HTMLElement {
+  const items = sections.map((s, i) => el("li", {}, el("a", { href: `#section-${i + 1}` }, s.title)));
+  return el("nav", { class: "contents", "aria-label": "Contents" }, el("h2", {}, "Contents"), el("ol", {}, ...items));
+}
+
+function section(data: Container, s: Section, index: number, figures: Figure[]): HTMLElement {
+  const blocks = (s.blocks ?? []).map((block) => {
+    const node = blockNode(data, block);
+    if (node instanceof HTMLElement) return node;
+    figures.push(node);
+    return node.node;
+  });
+  return el("section", { id: `section-${index + 1}` }, el("h2", {}, s.title), ...(s.text ?? []).map((text) => el("p", { class: "text" }, text)), ...blocks);
+}
+
+function blockNode(data: Container, block: Block): Figure | HTMLElement {
+  if (block.kind === "chart") return figure(data, block as ChartBlock);
+  if (block.kind === "table") {
+    const table = block as TableBlock;
+    return el("div", { class: "block" }, el("h3", {}, table.title), table.note ? el("p", { class: "note" }, table.note) : null,
+      tableBlock(table), el("div", { class: "below" }, commandNode(table.command)));
+  }
+  return el("p", { class: "left-out" }, `${block.title ? `“${block.title}”` : "A part of this report"} is of the kind “${String(block.kind)}”, which this page does not know. It is left out.`);
+}

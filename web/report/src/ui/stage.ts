@@ -1,0 +1,98 @@
+// The place where a chart is drawn: two canvases (the chart, and over it what moves with the pointer), focusable,
+// drawn when it comes near the window and again when its size or the theme changes.
+
+import type { Reading } from "../charts/plot";
+import { canvasPainter } from "../draw/canvas";
+import type { Painter } from "../draw/painter";
+import { onThemeChange } from "../draw/theme";
+import { el } from "./dom";
+import { hideTip, showTip, spoken } from "./tooltip";
+
+export interface Drawing {
+  heightFor(width: number): number;
+  paint(p: Painter, width: number, height: number): void;
+  paintOver(p: Painter, width: number, height: number): void;
+}
+
+export class Stage {
+  readonly node: HTMLElement;
+  readonly live = el("div", { class: "hidden live", role: "status", "aria-live": "polite" });
+  private readonly base = el("canvas", { role: "img" });
+  private readonly over = el("canvas", { "aria-hidden": "true", class: "over" });
+  width = 0;
+  height = 0;
+  private near = false;
+  private frame = 0;
+  private stale = true;
+  private speaking = 0;
+
+  constructor(title: string, description: () => string, help: string, private readonly drawing: Drawing) {
+    this.node = el("div", { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-label": `${title}. ${help}` }, this.base, this.over);
+    new ResizeObserver(() => this.measure()).observe(this.node);
+    new IntersectionObserver((entries) => {
+      this.near = entries[entries.length - 1]!.isIntersecting;
+      if (!this.near) return;
+      this.base.setAttribute("aria-label", description());
+      if (this.stale) this.request();
+    }, { rootMargin: "400px" }).observe(this.node);
+    onThemeChange(() => this.redraw());
+  }
+
+  private measure(): void {
+    const width = this.node.clientWidth;
+    if (width === 0 || width === this.width) return;
+    this.width = width;
+    this.resize();
+  }
+
+  /** The height follows from the width and the data. */
+  resize(): void {
+    this.height = this.drawing.heightFor(this.width);
+    this.node.style.height = `${this.height}px`;
+    this.redraw();
+  }
+
+  redraw(): void {
+    this.stale = true;
+    this.request();
+  }
+
+  redrawOver(): void {
+    this.request();
+  }
+
+  private request(): void {
+    if (!this.frame) this.frame = requestAnimationFrame(() => this.drawNow());
+  }
+
+  private drawNow(): void {
+    this.frame = 0;
+    if (!this.width || !this.near) return;
+    const ratio = Math.min(devicePixelRatio || 1, 3);
+    if (this.stale) {
+      const began = performance.now();
+      const painter = canvasPainter(this.base, this.width, this.height, ratio);
+      if (painter) this.drawing.paint(painter, this.width, this.height);
+      this.stale = false;
+      this.node.dataset.drawn = (performance.now() - began).toFixed(2);
+    }
+    const over = canvasPainter(this.over, this.width, this.height, ratio);
+    if (over) this.drawing.paintOver(over, this.width, this.height);
+  }
+
+  /** Tells what is at a place of the stage, to the eye at once, to the ear when the pointer rests. */
+  read(reading: Reading | null, x: number, y: number): void {
+    clearTimeout(this.speaking);
+    if (!reading) {
+      hideTip(this);
+      return;
+    }
+    const box = this.node.getBoundingClientRect();
+    showTip(this, reading, box.left + x, box.top + y);
+    this.speaking = window.setTimeout(() => this.say(spoken(reading)), 120);
+  }
+
+  say(text: string): void {
+    if (this.live.textContent !== text) this.live.textContent = text;
+  }
+}
