@@ -48,7 +48,8 @@ fn killed_at_any_moment_and_on_any_threads_it_is_the_same_file() {
     // Each attempt lives a little longer than the one before, with something of a random number.
     let mut kills = 0;
     for (attempt, wait) in [40u64, 75, 60, 130, 110, 170, 220, 200, 300, 290].into_iter().enumerate() {
-        let mut command = folder.command(&format!("study run s.toml -o killed --threads {}", attempt % 3 + 1));
+        let mut command =
+            folder.command(&format!("study run s.toml -o killed --threads {}", attempt % 3 + 1));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let jitter = u64::from(std::process::id()) * 7919 % 37 + attempt as u64;
         std::thread::sleep(Duration::from_millis(wait + jitter));
@@ -79,7 +80,8 @@ fn interrupted_it_says_how_to_go_on() {
     let folder = study(
         "name='long'\nreplicas=100000\nprocesses=[64, 1024]\ncollective='barrier'\nnetwork='chic'\nnoise='chic'",
     );
-    let mut child = folder.command("study run s.toml").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut child =
+        folder.command("study run s.toml").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -104,7 +106,12 @@ fn another_study_in_the_folder_is_refused() {
     folder.run("study run s.toml").good();
     let before = results(&folder, "s");
     folder.write("s.toml", &lines.replace("[4, 8]", "[4, 16]"));
-    folder.run("study run s.toml").ends_with(3).says("belongs to another study").says("--fresh").says("16 processes");
+    folder
+        .run("study run s.toml")
+        .ends_with(3)
+        .says("belongs to another study")
+        .says("--fresh")
+        .says("16 processes");
     assert!(results(&folder, "s") == before);
     folder.write("s.toml", lines);
     folder.write("n.txt", "0 100\n10000 501\n20000 1\n");
@@ -115,9 +122,11 @@ fn another_study_in_the_folder_is_refused() {
 
 #[test]
 fn two_at_once_are_refused() {
-    let folder =
-        study("name='long'\nreplicas=1000000\nprocesses=1024\ncollective='barrier'\nnetwork='chic'\nnoise='chic'");
-    let mut first = folder.command("study run s.toml").stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let folder = study(
+        "name='long'\nreplicas=1000000\nprocesses=1024\ncollective='barrier'\nnetwork='chic'\nnoise='chic'",
+    );
+    let mut first =
+        folder.command("study run s.toml").stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1000));
     let second = folder.run("study run s.toml --fresh");
     first.kill().unwrap();
@@ -129,12 +138,18 @@ fn two_at_once_are_refused() {
 fn errors_name_the_place_and_the_mend() {
     let base = "name='a'\nprocesses=4\ncollective='barrier'\nnetwork='chic'\n";
     for (lines, complaints) in [
-        ("replcas = 5", &["s.toml: line 5, column 1", "unknown key `replcas`", "did you mean `replicas`?"][..]),
+        (
+            "replcas = 5",
+            &["s.toml: line 5, column 1", "unknown key `replcas`", "did you mean `replicas`?"][..],
+        ),
         ("noise = 'nosuch'", &["the study: noise:", "nosuch"]),
         ("[[sweep]]\nname='x'\nnetwork='chik'", &["sweep `x`: network:", "did you mean `chic`?"]),
         ("[[sweep]]\nprocesses=4000000000\nname='x'", &["sweep `x`: processes:"]),
         ("[[sweep]]\nprocesses=2000000000", &["of memory", "2,000,000,000 processes"]),
-        ("noise='chic'\nreplicas=90000000\n[[sweep]]\nprocesses='2..1048576'\nseed=[1,2,3,4,5,6,7,8,9,10]", &["rows of results"]),
+        (
+            "noise='chic'\nreplicas=90000000\n[[sweep]]\nprocesses='2..1048576'\nseed=[1,2,3,4,5,6,7,8,9,10]",
+            &["rows of results"],
+        ),
     ] {
         let folder = study(&format!("{base}{lines}"));
         let ended = folder.run("study run s.toml").ends_with(3);
@@ -159,9 +174,16 @@ fn what_is_shown_is_what_was_found() {
                 .iter()
                 .filter(|row| {
                     // A comma in the noise makes two cells of it.
-                    let (noise, behind) = if row.len() == 13 { (row[6].to_string(), 7) } else { (format!("{},{}", row[6], row[7]).replace('"', ""), 8) };
-                    row[0] == at["sweep"] && row[1] == at["workload"] && row[3] == at["processes"].to_string()
-                        && noise == at["noise"] && row[behind] == at["cosched"].to_string()
+                    let (noise, behind) = if row.len() == 13 {
+                        (row[6].to_string(), 7)
+                    } else {
+                        (format!("{},{}", row[6], row[7]).replace('"', ""), 8)
+                    };
+                    row[0] == at["sweep"]
+                        && row[1] == at["workload"]
+                        && row[3] == at["processes"].to_string()
+                        && noise == at["noise"]
+                        && row[behind] == at["cosched"].to_string()
                 })
                 .map(|row| row[row.len() - 3].parse().unwrap())
                 .collect();
