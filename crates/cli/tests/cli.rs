@@ -32,3 +32,5 @@ mod program;
 mod redundancy;
 #[path = "cli/resample.rs"]
 mod resample;
+#[path = "cli/study.rs"]
+mod study;

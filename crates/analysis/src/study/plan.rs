@@ -82,6 +82,9 @@ pub struct Needs {
 /// What an engine keeps of a process with noise.
 pub const BYTES_A_PROCESS: u64 = 300;
 
+/// A product of more points than this is a slip of the pen.
+const MOST_POINTS: usize = 1_000_000;
+
 /// A row takes 8 bytes in the journal, and up to 32 in the table.
 const DISK_BYTES_A_ROW: u64 = 40;
 /// A makespan in the runner, and once more on its way into the table.
@@ -195,6 +198,20 @@ enum What<'a> {
 
 impl Builder<'_> {
     fn sweep(&mut self, sweep: &Sweep) -> Result<(), PlanError> {
+        let works = sweep.collectives.len() * sweep.sizes.len().max(1) + sweep.workloads.len();
+        let others = [
+            sweep.networks.len(),
+            sweep.network_scales.len().max(1),
+            sweep.noises.len(),
+            sweep.cosched.len(),
+            sweep.seeds.len(),
+            sweep.processes.len(),
+        ];
+        let points = others.into_iter().fold(works, usize::saturating_mul);
+        if points.saturating_add(self.points.len()) > MOST_POINTS {
+            let fault = format!("{points} points are too many: at most {MOST_POINTS}, give shorter lists");
+            return Err(wrong(sweep, "processes", fault));
+        }
         let mut all: Vec<What<'_>> = Vec::new();
         for choice in &sweep.collectives {
             let usual = [usual_bytes(choice.operation)];

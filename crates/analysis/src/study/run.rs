@@ -186,10 +186,10 @@ impl Runner<'_> {
     /// The next batch: of the largest task that has something left.
     fn next(&self, tracks: &mut Tracks, order: &[usize]) -> Option<(usize, Range<u32>)> {
         order.iter().find_map(|&index| {
-            let missing = tracks.missing(index);
-            let task = self.plan.tasks.get(index).filter(|_| missing > 0)?;
+            let left = tracks.left(index);
+            let task = self.plan.tasks.get(index).filter(|_| left > 0)?;
             let affordable = (BATCH_WORK / task.work()).max(1);
-            let fair = u64::from(missing).div_ceil(2 * self.threads.max(1) as u64);
+            let fair = u64::from(left).div_ceil(2 * self.threads.max(1) as u64);
             Some((index, tracks.take(index, affordable.min(fair) as u32)?))
         })
     }

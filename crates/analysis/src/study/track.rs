@@ -155,6 +155,11 @@ impl Tracks {
         }
     }
 
+    /// Replicas that nobody works on, some of which may be there.
+    pub(super) fn left(&self, task: usize) -> u32 {
+        self.tracks.get(task).map_or(0, |track| track.target.saturating_sub(track.next))
+    }
+
     /// Replicas that are wanted and that nobody works on.
     pub fn missing(&self, task: usize) -> u32 {
         self.tracks.get(task).map_or(0, Track::missing)

@@ -54,8 +54,9 @@ EXAMPLES
       --until-ci 5% --csv
 
 What is found is kept as it comes: interrupted or killed, the same command goes on where it was. The
-folder then holds results.parquet (a row for each replica; the same bytes whenever, wherever and on
-however many threads it was run), study.toml, provenance.json (when, where and how long), the journal.";
+folder then holds report.html to look at, results.parquet (a row for each replica; the same bytes
+whenever, wherever and on however many threads it was run), study.page for `straggler report`,
+study.toml, provenance.json (when, where and how long), and the journal.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]

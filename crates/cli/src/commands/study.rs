@@ -4,12 +4,13 @@ mod check;
 pub mod driver;
 mod export;
 mod label;
+pub mod page;
 pub mod provenance;
 mod words;
 
 use crate::args::Common;
 use crate::args::study::{Run, Show, StudyCommand};
-use crate::commands::refuse_unwritable;
+use crate::commands::{command_line, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::Orderly;
@@ -19,9 +20,14 @@ use std::path::{Path, PathBuf};
 use straggler_analysis::inflection::CONFIDENCE;
 use straggler_analysis::study::{Results, Series, Study, Summary, series};
 use straggler_model::stats::Quantile;
+use straggler_report::page::Page;
 use straggler_report::study_results::{self, Format};
 
 pub const RESULTS: &str = "results.parquet";
+pub const PAGE: &str = "study.page";
+
+/// Slowdowns above this are where noise is the bottleneck, if nobody says.
+const THRESHOLD: f64 = 0.1;
 
 pub fn run(command: &StudyCommand, common: &Common, console: &Console) -> Outcome<()> {
     match command {
@@ -46,7 +52,16 @@ fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
         until_ci: typed.until_ci,
     };
     let results = driver::run_in(&folder, &study, &options, console)?;
-    let mut written = vec![RESULTS, "provenance.json"];
+    let page = page::page(
+        &study.name,
+        &study.description,
+        &series(&results, typed.threshold),
+        typed.threshold,
+        &command_line(),
+    );
+    report::write(&folder.join("report.html"), &page)?;
+    report::write(&folder.join(PAGE), &page)?;
+    let mut written = vec![RESULTS, "report.html", PAGE, "provenance.json"];
     if typed.csv {
         let _orderly = Orderly::begin();
         study_results::write(&folder.join("results.csv"), Format::Csv, &results)?;
@@ -90,6 +105,12 @@ pub fn read_results(path: &Path) -> Outcome<(String, Results)> {
     let study = read_study(&path.join(driver::STUDY));
     let name = study.map_or_else(|_| path.display().to_string(), |study| study.name);
     Ok((name, study_results::read(&file)?))
+}
+
+/// The page of results that were found without theirs.
+pub fn page_of_results(path: &Path) -> Outcome<Page> {
+    let (name, results) = read_results(path)?;
+    Ok(page::page(&name, "", &series(&results, THRESHOLD), THRESHOLD, &command_line()))
 }
 
 /// The answer for programs.

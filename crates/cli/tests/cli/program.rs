@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own, which has the fixtures in it.
+//! Runs the program in a folder of its own, which has the fixtures and the examples in it.
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
@@ -16,12 +16,17 @@ pub fn fixtures() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures")).canonicalize().unwrap()
 }
 
+pub fn examples() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")).canonicalize().unwrap()
+}
+
 pub struct Folder(TempDir);
 
 impl Folder {
     pub fn new() -> Folder {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(fixtures(), folder.path().join("fixtures")).unwrap();
+        std::os::unix::fs::symlink(examples(), folder.path().join("examples")).unwrap();
         Folder(folder)
     }
 
@@ -33,12 +38,12 @@ impl Folder {
         std::fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// The names of all files besides the fixtures.
+    /// The names of all files besides the fixtures and the examples.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path()).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.retain(|name| name != "fixtures");
+        names.retain(|name| name != "fixtures" && name != "examples");
         names.sort();
         names
     }

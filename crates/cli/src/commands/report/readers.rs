@@ -2,7 +2,7 @@
 
 use super::noise::Subject;
 use super::{finish_times, timeline};
-use crate::commands::{command_line, noise_file};
+use crate::commands::{command_line, noise_file, study};
 use crate::exit::{Failure, Outcome};
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -73,8 +73,15 @@ fn of_finish_times(path: &Path) -> Outcome<Page> {
     Ok(super::page(format!("Finish times of {name}"), section.text.clone(), vec![section]))
 }
 
-/// Finish times; other tables are not for this reader.
+/// The results of a study, unless the page of the study lies beside them; finish times; other tables are not
+/// for this reader.
 fn of_parquet(path: &Path, named: bool) -> Outcome<Option<Page>> {
+    if !named && path.with_file_name(study::PAGE).exists() {
+        return Ok(None);
+    }
+    if let Ok(page) = study::page_of_results(path) {
+        return Ok(Some(page));
+    }
     match of_finish_times(path) {
         Ok(page) => Ok(Some(page)),
         Err(failure) if named => Err(failure),

@@ -3,11 +3,11 @@
 use super::comparison::Comparison;
 use super::definition::{Definition, Published, Statistic};
 use super::{Findings, Setting, laws};
-use crate::commands::study::driver;
+use crate::commands::study::{driver, page};
 use crate::exit::Outcome;
 use straggler_analysis::inflection::THRESHOLD;
 use straggler_analysis::study::{Series, Summary, series};
-use straggler_report::page::Section;
+use straggler_report::page::{Block, Section};
 
 pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
     let definition = Definition::parse(text)?;
@@ -18,7 +18,7 @@ pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
     let all = series(&results, THRESHOLD);
     let mut findings = Findings {
         comparisons: definition.published.iter().flat_map(|published| compare(published, &all)).collect(),
-        section: Section::default(),
+        section: pictures(&all, &setting.command),
         synthesised: definition.synthesised,
         ..Findings::default()
     };
@@ -31,6 +31,26 @@ pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
         laws::add(&all, &mut findings, &setting.command);
     }
     Ok(findings)
+}
+
+/// The charts and tables of the study's own page, under one title.
+fn pictures(all: &[Series], command: &str) -> Section {
+    let parts = page::page("", "", all, THRESHOLD, command).sections;
+    let several = parts.len() > 1;
+    let mut section = Section::default();
+    for part in parts {
+        for mut block in part.blocks {
+            let title = match &mut block {
+                Block::Chart(chart) => &mut chart.title,
+                Block::Table(table) => &mut table.title,
+            };
+            if several {
+                *title = format!("{}: {title}", part.title);
+            }
+            section.add(block);
+        }
+    }
+    section
 }
 
 /// A published number beside that of every series it speaks of.

@@ -10,7 +10,7 @@ use crate::meter::Meter;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use straggler_analysis::study::{
-    Batch, Journal, JournalError, Needs, Opened, Plan, Results, Runner, Study, StudyRunError, Tracks,
+    Batch, Journal, Needs, Opened, Plan, Results, Runner, Study, StudyRunError, Tracks,
 };
 use straggler_report::numbers::{counted, grouped, memory};
 use straggler_report::replace_file;
@@ -110,15 +110,8 @@ fn simulate(
         Ok(results) => Ok((tracks, results)),
         Err(StudyRunError::Interrupted) => Err(interrupted(plan, &tracks)),
         Err(StudyRunError::Keep(fault)) => Err(fault.into()),
-        Err(error @ StudyRunError::Run { .. }) => {
-            let text = error_text(&error);
-            Err(Failure::new(Exit::BadInput, anyhow::Error::msg(text)))
-        }
+        Err(error) => Err(Failure::bad_input(error.to_string())),
     }
-}
-
-fn error_text(error: &StudyRunError<JournalError>) -> String {
-    error.to_string()
 }
 
 fn interrupted(plan: &Plan, tracks: &Tracks) -> Failure {

@@ -1,0 +1,222 @@
+//! The page of a study: box plots over processes, slowdowns with their intervals, distributions at the largest
+//! scale, and all numbers as a table.
+
+use super::label::labels;
+use super::words;
+use crate::commands::report;
+use crate::commands::simulate::has_drawn_source;
+use straggler_analysis::inflection::CONFIDENCE;
+use straggler_analysis::study::{Series, Summary};
+use straggler_model::Time;
+use straggler_model::noise::signature::BuiltIn;
+use straggler_report::numbers::{grouped, percent};
+use straggler_report::page::{
+    Axis, BoxSeries, Boxes, Cell, Chart, Distribution, Line, Lines, Mark, Page, Role, Sample, Scale, Section,
+    Table, Unit,
+};
+
+/// So many series lie in one picture; more are parted by what is run.
+const TOGETHER: usize = 4;
+
+/// Beyond this many outliers of a box the largest are drawn.
+const MOST_OUTLIERS: usize = 500;
+
+/// A series and its name.
+type Named<'a> = (&'a Series, String);
+
+pub fn page(name: &str, description: &str, all: &[Series], threshold: f64, command: &str) -> Page {
+    let named: Vec<Named<'_>> = all.iter().zip(labels(all)).collect();
+    let sections = groups(&named).into_iter().map(|(title, group)| section(title, group, threshold, command));
+    let sections: Vec<Section> = sections.collect();
+    let mut summary = words::verdict(all, threshold);
+    if !description.is_empty() {
+        summary.insert(0, description.into());
+    }
+    let mut page = report::page(name, summary, sections);
+    page.facts.add("Slowdown", "T/T0 − 1, where T0 is the time without noise");
+    page.facts.add("Intervals", format!("{} confidence, from order statistics", percent(CONFIDENCE)));
+    page
+}
+
+/// Series that are drawn together, and what they have in common.
+fn groups<'a, 'b>(named: &'b [Named<'a>]) -> Vec<(String, &'b [Named<'a>])> {
+    if named.len() <= TOGETHER {
+        return vec![("Results".into(), named)];
+    }
+    let title = |(series, _): &Named<'_>| {
+        series.coordinates().map_or_else(String::new, |at| {
+            let size = at.size.map(straggler_model::units::write_bytes);
+            let parts = [(!at.sweep.is_empty()).then(|| at.sweep.clone()), Some(at.workload.clone()), size];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        })
+    };
+    let parts = named.chunk_by(|one, other| title(one) == title(other));
+    parts.map(|part| (part.first().map_or_else(String::new, title), part)).collect()
+}
+
+fn section(title: String, group: &[Named<'_>], threshold: f64, command: &str) -> Section {
+    let synthetic = group.iter().any(|(series, _)| is_synthetic(series));
+    let mut section = Section::new(title);
+    section.add(boxes(group, command).synthetic(synthetic));
+    section.add(slowdowns(group, threshold, command).synthetic(synthetic));
+    section.add(distributions(group, command).synthetic(synthetic));
+    section.add(table(group, command));
+    section
+}
+
+/// Whether the noise was drawn from a description.
+fn is_synthetic(series: &Series) -> bool {
+    series.coordinates().is_some_and(|at| {
+        let described = at.noise.parse().is_ok_and(|noise| has_drawn_source(&noise));
+        described || BuiltIn::find(&at.noise).is_ok()
+    })
+}
+
+fn seconds(ps: u64) -> f64 {
+    Time(ps).seconds()
+}
+
+fn column(series: &Series, of: impl Fn(&Summary) -> f64) -> Vec<f64> {
+    series.points.iter().map(of).collect()
+}
+
+fn processes(series: &Series) -> Vec<f64> {
+    column(series, |summary| summary.point.processes.into())
+}
+
+fn boxes(group: &[Named<'_>], command: &str) -> Chart {
+    let series = group.iter().map(|(series, name)| {
+        let outliers = series.points.iter().flat_map(|summary| {
+            let all = &summary.times.outliers;
+            let shown = all.iter().skip(all.len().saturating_sub(MOST_OUTLIERS));
+            shown.map(move |&time| (f64::from(summary.point.processes), seconds(time)))
+        });
+        let (outlier_x, outlier_y) = outliers.unzip();
+        let end = |summary: &Summary, low: bool| {
+            let interval = summary.median_interval.map(|all| if low { all.low } else { all.high });
+            interval.map_or(f64::NAN, seconds)
+        };
+        BoxSeries {
+            name: name.clone(),
+            x: processes(series),
+            low: column(series, |summary| seconds(summary.times.low)),
+            q1: column(series, |summary| seconds(summary.times.q1)),
+            median: column(series, |summary| seconds(summary.times.median)),
+            q3: column(series, |summary| seconds(summary.times.q3)),
+            high: column(series, |summary| seconds(summary.times.high)),
+            count: column(series, |summary| summary.times.count as f64),
+            median_low: column(series, |summary| end(summary, true)),
+            median_high: column(series, |summary| end(summary, false)),
+            outlier_x,
+            outlier_y,
+            reference: Some(column(series, |summary| seconds(summary.quiet_ps))),
+        }
+    });
+    let y = Axis::new("time", Unit::Seconds, Scale::Log10);
+    let plot = Boxes { x: Axis::processes(), y, series: series.collect() };
+    let many = group.iter().flat_map(|(series, _)| &series.points);
+    let many = many.filter(|summary| summary.times.outliers.len() > MOST_OUTLIERS).count();
+    let cut = match many {
+        0 => String::new(),
+        _ => format!(" Of {many} boxes only the {MOST_OUTLIERS} largest outliers are drawn."),
+    };
+    let note = format!(
+        "Boxes are quartiles; whiskers end at the farthest run within 1.5 interquartile ranges. The reference is the \
+         time without noise.{cut}"
+    );
+    Chart::new("Time until all have finished", command, plot).with_note(note)
+}
+
+fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
+    let line = |(series, name): &Named<'_>| {
+        let end = |summary: &Summary, low: bool| {
+            summary.slowdown.map_or(f64::NAN, |all| if low { all.low } else { all.high })
+        };
+        Line {
+            name: name.clone(),
+            role: Role::Simulated,
+            x: processes(series),
+            y: column(series, |summary| summary.median_slowdown),
+            low: Some(column(series, |summary| end(summary, true))),
+            high: Some(column(series, |summary| end(summary, false))),
+        }
+    };
+    let mut marks = vec![Mark { x: None, y: Some(threshold), name: percent(threshold) }];
+    marks.extend(group.iter().filter_map(|(series, name)| {
+        let x = f64::from(series.inflection?);
+        Some(Mark { x: Some(x), y: None, name: format!("{name}: inflection point") })
+    }));
+    let y = Axis::linear("slowdown T/T0 − 1", Unit::Share);
+    let plot = Lines { x: Axis::processes(), y, series: group.iter().map(line).collect(), marks };
+    Chart::new("Median slowdown", command, plot).with_note(format!(
+        "With its interval of {} confidence. The inflection point is the smallest number of processes whose interval \
+         lies above {}.",
+        percent(CONFIDENCE),
+        percent(threshold)
+    ))
+}
+
+fn distributions(group: &[Named<'_>], command: &str) -> Chart {
+    let sample = |(series, name): &Named<'_>| {
+        let largest = series.largest()?;
+        let values = largest.sorted_ps().iter().map(|&ps| seconds(ps)).collect();
+        Some(Sample { name: format!("{name}, {} processes", grouped(largest.point.processes)), values })
+    };
+    let x = Axis::new("time", Unit::Seconds, Scale::Log10);
+    let plot = Distribution { x, series: group.iter().filter_map(sample).collect() };
+    Chart::new("How the replicas at the largest scale are distributed", command, plot)
+}
+
+fn table(group: &[Named<'_>], command: &str) -> Table {
+    let columns = [
+        "series",
+        "#processes",
+        "#runs",
+        "#T0",
+        "#median",
+        "#low",
+        "#high",
+        "#first quartile",
+        "#third quartile",
+        "#outliers",
+        "#largest",
+        "#slowdown",
+        "#slowdown low",
+        "#slowdown high",
+        "#largest slowdown",
+    ];
+    let mut table = Table::new("All points", &columns);
+    table.command = command.into();
+    table.note = "Low and high are the ends of the interval of the median.".into();
+    for (series, name) in group {
+        for summary in &series.points {
+            table.row(row(name, summary));
+        }
+    }
+    table
+}
+
+fn row(name: &str, summary: &Summary) -> Vec<Cell> {
+    let time = |ps: u64| Cell::number(Time(ps).to_string(), seconds(ps));
+    let share = |share: f64| Cell::number(percent(share), share);
+    let count = |count: u64| Cell::number(grouped(count), count as f64);
+    let none = || Cell::text("–");
+    let (times, median) = (&summary.times, summary.median_interval);
+    vec![
+        Cell::text(name),
+        count(summary.point.processes.into()),
+        count(times.count as u64),
+        time(summary.quiet_ps),
+        time(times.median),
+        median.map_or_else(none, |median| time(median.low)),
+        median.map_or_else(none, |median| time(median.high)),
+        time(times.q1),
+        time(times.q3),
+        count(times.outliers.len() as u64),
+        time(times.max),
+        share(summary.median_slowdown),
+        summary.slowdown.map_or_else(none, |all| share(all.low)),
+        summary.slowdown.map_or_else(none, |all| share(all.high)),
+        share(summary.largest_slowdown),
+    ]
+}

@@ -1,0 +1,232 @@
+//! Studies: the same file however often they are killed, on any number of threads, and words that fit it.
+
+use crate::program::{Folder, binary};
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// About two seconds in a build that is not optimised.
+const STUDY: &str = r#"
+name = "Two systems"
+replicas = 48
+until-ci = "4%"
+processes = "2..2048 x4"
+collective = ["allreduce:dissemination", "bcast:binomial"]
+size = 1
+
+[[sweep]]
+name = "CHiC"
+network = "chic"
+noise = ["none", "chic"]
+
+[[sweep]]
+name = "Altix"
+network = "altix"
+noise = "periodic:period=1ms,duration=100us"
+cosched = [false, true]
+"#;
+
+fn results(folder: &Folder, name: &str) -> Vec<u8> {
+    std::fs::read(folder.path().join(name).join("results.parquet")).unwrap()
+}
+
+fn study(lines: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("s.toml", lines);
+    folder
+}
+
+#[test]
+fn killed_at_any_moment_and_on_any_threads_it_is_the_same_file() {
+    let folder = study(STUDY);
+    folder.run("study run s.toml -o whole --threads 1 --quiet").good();
+    let whole = results(&folder, "whole");
+    for threads in [2, 3] {
+        folder.run(&format!("study run s.toml -o t{threads} --threads {threads} --quiet")).good();
+        assert!(results(&folder, &format!("t{threads}")) == whole, "{threads} threads");
+    }
+    // Each attempt lives a little longer than the one before, with something of a random number.
+    let mut kills = 0;
+    for (attempt, wait) in [40u64, 75, 60, 130, 110, 170, 220, 200, 300, 290].into_iter().enumerate() {
+        let mut command =
+            folder.command(&format!("study run s.toml -o killed --threads {}", attempt % 3 + 1));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let jitter = u64::from(std::process::id()) * 7919 % 37 + attempt as u64;
+        std::thread::sleep(Duration::from_millis(wait + jitter));
+        let running = child.try_wait().unwrap().is_none();
+        child.kill().unwrap();
+        kills += usize::from(running);
+        child.wait().unwrap();
+    }
+    assert!(kills > 3, "the study is too short to be killed");
+    folder.run("study run s.toml -o killed --threads 2 --quiet").good();
+    assert!(results(&folder, "killed") == whole);
+    let text = std::fs::read_to_string(folder.path().join("killed/provenance.json")).unwrap();
+    let provenance: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(provenance["sessions"].as_u64().unwrap() > 2, "{provenance}");
+    // A torn tail is cut off and run again.
+    let journal = folder.path().join("killed/journal");
+    let bytes = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, &bytes[..bytes.len() - 100]).unwrap();
+    folder.run("study run s.toml -o killed").good().says("torn record");
+    assert!(results(&folder, "killed") == whole);
+    // Run again, nothing is left to do.
+    folder.run("study run s.toml -o killed").good().says("are there already");
+    assert!(results(&folder, "killed") == whole);
+}
+
+#[test]
+fn interrupted_it_says_how_to_go_on() {
+    let folder = study(
+        "name='long'\nreplicas=100000\nprocesses=[64, 1024]\ncollective='barrier'\nnetwork='chic'\nnoise='chic'",
+    );
+    let mut child =
+        folder.command("study run s.toml").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(text.contains("of at most 200,002 runs are kept; the same command"), "{text}");
+    assert_eq!(folder.names(), ["s", "s.toml"]);
+    // Fewer replicas are a part of it.
+    let text = std::fs::read_to_string(folder.path().join("s.toml")).unwrap();
+    folder.write("s.toml", &text.replace("100000", "10"));
+    folder.run("study run s.toml").good().says("are there already");
+    let fresh = folder.run("study run s.toml -o other --json").good().json();
+    assert_eq!(folder.run("study show s --json").good().json()["series"], fresh["series"]);
+    assert!(results(&folder, "s") == results(&folder, "other"));
+}
+
+#[test]
+fn another_study_in_the_folder_is_refused() {
+    let lines = "name='a'\nreplicas=8\nprocesses=[4, 8]\ncollective='barrier'\nnetwork='chic'\nnoise='n.txt'";
+    let folder = study(lines);
+    folder.write("n.txt", "0 100\n10000 500\n20000 1\n");
+    folder.run("study run s.toml").good();
+    let before = results(&folder, "s");
+    folder.write("s.toml", &lines.replace("[4, 8]", "[4, 16]"));
+    folder
+        .run("study run s.toml")
+        .ends_with(3)
+        .says("belongs to another study")
+        .says("--fresh")
+        .says("16 processes");
+    assert!(results(&folder, "s") == before);
+    folder.write("s.toml", lines);
+    folder.write("n.txt", "0 100\n10000 501\n20000 1\n");
+    folder.run("study run s.toml").ends_with(3).says("belongs to another study").says("n.txt");
+    folder.run("study run s.toml --fresh").good();
+    assert!(results(&folder, "s") != before);
+}
+
+#[test]
+fn two_at_once_are_refused() {
+    let folder = study(
+        "name='long'\nreplicas=1000000\nprocesses=1024\ncollective='barrier'\nnetwork='chic'\nnoise='chic'",
+    );
+    let mut first =
+        folder.command("study run s.toml").stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1000));
+    let second = folder.run("study run s.toml --fresh");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    second.ends_with(3).says("another program is working on this study");
+}
+
+#[test]
+fn errors_name_the_place_and_the_mend() {
+    let base = "name='a'\nprocesses=4\ncollective='barrier'\nnetwork='chic'\n";
+    for (lines, complaints) in [
+        (
+            "replcas = 5",
+            &["s.toml: line 5, column 1", "unknown key `replcas`", "did you mean `replicas`?"][..],
+        ),
+        ("noise = 'nosuch'", &["the study: noise:", "nosuch"]),
+        ("[[sweep]]\nname='x'\nnetwork='chik'", &["sweep `x`: network:", "did you mean `chic`?"]),
+        ("[[sweep]]\nprocesses=4000000000\nname='x'", &["sweep `x`: processes:"]),
+        ("[[sweep]]\nprocesses=2000000000", &["of memory", "2,000,000,000 processes"]),
+        (
+            "noise='chic'\nreplicas=90000000\n[[sweep]]\nprocesses='2..1048576'\nseed=[1,2,3,4,5,6,7,8,9,10]",
+            &["rows of results"],
+        ),
+    ] {
+        let folder = study(&format!("{base}{lines}"));
+        let ended = folder.run("study run s.toml").ends_with(3);
+        complaints.iter().fold(ended, |ended, complaint| ended.says(complaint));
+        assert_eq!(folder.names(), ["s.toml"]);
+    }
+    Folder::new().run("study run none.toml").ends_with(3).says("none.toml cannot be read");
+    Folder::new().run("study show nowhere").ends_with(3).says("nowhere");
+}
+
+#[test]
+fn what_is_shown_is_what_was_found() {
+    let folder = study(STUDY);
+    let shown = folder.run("study run s.toml --csv --json").good().json();
+    assert_eq!(shown["series"].as_array().unwrap().len(), 8);
+    let rows = std::fs::read_to_string(folder.path().join("s/results.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = rows.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    for series in shown["series"].as_array().unwrap() {
+        for point in series["points"].as_array().unwrap() {
+            let at = &point["point"];
+            let mut times: Vec<u64> = rows
+                .iter()
+                .filter(|row| {
+                    // A comma in the noise makes two cells of it.
+                    let (noise, behind) = if row.len() == 13 {
+                        (row[6].to_string(), 7)
+                    } else {
+                        (format!("{},{}", row[6], row[7]).replace('"', ""), 8)
+                    };
+                    row[0] == at["sweep"]
+                        && row[1] == at["workload"]
+                        && row[3] == at["processes"].to_string()
+                        && noise == at["noise"]
+                        && row[behind] == at["cosched"].to_string()
+                })
+                .map(|row| row[row.len() - 3].parse().unwrap())
+                .collect();
+            times.sort_unstable();
+            assert_eq!(point["count"], times.len());
+            assert_eq!(point["median"], times[(times.len() - 1) / 2]);
+            assert_eq!(point["max"], *times.last().unwrap());
+            let quiet = point["quiet_ps"].as_u64().unwrap() as f64;
+            assert_eq!(point["largest_slowdown"], *times.last().unwrap() as f64 / quiet - 1.0);
+        }
+    }
+    let text = folder.run("study show s").good().stdout();
+    assert!(text.starts_with("Two systems\n") && text.contains("Altix"), "{text}");
+    folder.run("study show s --quantile 0.99").ends_with(2).says("needs at least 368 replicas");
+    folder.run("study show s --quantile 1.5").ends_with(2).says("between 0 and 1");
+    let medians = folder.run("study show s/results.parquet --quantile 0.5 --json").good().json();
+    let point = &medians["series"][1]["points"][2];
+    assert_eq!(point["quantiles"][0]["value"], point["median"]);
+    folder.run("study export s -o all.json").good();
+    folder.run("study export s -o again.parquet").good();
+    assert!(std::fs::read(folder.path().join("again.parquet")).unwrap() == results(&folder, "s"));
+    let all: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("all.json")).unwrap()).unwrap();
+    assert_eq!(all.as_array().unwrap().len(), rows.len());
+    folder.run("study export s -o summary.csv --summary").good();
+    let summary = std::fs::read_to_string(folder.path().join("summary.csv")).unwrap();
+    assert_eq!(summary.lines().count(), 1 + 8 * 6);
+    folder.run("study export s -o x.txt").ends_with(2);
+    folder.run("study export s -o x.parquet --summary").ends_with(2);
+}
+
+#[test]
+fn one_replica_is_one_simulation() {
+    let folder = study(
+        "name='a'\nreplicas=3\nseed=7\nprocesses=96\ncollective='allreduce:ring'\nsize='1KiB'\nnetwork='altix'\nnoise='chic'",
+    );
+    folder.run("study run s.toml --csv").good();
+    let csv = std::fs::read_to_string(folder.path().join("s/results.csv")).unwrap();
+    let line = "simulate --collective allreduce:ring --size 1KiB --processes 96 --network altix --seed 7 --replicas 3 \
+                --noise signature:name=chic --json";
+    let simulated = folder.run(line).good().json();
+    for (row, replica) in csv.lines().skip(1).zip(simulated["replicas"].as_array().unwrap()) {
+        assert_eq!(row.split(',').nth(10).unwrap(), replica["makespan_ps"].to_string());
+    }
+    assert!(binary().exists());
+}
