@@ -30,5 +30,9 @@ mod plot;
 mod program;
 #[path = "cli/redundancy.rs"]
 mod redundancy;
+#[path = "cli/report.rs"]
+mod report;
 #[path = "cli/resample.rs"]
 mod resample;
+#[path = "cli/serve.rs"]
+mod serve;
