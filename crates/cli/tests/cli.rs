@@ -30,7 +30,11 @@ mod plot;
 mod program;
 #[path = "cli/redundancy.rs"]
 mod redundancy;
+#[path = "cli/report.rs"]
+mod report;
 #[path = "cli/resample.rs"]
 mod resample;
 #[path = "cli/study.rs"]
 mod study;
+#[path = "cli/serve.rs"]
+mod serve;

@@ -1,14 +1,15 @@
-//! Pictures for papers and people: plain data in, SVG text out, PNG where somebody asks for it.
+//! Pictures for papers and people: plain data in, SVG text out, PNG or PDF where somebody asks for it.
 //!
 //! - [`Scatter`]: when detours came and how long they were, coloured by source;
 //! - [`Histogram`]: how many detours there are of which length;
 //! - [`Spectrum`]: which frequencies are in the noise, the peaks named;
 //! - [`SlowdownCurves`]: what noise costs by the number of processes, with intervals;
-//! - [`Ranking`]: what the removal of each source gives.
+//! - [`Ranking`]: what the removal of each source gives;
+//! - every [`Plot`](crate::page::Plot) of a page: box plots, lines, distributions, heat maps, timelines.
 //!
 //! A chart takes numbers that somebody else computed and a [`Heading`], and draws them without failing,
 //! whatever they are: what is not finite is left out and counted in the subtitle, and a chart without data
-//! says so. The same data give the same bytes. [`save`] writes SVG or PNG, by the name of the file.
+//! says so. The same data give the same bytes. [`save`] writes SVG, PNG or PDF, by the name of the file.
 //!
 //! SVG is written directly (`canvas.rs`). A drawing library that puts every dot into an element of its own
 //! and rounds to whole pixels makes files ten times as large and curves with steps.
@@ -19,6 +20,8 @@ mod frame;
 mod histogram;
 mod lines;
 mod palette;
+mod pdf;
+mod plot;
 mod png;
 mod ranking;
 mod recording;
@@ -30,6 +33,7 @@ mod text;
 mod unit;
 
 pub use histogram::{Histogram, LengthSeries};
+pub use pdf::{PdfError, to_pdf};
 pub use png::{PngError, to_png};
 pub use ranking::{Bar, Ranking};
 pub use save::{ImageFormat, SaveError, save};

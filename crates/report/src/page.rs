@@ -195,4 +195,4 @@ impl Chart {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -17,7 +17,16 @@ EXAMPLES
   straggler plot noise signature:chic --what spectrum --length 2s \\
       -o spectrum.svg";
 
-/// Pictures of noise, as SVG or PNG
+const PAGE_EXAMPLES: &str = "\
+EXAMPLES
+  Which charts a page of these results has:
+  straggler plot page fixtures/noise/selfish.0 --list
+
+  One of them, for a paper:
+  straggler plot page fixtures/noise/selfish.0 --chart 2 -o lengths.pdf
+  straggler plot page fixtures/noise --chart 'How long' -o first.svg";
+
+/// Pictures for papers, as SVG, PDF or PNG
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Plot {
@@ -30,6 +39,28 @@ pub enum PlotCommand {
     /// Draw a recording of noise
     #[command(after_help = EXAMPLES)]
     Noise(PlotNoise),
+    /// Draw a chart of a report
+    #[command(after_help = PAGE_EXAMPLES)]
+    Page(PlotPage),
+}
+
+#[derive(Debug, Args)]
+pub struct PlotPage {
+    /// A .page file, or any results that `report` understands
+    #[arg(value_name = "FILE|FOLDER", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// Which chart: its number as --list shows it, or how its title begins
+    #[arg(long, value_name = "N|TITLE", required_unless_present = "list", conflicts_with = "list")]
+    pub chart: Option<String>,
+    /// Where the picture goes; the name ends with .svg, .pdf or .png
+    #[arg(short, long, value_name = "PICTURE", value_parser = picture, required_unless_present = "list")]
+    pub output: Option<PathBuf>,
+    /// Only say which charts there are
+    #[arg(long)]
+    pub list: bool,
+    /// The title, instead of the chart's own
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -41,7 +72,7 @@ pub struct PlotNoise {
     /// What is to be seen
     #[arg(long, value_enum, default_value = "scatter")]
     pub what: What,
-    /// Where the picture goes; the name ends with .svg or .png
+    /// Where the picture goes; the name ends with .svg, .pdf or .png
     #[arg(short, long, value_name = "PICTURE", value_parser = picture)]
     pub output: PathBuf,
     /// Only this core

@@ -1,6 +1,7 @@
-//! `straggler plot`: a recording is read or drawn, and becomes a picture.
+//! `straggler plot`: a recording is read or drawn, or a chart of a report is chosen, and becomes a picture.
 
 mod input;
+mod page;
 mod spectrum;
 
 use crate::args::plot::{PlotCommand, PlotNoise, What};
@@ -13,7 +14,13 @@ use straggler_report::charts::{Heading, Histogram, Scatter, save};
 use straggler_report::numbers::{counted, grouped};
 
 pub fn run(command: &PlotCommand, seed: u64, console: &Console) -> Outcome<()> {
-    let PlotCommand::Noise(typed) = command;
+    match command {
+        PlotCommand::Noise(typed) => noise(typed, seed, console),
+        PlotCommand::Page(typed) => page::run(typed, seed, console),
+    }
+}
+
+fn noise(typed: &PlotNoise, seed: u64, console: &Console) -> Outcome<()> {
     let Input { recording, name, warnings } = Input::of(typed, seed)?;
     let heading = heading(typed, &recording, &name);
     let picture = Picture::of(typed.what, &recording, &heading);

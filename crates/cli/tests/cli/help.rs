@@ -37,6 +37,9 @@ const COMMANDS: &[&str] = &[
     "noise list",
     "plot",
     "plot noise",
+    "plot page",
+    "report",
+    "serve",
     "bench",
     "completions",
     "man",
@@ -64,6 +67,10 @@ fn examples(help: &str) -> Vec<String> {
 fn small(example: &str) -> String {
     match example.trim() {
         "straggler assess" => "straggler assess --time 100ms --processes 256".into(),
+        // It runs until somebody ends it.
+        other if other.starts_with("straggler serve") => {
+            format!("timeout --preserve-status -s INT 2 {other}; test $? -eq 130")
+        }
         other => other.into(),
     }
 }
@@ -103,6 +110,10 @@ fn every_command_has_examples_that_run() {
         "noise.svg",
         "lengths.png",
         "spectrum.svg",
+        "noise.html",
+        "two.html",
+        "lengths.pdf",
+        "first.svg",
         "man1",
     ] {
         assert!(folder.names().iter().any(|found| found == name), "{name}");

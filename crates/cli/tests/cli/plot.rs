@@ -47,7 +47,7 @@ fn mistakes_are_named() {
     folder.write("a", "0 1000\n");
     folder.write("empty", "");
     for (line, code, text) in [
-        ("plot noise a -o a.pdf", 2, "end the name with .svg or .png"),
+        ("plot noise a -o a.gif", 2, "end the name with .svg, .png or .pdf"),
         ("plot noise a --core 7 -o a.svg", 2, "core 7 was not measured; give --core one of 0"),
         ("plot noise signature:chick -o a.svg", 2, "chic"),
         ("plot noise missing -o a.svg", 3, "missing cannot be read"),

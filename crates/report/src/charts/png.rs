@@ -34,7 +34,8 @@ pub fn to_png(svg: &str) -> Result<Vec<u8>, PngError> {
     pixels.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
 }
 
-fn options() -> Options<'static> {
+/// With the bundled fonts and no others.
+pub(super) fn options() -> Options<'static> {
     let mut fonts = fontdb::Database::new();
     for face in FACES {
         fonts.load_font_data(face.to_vec());

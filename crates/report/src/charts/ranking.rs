@@ -69,7 +69,7 @@ impl Ranking {
     fn remark(&self, shown: usize) -> String {
         match self.bars.len() - shown {
             0 => String::new(),
-            more => format!("{} not shown", counted(more as u64, "source", "sources")),
+            more => format!("{} not shown", counted(more as u64, "bar", "bars")),
         }
     }
 }
@@ -119,6 +119,6 @@ mod tests {
         let bars =
             (0..30).map(|index| Bar { name: format!("s{index}"), value: 1.0, ..Bar::default() }).collect();
         let svg = Ranking { bars, ..Ranking::default() }.draw(&Heading::default());
-        assert!(svg.contains("10 sources not shown") && !svg.contains(">s20<"));
+        assert!(svg.contains("10 bars not shown") && !svg.contains(">s20<"));
     }
 }

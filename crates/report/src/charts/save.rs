@@ -1,5 +1,6 @@
 //! Pictures become files; the name says which kind.
 
+use super::pdf::{PdfError, to_pdf};
 use super::png::{PngError, to_png};
 use crate::{ReplaceError, replace_file};
 use std::path::{Path, PathBuf};
@@ -9,15 +10,18 @@ use std::path::{Path, PathBuf};
 pub enum ImageFormat {
     Svg,
     Png,
+    Pdf,
 }
 
 /// Why a picture was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    #[error("{}: pictures are written as SVG or PNG: end the name with .svg or .png", .0.display())]
+    #[error("{}: pictures are written as SVG, PNG or PDF: end the name with .svg, .png or .pdf", .0.display())]
     UnknownFormat(PathBuf),
     #[error("{}: {fault}", path.display())]
     Png { path: PathBuf, fault: PngError },
+    #[error("{}: {fault}", path.display())]
+    Pdf { path: PathBuf, fault: PdfError },
     #[error(transparent)]
     Unwritable(#[from] ReplaceError),
 }
@@ -29,6 +33,7 @@ impl ImageFormat {
         match extension.as_deref() {
             Some("svg") => Ok(ImageFormat::Svg),
             Some("png") => Ok(ImageFormat::Png),
+            Some("pdf") => Ok(ImageFormat::Pdf),
             _ => Err(SaveError::UnknownFormat(path.into())),
         }
     }
@@ -36,12 +41,16 @@ impl ImageFormat {
 
 /// Writes a picture, whole or not at all.
 pub fn save(path: &Path, svg: &str) -> Result<(), SaveError> {
-    let png;
+    let made;
     let bytes = match ImageFormat::of(path)? {
         ImageFormat::Svg => svg.as_bytes(),
         ImageFormat::Png => {
-            png = to_png(svg).map_err(|fault| SaveError::Png { path: path.into(), fault })?;
-            &png
+            made = to_png(svg).map_err(|fault| SaveError::Png { path: path.into(), fault })?;
+            &made
+        }
+        ImageFormat::Pdf => {
+            made = to_pdf(svg).map_err(|fault| SaveError::Pdf { path: path.into(), fault })?;
+            &made
         }
     };
     Ok(replace_file(path, |out| out.write_all(bytes))?)

@@ -105,10 +105,11 @@ impl Scatter {
     }
 }
 
-struct Group {
-    name: String,
-    colour: &'static str,
-    points: Vec<(f64, f64)>,
+/// Points of one colour.
+pub(super) struct Group {
+    pub name: String,
+    pub colour: &'static str,
+    pub points: Vec<(f64, f64)>,
 }
 
 fn shown_points(series: &PointSeries) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -128,7 +129,7 @@ fn legend(groups: &[Group]) -> Vec<Entry> {
 }
 
 /// Few dots are large enough to be seen, many small enough to be told apart.
-fn diameter(drawn: usize) -> f64 {
+pub(super) fn diameter(drawn: usize) -> f64 {
     match drawn {
         0..200 => 5.0,
         200..2_000 => 3.6,
@@ -153,10 +154,10 @@ fn remark(points: usize, drawn: usize, left_out: usize) -> String {
     remark
 }
 
-type Dots = Vec<(&'static str, Vec<(f64, f64)>)>;
+pub(super) type Dots = Vec<(&'static str, Vec<(f64, f64)>)>;
 
 /// The places of dots by colour, in pixels from the lower left corner, the commonest source first.
-fn thinned(groups: &[Group], x: &Axis, y: &Axis, (width, height): (f64, f64)) -> Dots {
+pub(super) fn thinned(groups: &[Group], x: &Axis, y: &Axis, (width, height): (f64, f64)) -> Dots {
     let mut order: Vec<&Group> = groups.iter().filter(|group| !group.points.is_empty()).collect();
     order.sort_by_key(|group| std::cmp::Reverse(group.points.len()));
     let last = CELLS[CELLS.len() - 1];

@@ -16,6 +16,10 @@ pub enum Unit {
     Times,
     /// A share, shown in percent.
     Share,
+    /// Without any unit.
+    Plain,
+    Bytes,
+    BytesPerSecond,
 }
 
 type Scales = &'static [(f64, &'static str)];
@@ -24,6 +28,8 @@ const SECONDS: Scales = &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " n
 const HERTZ: Scales = &[(1e9, " GHz"), (1e6, " MHz"), (1e3, " kHz"), (1.0, " Hz"), (1e-3, " mHz")];
 const COUNT: Scales = &[(1e9, "G"), (1e6, "M"), (1e4, "k"), (1.0, "")];
 const PROCESSES: Scales = &[(1073741824.0, "G"), (1048576.0, "M"), (1024.0, "k"), (1.0, "")];
+const BYTES: Scales = &[(1073741824.0, " GiB"), (1048576.0, " MiB"), (1024.0, " KiB"), (1.0, " B")];
+const BYTES_PER_SECOND: Scales = &[(1e9, " GB/s"), (1e6, " MB/s"), (1e3, " kB/s"), (1.0, " B/s")];
 
 impl Unit {
     /// `value` as text, in the unit that suits `reference`, exact to a multiple of `step`.
@@ -63,10 +69,17 @@ impl Unit {
             Unit::Processes => PROCESSES,
             Unit::Times => return (1.0, "×"),
             Unit::Share => return (0.01, " %"),
+            Unit::Plain => return (1.0, ""),
+            Unit::Bytes => BYTES,
+            Unit::BytesPerSecond => BYTES_PER_SECOND,
         };
         // 999.9999999 µs from a rounding error is 1 ms.
         let reference = reference.abs() * (1.0 + 1e-9);
-        if reference <= 1e-9 && matches!(self, Unit::Count | Unit::Processes | Unit::Hertz)
+        if reference <= 1e-9
+            && matches!(
+                self,
+                Unit::Count | Unit::Processes | Unit::Hertz | Unit::Bytes | Unit::BytesPerSecond
+            )
             || reference == 0.0
         {
             return scales.iter().copied().find(|(scale, _)| *scale == 1.0).unwrap_or((1.0, ""));

@@ -1,0 +1,22 @@
+//! SVG becomes PDF: lines stay lines and texts stay texts, in the bundled fonts.
+
+use super::png::options;
+use resvg::usvg::Tree;
+use svg2pdf::{ConversionOptions, PageOptions};
+
+/// Why a picture cannot become a PDF.
+#[derive(Debug, thiserror::Error)]
+pub enum PdfError {
+    #[error("the picture is no SVG that can be drawn: {0}")]
+    Unreadable(String),
+    #[error("the picture cannot become a PDF: {0}")]
+    Conversion(String),
+}
+
+/// The bytes of a PDF file of one page, as large as the picture at 96 pixels an inch.
+pub fn to_pdf(svg: &str) -> Result<Vec<u8>, PdfError> {
+    let tree = Tree::from_str(svg, &options()).map_err(|error| PdfError::Unreadable(error.to_string()))?;
+    let page = PageOptions { dpi: 96.0 };
+    svg2pdf::to_pdf(&tree, ConversionOptions::default(), page)
+        .map_err(|error| PdfError::Conversion(error.to_string()))
+}

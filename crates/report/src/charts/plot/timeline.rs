@@ -1,0 +1,165 @@
+//! What processes do, row by row, with an arrow for every message: the diagrams in which the LogP family of
+//! models is explained. A picture has room for some rows and some thousands of activities; it shows the first
+//! rows and the first stretch of time, and says so.
+
+use super::entry;
+use crate::charts::axis::{Axis, Scale, drawable};
+use crate::charts::canvas::{Anchor, Ink, Place, Stroke};
+use crate::charts::frame::{Entry, Frame, Mark, TICK};
+use crate::charts::text::{shortened, width};
+use crate::charts::unit::Unit;
+use crate::charts::{Heading, palette};
+use crate::numbers::{counted, grouped};
+use crate::page::{Activity, ActivityRole, Timeline};
+
+const MOST_ROWS: usize = 64;
+const MOST_ACTIVITIES: usize = 6000;
+const MOST_ARROWS: usize = 4000;
+const NAME_ROOM: f64 = 120.0;
+const SECONDS: f64 = 1e-12;
+
+pub fn draw(plot: &Timeline, heading: &Heading) -> String {
+    let shown = Shown::of(plot);
+    let x = Axis::fitting("time", Scale::Linear, Unit::Seconds, shown.times());
+    let names = plot.rows.iter().take(shown.rows).map(|name| width(name, TICK)).fold(20.0, f64::max);
+    let heading = heading.with_remark(&shown.remark(plot));
+    let mut frame = Frame::new(&heading, &legend(plot, &shown), names.min(NAME_ROOM) - 18.0);
+    frame.draw_x(&x);
+    if shown.activities.is_empty() {
+        frame.draw_remark("no activities");
+        return frame.finish();
+    }
+    let pitch = (frame.height() / shown.rows.max(1) as f64).min(60.0);
+    draw_rows(&mut frame, plot, shown.rows, pitch);
+    for activity in &shown.activities {
+        let (left, top) = (at(&frame, &x, activity.start_ps), middle(&frame, pitch, activity.row));
+        let right = at(&frame, &x, activity.end_ps);
+        let height = 0.5 * pitch;
+        let colour = colour(plot.role(activity.kind));
+        frame.canvas.rectangle((left, top - height / 2.0), ((right - left).max(0.4), height), colour);
+    }
+    draw_arrows(&mut frame, plot, &shown, &x, pitch);
+    frame.finish()
+}
+
+/// What of a timeline a picture has room for.
+struct Shown {
+    rows: usize,
+    activities: Vec<Activity>,
+    /// The last moment, in picoseconds; nothing where all of the run is shown.
+    cut: Option<f64>,
+}
+
+impl Shown {
+    fn of(plot: &Timeline) -> Shown {
+        let rows = plot.rows.len().min(MOST_ROWS);
+        let has_place = |activity: &Activity| {
+            (activity.row as usize) < rows
+                && drawable(activity.start_ps, Scale::Linear)
+                && drawable(activity.end_ps, Scale::Linear)
+                && activity.start_ps <= activity.end_ps
+        };
+        let mut activities: Vec<Activity> = plot.activities().filter(has_place).collect();
+        let mut cut = None;
+        if activities.len() > MOST_ACTIVITIES {
+            activities.sort_by(|a, b| a.start_ps.total_cmp(&b.start_ps));
+            activities.truncate(MOST_ACTIVITIES);
+            let last = activities.iter().map(|activity| activity.start_ps).fold(0.0, f64::max);
+            activities.iter_mut().for_each(|activity| activity.end_ps = activity.end_ps.min(last));
+            cut = Some(last);
+        }
+        Shown { rows, activities, cut }
+    }
+
+    fn times(&self) -> impl Iterator<Item = f64> + '_ {
+        self.activities.iter().flat_map(|activity| [activity.start_ps * SECONDS, activity.end_ps * SECONDS])
+    }
+
+    fn remark(&self, plot: &Timeline) -> String {
+        let all = counted(plot.row.len() as u64, "activity", "activities");
+        let mut parts = Vec::new();
+        if let Some(cut) = self.cut {
+            parts.push(format!("up to {}", Unit::Seconds.show(cut * SECONDS)));
+        }
+        if self.rows < plot.rows.len() {
+            parts.push(format!("{} of {} rows", self.rows, grouped(plot.rows.len() as u64)));
+        }
+        if self.activities.len() < plot.row.len() {
+            parts.push(format!("{} of {all}", grouped(self.activities.len() as u64)));
+        }
+        if parts.is_empty() { all } else { parts.join(", ") }
+    }
+}
+
+fn legend(plot: &Timeline, shown: &Shown) -> Vec<Entry> {
+    let occurs = |index: usize| shown.activities.iter().any(|activity| usize::from(activity.kind) == index);
+    let kinds = plot.kinds.iter().enumerate().filter(|(index, _)| occurs(*index));
+    let mut entries: Vec<Entry> =
+        kinds.map(|(_, kind)| entry(&kind.name, colour(kind.role), Mark::Area)).collect();
+    if !plot.arrow_from.is_empty() {
+        entries.push(entry("message", palette::FAINT, Mark::Line));
+    }
+    entries
+}
+
+fn colour(role: ActivityRole) -> &'static str {
+    match role {
+        ActivityRole::Computation => palette::COLOURS[5],
+        ActivityRole::Send => palette::COLOURS[2],
+        ActivityRole::Receive => palette::COLOURS[0],
+        ActivityRole::Noise => palette::COLOURS[1],
+        ActivityRole::Wait => palette::TOTAL,
+        ActivityRole::Other => palette::OTHERS,
+    }
+}
+
+fn at(frame: &Frame, x: &Axis, ps: f64) -> f64 {
+    frame.left + x.share(ps * SECONDS) * frame.width()
+}
+
+fn middle(frame: &Frame, pitch: f64, row: u32) -> f64 {
+    frame.top + (f64::from(row) + 0.5) * pitch
+}
+
+/// Names and a line along which time goes; where rows are close, not every one is named.
+fn draw_rows(frame: &mut Frame, plot: &Timeline, rows: usize, pitch: f64) {
+    let every = (14.0 / pitch).ceil().max(1.0) as usize;
+    for (row, name) in (0u32..).zip(plot.rows.iter().take(rows)) {
+        let y = middle(frame, pitch, row);
+        frame.canvas.line((frame.left, y), (frame.right, y), Stroke::new(palette::TOTAL, 1.0));
+        if (row as usize).is_multiple_of(every) {
+            let ink = Ink::new(TICK, palette::TEXT, Anchor::End);
+            frame.canvas.text((frame.left - 8.0, y + 4.2), ink, &shortened(name, TICK, NAME_ROOM));
+        }
+    }
+}
+
+fn draw_arrows(frame: &mut Frame, plot: &Timeline, shown: &Shown, x: &Axis, pitch: f64) {
+    let end = shown.cut.unwrap_or(f64::INFINITY);
+    let has_place = |arrow: &crate::page::Arrow| {
+        (arrow.from.max(arrow.to) as usize) < shown.rows
+            && drawable(arrow.sent_ps, Scale::Linear)
+            && arrow.received_ps <= end
+    };
+    for arrow in plot.arrows().filter(has_place).take(MOST_ARROWS) {
+        let down = arrow.to > arrow.from;
+        // From the edge of one bar to the edge of the other.
+        let edge = if down { 0.25 * pitch } else { -0.25 * pitch };
+        let from = (at(frame, x, arrow.sent_ps), middle(frame, pitch, arrow.from) + edge);
+        let to = (at(frame, x, arrow.received_ps), middle(frame, pitch, arrow.to) - edge);
+        frame.canvas.line(from, to, Stroke::new(palette::FAINT, 0.9));
+        frame.canvas.polygon(&head(from, to), palette::FAINT, 1.0);
+    }
+}
+
+/// The point of an arrow.
+fn head((from_x, from_y): Place, (x, y): Place) -> [Place; 3] {
+    let length = (x - from_x).hypot(y - from_y).max(1e-9);
+    let (along_x, along_y) = ((x - from_x) / length * 6.0, (y - from_y) / length * 6.0);
+    let (across_x, across_y) = (-along_y * 0.4, along_x * 0.4);
+    [
+        (x, y),
+        (x - along_x + across_x, y - along_y + across_y),
+        (x - along_x - across_x, y - along_y - across_y),
+    ]
+}
