@@ -66,8 +66,14 @@ class BarsChart implements Plot {
     const from = Math.max(end, bar.high == null ? -Infinity : f.x.px(bar.high)) + 8;
     const value = brief(bar.value, this.x.unit);
     p.text(from, y, value, { color: f.theme.ink, size: 12, weight: 600, baseline: "middle" });
+    if (!bar.note) return;
     const after = from + textWidth(value, 12, 600) + 8;
-    if (bar.note && f.right - after > 40) p.text(after, y, fit(bar.note, f.right - after, 11), { color: f.theme.quiet, size: 11, baseline: "middle" });
+    // Behind the number, or, where a long bar leaves no room, within the bar.
+    const width = textWidth(bar.note, 11);
+    const within = Math.min(end, bar.low == null ? end : f.x.px(bar.low)) - f.left - 16;
+    if (f.right - after >= width || within < width) {
+      if (f.right - after > 40) p.text(after, y, fit(bar.note, f.right - after, 11), { color: f.theme.quiet, size: 11, baseline: "middle" });
+    } else p.text(f.left + 8, y, bar.note, { color: f.theme.paper, size: 11, baseline: "middle" });
   }
 
   nearest(f: Frame, _px: number, py: number): Point | null {

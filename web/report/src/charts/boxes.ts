@@ -78,6 +78,10 @@ class BoxesChart implements Plot {
     };
   }
 
+  offset(f: Frame, series: number): number {
+    return this.slot(f).offset(series);
+  }
+
   draw(p: Painter, f: Frame): void {
     const slot = this.slot(f);
     this.all.forEach((s, i) => {

@@ -62,6 +62,8 @@ export interface Plot {
   draw(p: Painter, f: Frame): void;
   /** Draws outside of the axes: a colour bar. */
   drawAround?(p: Painter, f: Frame): void;
+  /** Pixels by which a series stands beside its x: boxes of several series share one. */
+  offset?(f: Frame, series: number): number;
   nearest(f: Frame, px: number, py: number): Point | null;
   /** Number of points the keyboard walks over. */
   length(series: number): number;
