@@ -278,8 +278,10 @@ function samples() {
     assert.equal(await page.locator("figure.chart button:visible").count(), 0);
     assert.equal(await page.locator("figure.chart .command code").first().isVisible(), true);
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    await page.evaluate(() => addEventListener("beforeprint", () => (window.printed = document.querySelectorAll(".paper svg").length)));
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 50_000);
+    assert.equal(await page.evaluate(() => window.printed), ALL.length, "the browser draws for paper by itself");
     assert.deepEqual(trouble, []);
     await context.close();
   });

@@ -85,6 +85,10 @@ class BarsChart implements Plot {
     return this.bars.length;
   }
 
+  neighbour(index: number, right: number, down: number): number {
+    return Math.max(0, Math.min(this.bars.length - 1, index + right + down));
+  }
+
   point(series: number, index: number): Point {
     const bar = this.bars[index]!;
     const rows: [string, string][] = [[this.x.label, exact(bar.value, this.x.unit)]];

@@ -68,6 +68,8 @@ export interface Plot {
   /** Number of points the keyboard walks over. */
   length(series: number): number;
   point(series: number, index: number): Point;
+  /** Where the arrow keys lead in a plot of its own geometry; `down` is 1 for the key down. */
+  neighbour?(index: number, right: number, down: number): number;
   describe(): string;
   table(): TableSource;
 }

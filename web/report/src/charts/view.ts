@@ -143,6 +143,10 @@ export class XYView implements Chart {
       move: (x, y) => this.dragged(x, y),
       end: (moved) => this.dropped(moved),
     });
+    node.addEventListener("pointerdown", (e) => {
+      const box = node.getBoundingClientRect();
+      if (e.pointerType === "touch") this.hover(e.clientX - box.left, e.clientY - box.top);
+    });
     node.addEventListener("pointermove", (e) => {
       if (this.drag) return;
       const box = node.getBoundingClientRect();
@@ -230,7 +234,8 @@ export class XYView implements Chart {
     const at = Math.max(0, shown.indexOf(this.current?.series ?? -1));
     const nextSeries = shown[this.current ? Math.max(0, Math.min(shown.length - 1, at + series)) : 0]!;
     const last = this.plot.length(nextSeries) - 1;
-    const next = this.current ? Math.max(0, Math.min(last, this.current.index + index)) : index < 0 ? last : 0;
+    const free = this.current && this.plot.neighbour?.(this.current.index, index, series);
+    const next = free != null ? free : this.current ? Math.max(0, Math.min(last, this.current.index + index)) : index < 0 ? last : 0;
     this.current = null;
     const point = this.plot.point(nextSeries, next);
     this.bringIntoView(point);

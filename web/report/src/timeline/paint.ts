@@ -32,8 +32,8 @@ export function kindColors(a: Activities, theme: Theme): string[] {
   });
 }
 
-export function paintCells(p: Painter, a: Activities, w: Window, area: Area, theme: Theme, columns: number): void {
-  const { bands, top, bottom } = bandsOf(w, area.bottom - area.top, a.rows.length);
+export function paintCells(p: Painter, a: Activities, w: Window, area: Area, theme: Theme, columns: number, thinnest: number): void {
+  const { bands, top, bottom } = bandsOf(w, area.bottom - area.top, a.rows.length, thinnest);
   if (bands.length === 0) return;
   const step = (area.right - area.left) / columns;
   p.cells({

@@ -25,8 +25,8 @@ export function timelinePalette(theme: Theme, colors: string[]): string[] {
   return palette;
 }
 
-/** One row of cells per band of rows; `columns` cells over the time from t0 to t1. */
-export function rasterise(a: Activities, t0: number, t1: number, columns: number, bands: Band[]): Uint8Array {
+/** One row of cells per band of rows; `columns` cells over the time from t0 to t1. Noise below `faint` is left out. */
+export function rasterise(a: Activities, t0: number, t1: number, columns: number, bands: Band[], faint = 0): Uint8Array {
   const kinds = a.kinds.length;
   const index = new Uint8Array(columns * bands.length);
   const time = new Float32Array(columns * kinds);
@@ -36,7 +36,7 @@ export function rasterise(a: Activities, t0: number, t1: number, columns: number
     const { row0, row1 } = bands[b]!;
     time.fill(0);
     for (let row = row0; row < row1; row++) addRow(a, row, t0, (t1 - t0) / columns, columns, time);
-    choose(time, plain, noise, kinds, row1 - row0, index.subarray(b * columns, (b + 1) * columns));
+    choose(time, plain, noise, kinds, row1 - row0, faint, index.subarray(b * columns, (b + 1) * columns));
   }
   return index;
 }
@@ -88,7 +88,7 @@ function addBlock(a: Activities, i: number, at: number, perCell: number, time: F
   }
 }
 
-function choose(time: Float32Array, plain: Uint8Array, noise: Uint8Array, kinds: number, rows: number, index: Uint8Array): void {
+function choose(time: Float32Array, plain: Uint8Array, noise: Uint8Array, kinds: number, rows: number, faint: number, index: Uint8Array): void {
   for (let c = 0, base = 0; c < index.length; c++, base += kinds) {
     let best = kinds;
     let most = 0;
@@ -101,7 +101,7 @@ function choose(time: Float32Array, plain: Uint8Array, noise: Uint8Array, kinds:
     }
     let noisy = 0;
     for (let p = 0; p < noise.length; p++) noisy += time[base + noise[p]!]!;
-    if (noisy === 0) {
+    if (noisy === 0 || noisy < faint * rows) {
       if (most > 0) index[c] = 1 + best * NOISE_LEVELS;
       continue;
     }
@@ -110,12 +110,12 @@ function choose(time: Float32Array, plain: Uint8Array, noise: Uint8Array, kinds:
   }
 }
 
-/** How rows of the window become bands of pixels: several rows to a band where rows are thinner than a pixel. */
-export function bandsOf(w: Window, pixels: number, rows: number): { bands: Band[]; top: Float64Array; bottom: Float64Array } {
+/** How rows of the window become bands: several rows to one where they are thinner than `thinnest` pixels. */
+export function bandsOf(w: Window, pixels: number, rows: number, thinnest = 1): { bands: Band[]; top: Float64Array; bottom: Float64Array } {
   const height = pixels / (w.row1 - w.row0);
   const first = Math.max(0, Math.floor(w.row0));
   const last = Math.min(rows, Math.ceil(w.row1));
-  const together = Math.max(1, Math.ceil(1 / height));
+  const together = Math.max(1, Math.ceil(thinnest / height));
   // Bands begin at multiples, so that they do not flicker while scrolling.
   const begin = Math.floor(first / together) * together;
   const bands: Band[] = [];

@@ -37,7 +37,7 @@ function figureNode(block: ChartBlock, chart: Chart): HTMLElement {
   chart.onZoomed((zoomed) => (reset.hidden = !zoomed));
   const title = el("figcaption", { class: "title" }, el("h3", {}, block.title),
     block.synthetic ? el("span", { class: "badge", title: "The input was synthesised, not measured" }, "synthetic") : null);
-  const tools = el("div", { class: "tools" }, reset, modeSwitch(chart),
+  const tools = el("div", { class: "tools" }, reset, modeSwitch(chart), zoomButtons(chart),
     button("SVG", () => saveSvg(sheet), { title: "Save what is shown as SVG" }),
     button("PNG", () => savePng(sheet), { title: "Save what is shown as PNG" }));
   const print = el("div", { class: "paper", "aria-hidden": "true" });
@@ -60,6 +60,14 @@ function modeSwitch(chart: Chart): HTMLElement | null {
   return el("span", { class: "switch", role: "group", "aria-label": "Shown as" }, ...buttons);
 }
 
+/** For those who have neither wheel nor keys. */
+function zoomButtons(chart: Chart): HTMLElement | null {
+  if (!chart.zoomBy) return null;
+  return el("span", { class: "switch", role: "group", "aria-label": "Zoom" },
+    button("−", () => chart.zoomBy?.(1.6), { title: "Zoom out (−)", "aria-label": "Zoom out" }),
+    button("+", () => chart.zoomBy?.(1 / 1.6), { title: "Zoom in (+)", "aria-label": "Zoom in" }));
+}
+
 export function commandNode(command: string | null | undefined): HTMLElement | null {
   if (!command) return null;
   const copyButton = button("Copy", () => void copy(command, copyButton));
@@ -74,10 +82,13 @@ function dataTable(chart: Chart): HTMLElement {
     if (!details.open || holder.firstChild) return;
     const source = chart.table();
     const shown = Math.min(TABLE_ROWS, source.length);
-    const head = el("tr", {}, ...source.columns.map((name) => el("th", { scope: "col" }, name)));
-    const rows = Array.from({ length: shown }, (_, i) => el("tr", {}, ...source.row(i).map((text) => el("td", { class: /^[\d−–]/.test(text) ? "number" : undefined }, text))));
+    const rows = Array.from({ length: shown }, (_, i) => source.row(i));
+    const numeric = source.columns.map((_, c) => rows.length > 0 && rows.every((row) => /^[\d−–]/.test(row[c] ?? "")));
+    const side = (c: number) => ({ class: numeric[c] ? "number" : undefined });
+    const head = el("tr", {}, ...source.columns.map((name, c) => el("th", { scope: "col", ...side(c) }, name)));
+    const body = rows.map((row) => el("tr", {}, ...row.map((text, c) => el("td", side(c), text))));
     const said = shown < source.length ? `The first ${count(shown)} of ${count(source.length)} rows` : `All ${count(shown)} rows`;
-    holder.append(el("p", { class: "quiet" }, said), el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
+    holder.append(el("p", { class: "quiet" }, said), el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)));
   });
   return details;
 }
