@@ -13,7 +13,7 @@ test("texts are escaped, numbers short, neighbours joined", () => {
   expect(svg).toContain('x="0.33"');
   expect(svg).toContain("a &lt; b &amp; &quot;c&quot; \ufffd");
   expect(svg).toContain('d="M0 0L10 10M20 20L30 30"');
-  expect(svg).toContain('fill="#ff0000" d="M0 5h2v2H0z"');
-  expect(svg).toContain('fill="#00ff00" d="M3 5h1v2H3z"');
+  expect(svg).toContain('fill="#ff0000" d="M0 5H2V7H0z"');
+  expect(svg).toContain('fill="#00ff00" d="M3 5H4V7H3z"');
   expect(svg).not.toMatch(/NaN/);
 });

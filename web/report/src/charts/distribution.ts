@@ -5,7 +5,7 @@ import type { Container } from "../data/container";
 import type { Axis, DistributionPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
-import { seriesColor, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, seriesColor, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { coordinate, Extent, firstAbove, valueAt, type Range } from "./scale";
 
 const STEPS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1];
@@ -28,7 +28,7 @@ class DistributionChart implements Plot {
   private edges: number[] = [];
 
   constructor(readonly x: Axis, private readonly all: Values[]) {
-    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: "line" as const, color: seriesColor(i) }));
+    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: i < COLORS ? "line" as const : "dashed" as const, color: seriesColor(i) }));
     const mode: Mode = { names: MODES, current: 0, set: (index) => (mode.current = index) };
     this.mode = mode;
   }
@@ -59,11 +59,11 @@ class DistributionChart implements Plot {
   draw(p: Painter, f: Frame): void {
     for (const [s, i] of this.shown()) {
       const color = this.series[i]!.color(f.theme);
-      p.group(`series-${i}`, () => (this.mode.current === 2 ? this.drawDensity(p, f, s, color) : this.drawSteps(p, f, s, color)));
+      p.group(`series-${i}`, () => (this.mode.current === 2 ? this.drawDensity(p, f, s, color) : this.drawSteps(p, f, s, color, i >= COLORS)));
     }
   }
 
-  private drawSteps(p: Painter, f: Frame, s: Values, color: string): void {
+  private drawSteps(p: Painter, f: Frame, s: Values, color: string, dashed: boolean): void {
     const points: number[] = [];
     let before = NaN;
     const width = Math.ceil(f.right - f.left);
@@ -78,7 +78,7 @@ class DistributionChart implements Plot {
       if (share !== before || c === width) points.push(f.left + c, f.y.px(share));
       before = share;
     }
-    p.path(points, { color, width: 2 });
+    p.path(points, { color, width: 2, ...(dashed ? { dash: [6, 4] } : {}) });
   }
 
   private share(s: Values, value: number): number {

@@ -74,6 +74,9 @@ export interface Plot {
   table(): TableSource;
 }
 
+/** After so many series colours come again; lines are then dashed. */
+export const COLORS = 8;
+
 export function seriesColor(index: number): (theme: Theme) => string {
   return (theme) => theme.series[index % theme.series.length]!;
 }

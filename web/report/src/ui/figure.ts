@@ -2,7 +2,7 @@
 
 import { makeChart } from "../charts/make";
 import type { Chart } from "../charts/chart";
-import { ReportError, type Container } from "../data/container";
+import type { Container } from "../data/container";
 import type { ChartBlock } from "../data/report";
 import { count } from "../format/number";
 import { lightTheme } from "../draw/theme";
@@ -16,16 +16,9 @@ export interface Figure { node: HTMLElement; chart: Chart; title: string }
 
 let figures = 0;
 
-/** A figure, or an element that says why there is none. */
+/** A figure, or an element that says that there is none. */
 export function figure(data: Container, block: ChartBlock): Figure | HTMLElement {
-  let chart: Chart | null;
-  try {
-    chart = makeChart(block.title, data, block.plot);
-  } catch (error) {
-    // Whatever is wrong with the data of one chart, the rest of the page shall be read.
-    const why = error instanceof ReportError ? error.message : `its data could not be read (${String(error)}).`;
-    return el("p", { class: "left-out" }, `“${block.title}” is not shown: ${why}`);
-  }
+  const chart = makeChart(block.title, data, block.plot);
   if (!chart) return el("p", { class: "left-out" }, `“${block.title}” is a plot of the kind “${String((block.plot as { type?: string } | undefined)?.type)}”, which this page does not know. It is left out.`);
   return { node: figureNode(block, chart), chart, title: block.title };
 }
