@@ -55,13 +55,21 @@ export async function moveTo(page, node, x, y) {
   await page.mouse.move(box.x + x, box.y + y);
 }
 
-/** Memory of the renderers, in bytes: proportional, so that what processes share counts once. */
+function isOurs(id) {
+  for (let at = id; at > 1;) {
+    if (at === process.pid) return true;
+    at = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${at}/status`, "utf8"))?.[1] ?? 0);
+  }
+  return false;
+}
+
+/** Memory of this test's renderers, in bytes: proportional, so that what processes share counts once. */
 export function rendererMemory() {
   let sum = 0;
   for (const id of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
       const command = readFileSync(`/proc/${id}/cmdline`, "utf8");
-      if (!command.includes("--type=renderer")) continue;
+      if (!command.includes("--type=renderer") || !isOurs(Number(id))) continue;
       const pss = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, "utf8"));
       sum += Number(pss?.[1] ?? 0) * 1024;
     } catch {

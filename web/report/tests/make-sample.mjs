@@ -212,6 +212,35 @@ export function million() {
   return { container: w.container(header), columns };
 }
 
+/** Empty, constant, not finite, out of range, of strange names: what data may be without being wrong. */
+export function oddities() {
+  const w = new Writer();
+  const name = '<b>bold</b> & "quoted" with a name that goes on and on, longer than any legend has room for';
+  const sets = { empty: [], one: [3], constant: [5, 5, 5], zeros: [0, 0, 0], mixed: [-1, 0, NaN, Infinity, -Infinity, 1e-300, 1e300], huge: [1e300, 1.7e308] };
+  const blocks = [];
+  for (const [set, values] of Object.entries(sets)) {
+    for (const log of [false, true]) {
+      const v = w.column(values);
+      const [x, y] = [axis("x", "seconds", log), axis("y", "count", log)];
+      const sorted = w.column([...values].sort((a, b) => a - b));
+      const box = { name, x: v, low: v, q1: v, median: v, q3: v, high: v, count: v, median_low: v, median_high: v, outlier_x: v, outlier_y: v, reference: null };
+      const edges = w.column(Array.from({ length: values.length + 1 }, (_, i) => i));
+      const plots = [
+        { type: "boxes", x, y, series: [box] }, { type: "lines", x, y, series: [{ name, role: "simulated", x: v, y: v, low: v, high: v }], marks: [{ x: 0, name }, { y: NaN, name }] },
+        { type: "distribution", x, series: [{ name, values: sorted }] }, { type: "histogram", x, y, series: [{ name, edges, counts: v }] },
+        { type: "scatter", x, y, series: [{ name, x: v, y: v }] }, { type: "bars", x, bars: values.map((value) => ({ name, value: Number.isFinite(value) ? value : null, low: null, high: null, note: name })) },
+      ];
+      if (values.length) plots.push({ type: "heat", x, y, value: axis("v", "share", log), xs: w.column(values.map((_, i) => i + 1)), ys: w.column([1]), values: v });
+      for (const plot of plots) blocks.push(chart(`${set} ${plot.type}${log ? " log" : ""}`, plot));
+    }
+  }
+  const none = { row: [], start: [], end: [], kind: [], peer: [], bytes: [], tag: [], arrow_from: [], arrow_to: [], arrow_sent: [], arrow_received: [], arrow_bytes: [] };
+  const point = { ...none, row: [0], start: [5], end: [5], kind: [4], peer: [NOBODY], bytes: [-1], tag: [0] };
+  blocks.push(chart("no activities", timeline(w, 3, none)), chart("no rows", timeline(w, 0, none)), chart("one activity of no length", timeline(w, 1, point)));
+  blocks.push({ kind: "table", title: "empty table", columns: [], rows: [] });
+  return { container: w.container({ title: name, sections: [{ title: name, blocks }] }), charts: blocks.length - 1 };
+}
+
 export function writeSamples(dir) {
   mkdirSync(dir, { recursive: true });
   const every = everyKind();

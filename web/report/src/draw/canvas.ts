@@ -105,8 +105,9 @@ export class CanvasPainter implements Painter {
     const width = Math.round(cells.x[cells.columns]! * this.ratio) - x0;
     const height = Math.round(cells.bottom[cells.rows - 1]! * this.ratio) - y0;
     if (!(width > 0 && height > 0)) return;
-    const image = blankImage(width, height);
+    const image = plainImage(width, height, cells.ground ? pixel(cells.ground) : 0);
     fillPixels(cells, new Uint32Array(image.data.buffer), width, height, x0, y0, this.ratio);
+    if (cells.ground) return this.c.putImageData(image, x0, y0);
     const scratch = scratchCanvas(width, height);
     scratch.putImageData(image, 0, 0);
     this.c.save();
@@ -160,14 +161,14 @@ function scratchCanvas(width: number, height: number): CanvasRenderingContext2D 
 let image: ImageData | null = null;
 
 // Kept from frame to frame: megabytes for every move of the wheel would be left to the garbage collector.
-function blankImage(width: number, height: number): ImageData {
-  if (image?.width === width && image.height === height) new Uint32Array(image.data.buffer).fill(0);
-  else image = new ImageData(width, height);
+function plainImage(width: number, height: number, color: number): ImageData {
+  if (image?.width !== width || image.height !== height) image = new ImageData(width, height);
+  new Uint32Array(image.data.buffer).fill(color);
   return image;
 }
 
 function fillPixels(cells: Cells, out: Uint32Array, width: number, height: number, x0: number, y0: number, ratio: number): void {
-  const colors = Uint32Array.from(cells.palette, (color) => (color ? pixel(color) : 0));
+  const colors = Uint32Array.from(cells.palette, (color) => (color ? pixel(color) : cells.ground ? pixel(cells.ground) : 0));
   const edge = Int32Array.from(cells.x, (x) => Math.min(width, Math.max(0, Math.round(x * ratio) - x0)));
   const onePixelEach = cells.columns === width && edge.every((x, c) => x === c);
   for (let r = 0; r < cells.rows; r++) {

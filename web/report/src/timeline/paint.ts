@@ -43,6 +43,7 @@ export function paintCells(p: Painter, a: Activities, w: Window, area: Area, the
     top: top.map((y) => y + area.top),
     bottom: bottom.map((y) => y + area.top),
     palette: timelinePalette(theme, kindColors(a, theme)),
+    ground: theme.paper,
   });
 }
 
@@ -56,6 +57,7 @@ export function paintStrip(p: Painter, a: Activities, w: Window, area: Area, the
     top: Float64Array.from({ length: bands }, (_, r) => area.strip + r * high),
     bottom: Float64Array.from({ length: bands }, (_, r) => area.strip + (r + 1) * high),
     palette: timelinePalette(theme, kindColors(a, theme)),
+    ground: theme.paper,
   });
   const x = (t: number) => area.left + ((t - a.begin) / (a.finish - a.begin)) * (area.right - area.left);
   const [from, to] = [Math.max(area.left, x(w.t0)), Math.min(area.right, x(w.t1))];
