@@ -345,7 +345,7 @@ function samples() {
     for (let i = 0; i < odd.charts; i++) {
       const node = await stage(page, i);
       await node.focus();
-      for (const key of ["ArrowRight", "ArrowLeft", "ArrowDown", "n", "+", "-", "Home"]) await page.keyboard.press(key);
+      for (const key of ["ArrowRight", "ArrowDown", "n", "+", "Home"]) await page.keyboard.press(key);
       await node.hover();
     }
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
