@@ -14,6 +14,7 @@ EXAMPLES
 
 WHAT IS UNDERSTOOD
   NAME.page          what assess and --report NAME.page write
+  studies            folders of `study run`, or their results.parquet
   noise recordings   in any format that `noise show` reads
   timelines          as `simulate --timeline` writes them
   finish times       as `simulate --finish-times` writes them, CSV or Parquet

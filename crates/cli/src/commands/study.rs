@@ -92,19 +92,16 @@ fn base_of(file: &Path) -> PathBuf {
 
 /// The results of a folder or a file, and what the study is called.
 pub fn read_results(path: &Path) -> Outcome<(String, Results)> {
-    if !path.is_dir() {
-        return Ok((path.display().to_string(), study_results::read(path)?));
-    }
-    let file = path.join(RESULTS);
+    let file = if path.is_dir() { path.join(RESULTS) } else { path.to_path_buf() };
     if !file.exists() && path.join(driver::JOURNAL).exists() {
         return Err(Failure::bad_input(format!(
             "{}: the study is not finished: `straggler study run` goes on with it",
             path.display()
         )));
     }
-    let study = read_study(&path.join(driver::STUDY));
-    let name = study.map_or_else(|_| path.display().to_string(), |study| study.name);
-    Ok((name, study_results::read(&file)?))
+    let results = study_results::read(&file)?;
+    let study = read_study(&file.with_file_name(driver::STUDY));
+    Ok((study.map_or_else(|_| path.display().to_string(), |study| study.name), results))
 }
 
 /// The page of results that were found without theirs.

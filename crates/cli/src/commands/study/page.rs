@@ -220,3 +220,62 @@ fn row(name: &str, summary: &Summary) -> Vec<Cell> {
         share(summary.largest_slowdown),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_analysis::study::{Coordinates, PointResult, Results, series};
+    use straggler_report::page::Plot;
+
+    fn results() -> Results {
+        let point = |noise: &str, processes: u32, factor: u64| PointResult {
+            point: Coordinates {
+                sweep: String::new(),
+                workload: "barrier".into(),
+                size: Some(1),
+                network: "chic".into(),
+                network_scale: 1.0,
+                noise: noise.into(),
+                cosched: false,
+                seed: 1,
+                processes,
+            },
+            quiet: Time(1_000_000),
+            makespans: (0..21).map(|run| Time(1_000_000 * factor + run)).collect(),
+        };
+        let points =
+            vec![point("chic", 2, 1), point("chic", 4, 3), point("a.noise", 2, 1), point("a.noise", 4, 1)];
+        Results { points }
+    }
+
+    #[test]
+    fn what_is_drawn_is_what_was_found() {
+        let all = series(&results(), 0.1);
+        let page = page("name", "why", &all, 0.1, "straggler study run s.toml");
+        assert_eq!(page.summary[0], "why");
+        let charts: Vec<&Chart> = page.charts().collect();
+        assert!(charts.iter().all(|chart| chart.synthetic && chart.command == "straggler study run s.toml"));
+        let [Plot::Boxes(boxes), Plot::Lines(lines), Plot::Distribution(samples)] =
+            [&charts[0].plot, &charts[1].plot, &charts[2].plot]
+        else {
+            panic!("{charts:?}")
+        };
+        let first = &boxes.series[0];
+        assert_eq!(first.x, [2.0, 4.0]);
+        assert_eq!(first.median, [Time(1_000_010).seconds(), Time(3_000_010).seconds()]);
+        assert_eq!(first.reference.as_deref(), Some(&[Time(1_000_000).seconds(); 2][..]));
+        assert_eq!(lines.series[0].y[1], 3_000_010.0 / 1e6 - 1.0);
+        let upright: Vec<_> = lines.marks.iter().filter_map(|mark| mark.x).collect();
+        assert_eq!((upright, lines.marks[0].y), (vec![4.0], Some(0.1)));
+        assert_eq!(samples.series[1].values.len(), 21);
+        assert!(samples.series[1].name.contains("a.noise"), "{}", samples.series[1].name);
+    }
+
+    #[test]
+    fn measured_noise_is_not_called_synthetic() {
+        let mut results = results();
+        results.points.retain(|point| point.point.noise == "a.noise");
+        let page = page("name", "", &series(&results, 0.1), 0.1, "");
+        assert!(page.charts().all(|chart| !chart.synthetic));
+    }
+}
