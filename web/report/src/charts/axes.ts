@@ -9,6 +9,7 @@ import { Scale, type Range } from "./scale";
 const LABEL = 12;
 const TOP = 28;
 const BOTTOM = 46;
+const RIGHT = 14;
 
 export interface Layout { frame: Frame; xTicks: Tick[]; yTicks: Tick[] }
 
@@ -19,7 +20,7 @@ export function layout(plot: Plot, view: { x: Range; y: Range }, width: number, 
   const yTicks = plot.categories ? [] : ticks(plot.y, y.lowValue, y.highValue, Math.max(2, (bottom - top) / 44));
   const widest = Math.max(0, ...(plot.categories ?? yTicks.map((t) => t.label)).map((s) => textWidth(s, LABEL)));
   const left = Math.ceil(plot.categories ? Math.min(widest + 14, width * 0.4) : Math.max(36, widest + 12));
-  const right = width - (plot.rightMargin ?? 14);
+  const right = width - (plot.rightMargin ?? RIGHT);
   const x = new Scale(plot.x, view.x, left, right);
   return { frame: { x, y, left, top, right, bottom, theme }, xTicks: xTicksFor(x, right - left), yTicks };
 }
@@ -71,7 +72,8 @@ export function drawAxes(p: Painter, plot: Plot, l: Layout): void {
       const x = Math.round(f.x.px(t.value)) + 0.5;
       if (x < f.left - 1 || x > f.right + 1) continue;
       p.line(x, base, x, base + (t.major ? 5 : 3), { color: f.theme.axis });
-      if (t.label) p.text(x, f.bottom + 9, t.label, { color: f.theme.quiet, size: LABEL, align: "center", baseline: "top" });
+      const furthest = f.right + (plot.rightMargin ?? RIGHT) - 1 - textWidth(t.label, LABEL) / 2;
+      if (t.label) p.text(Math.min(x, furthest), f.bottom + 9, t.label, { color: f.theme.quiet, size: LABEL, align: "center", baseline: "top" });
     }
     p.text((f.left + f.right) / 2, f.bottom + 30, plot.x.label, { color: f.theme.ink, size: LABEL, align: "center", baseline: "top" });
     if (plot.categories) drawCategories(p, plot.categories, f);

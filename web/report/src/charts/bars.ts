@@ -17,6 +17,7 @@ class BarsChart implements Plot {
   readonly y = { label: "", unit: "none" as const, log: false };
   readonly series: Series[] = [{ name: "", visible: true, swatch: "box", fixed: true, color: (t) => t.series[0]! }];
   readonly categories: string[];
+  readonly rightMargin = 64; // for the numbers behind the bars
   private readonly bars: Bar[];
 
   constructor(plot: BarsPlot) {
@@ -32,10 +33,9 @@ class BarsChart implements Plot {
   home(): { x: Range; y: Range } {
     const x = new Extent(this.x);
     for (const bar of this.bars) for (const v of [bar.value, bar.low, bar.high]) if (v != null) x.add(v);
-    const range = x.range(0.05, true);
-    // Room for the numbers written behind the bars.
-    const room = (range.hi - range.lo) * 0.14;
-    return { x: { lo: this.x.log ? range.lo - room : range.lo, hi: range.hi + room }, y: { lo: -0.5, hi: Math.max(1, this.bars.length) - 0.5 } };
+    const range = x.range(0.03, true);
+    // On a log axis the shortest bar needs a length, too.
+    return { x: { lo: this.x.log ? range.lo - (range.hi - range.lo) * 0.1 : range.lo, hi: range.hi }, y: { lo: -0.5, hi: Math.max(1, this.bars.length) - 0.5 } };
   }
 
   draw(p: Painter, f: Frame): void {
@@ -49,7 +49,15 @@ class BarsChart implements Plot {
       if (!Number.isFinite(end)) return;
       p.rect(Math.min(zero, end), y - thick / 2, Math.abs(end - zero), thick, color, f.theme.dark ? 0.75 : 0.82);
       this.drawInterval(p, f, bar, y);
-      if (step >= 13) this.drawLabel(p, f, bar, y, end);
+    });
+  }
+
+  /** Numbers and notes may reach beyond the axis, but stay away from bars that do. */
+  drawAround(p: Painter, f: Frame): void {
+    if (f.y.at(1) - f.y.at(0) < 13) return;
+    this.bars.forEach((bar, i) => {
+      const end = f.x.px(bar.value);
+      if (end >= f.left - 1 && Math.max(end, bar.high == null ? end : f.x.px(bar.high)) <= f.right + 1) this.drawLabel(p, f, bar, f.y.px(i), end);
     });
   }
 
@@ -66,8 +74,15 @@ class BarsChart implements Plot {
     const from = Math.max(end, bar.high == null ? -Infinity : f.x.px(bar.high)) + 8;
     const value = brief(bar.value, this.x.unit);
     p.text(from, y, value, { color: f.theme.ink, size: 12, weight: 600, baseline: "middle" });
+    if (!bar.note) return;
+    const right = f.right + this.rightMargin - 2;
     const after = from + textWidth(value, 12, 600) + 8;
-    if (bar.note && f.right - after > 40) p.text(after, y, fit(bar.note, f.right - after, 11), { color: f.theme.quiet, size: 11, baseline: "middle" });
+    // Behind the number, or, where a long bar leaves no room, within the bar.
+    const width = textWidth(bar.note, 11);
+    const within = Math.min(end, bar.low == null ? end : f.x.px(bar.low)) - f.left - 16;
+    if (right - after >= width || within < width) {
+      if (right - after > 40) p.text(after, y, fit(bar.note, right - after, 11), { color: f.theme.quiet, size: 11, baseline: "middle" });
+    } else p.text(f.left + 8, y, bar.note, { color: f.theme.paper, size: 11, baseline: "middle" });
   }
 
   nearest(f: Frame, _px: number, py: number): Point | null {
@@ -77,6 +92,10 @@ class BarsChart implements Plot {
 
   length(): number {
     return this.bars.length;
+  }
+
+  neighbour(index: number, right: number, down: number): number {
+    return Math.max(0, Math.min(this.bars.length - 1, index + right + down));
   }
 
   point(series: number, index: number): Point {

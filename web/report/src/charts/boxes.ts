@@ -65,7 +65,8 @@ class BoxesChart implements Plot {
       if (s.reference && this.referenceShown) y.addAll(s.reference);
     });
     const range = x.range(0);
-    return { x: { lo: range.lo - this.spacing * 0.6, hi: range.hi + this.spacing * 0.6 }, y: y.range(0.05, y.lo >= 0) };
+    const margin = Math.min(this.spacing, range.hi - range.lo) * 0.6;
+    return { x: { lo: range.lo - margin, hi: range.hi + margin }, y: y.range(0.05, y.lo >= 0) };
   }
 
   private slot(f: Frame): { width: number; offset: (series: number) => number } {
@@ -76,6 +77,10 @@ class BoxesChart implements Plot {
       width: Math.max(2, each * 0.82),
       offset: (series) => (shown.indexOf(series) - (shown.length - 1) / 2) * each,
     };
+  }
+
+  offset(f: Frame, series: number): number {
+    return this.slot(f).offset(series);
   }
 
   draw(p: Painter, f: Frame): void {

@@ -14,6 +14,8 @@ export interface Chart {
   /** Called whenever the view leaves its home or comes back to it. */
   onZoomed(f: (zoomed: boolean) => void): void;
   reset(): void;
+  /** Zooms about the middle; for charts with buttons for it. */
+  zoomBy?(factor: number): void;
   describe(): string;
   table(): TableSource;
   heightFor(width: number): number;

@@ -5,19 +5,19 @@ import type { Container } from "../data/container";
 import type { Axis, DistributionPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
-import { seriesColor, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, seriesColor, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { coordinate, Extent, firstAbove, valueAt, type Range } from "./scale";
 
 const STEPS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1];
 const MODES = ["CDF", "1 − CDF", "Density"];
 
-interface Values { name: string; values: Float64Array; first: number; bins: { edges: number[]; shares: number[] } | null }
+interface Values { name: string; values: Float64Array; first: number; shares: number[] | null }
 
 export function distributionPlot(data: Container, plot: DistributionPlot): Plot {
   // On a log axis zeros cannot be placed; they count in the shares but are not drawn.
   const all = plot.series.map((s): Values => {
     const values = finiteEnd(data.f64(s.values));
-    return { name: s.name, values, first: plot.x.log ? firstAbove(values, 0) : 0, bins: null };
+    return { name: s.name, values, first: plot.x.log ? firstAbove(values, 0) : 0, shares: null };
   });
   return new DistributionChart(plot.x, all);
 }
@@ -25,9 +25,10 @@ export function distributionPlot(data: Container, plot: DistributionPlot): Plot 
 class DistributionChart implements Plot {
   readonly series: Series[];
   readonly mode: Mode;
+  private edges: number[] = [];
 
   constructor(readonly x: Axis, private readonly all: Values[]) {
-    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: "line" as const, color: seriesColor(i) }));
+    this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: i < COLORS ? "line" as const : "dashed" as const, color: seriesColor(i) }));
     const mode: Mode = { names: MODES, current: 0, set: (index) => (mode.current = index) };
     this.mode = mode;
   }
@@ -48,7 +49,7 @@ class DistributionChart implements Plot {
       x.add(s.values[s.first]!);
       x.add(s.values[s.values.length - 1]!);
       if (this.mode.current === 1) y.add(1 / s.values.length);
-      if (this.mode.current === 2) this.bins(s).shares.forEach((v) => y.add(v));
+      if (this.mode.current === 2) this.shares(s).forEach((v) => y.add(v));
     }
     if (this.mode.current === 0) return { x: x.range(0.02), y: { lo: 0, hi: 1.02 } };
     if (this.mode.current === 1) y.add(1);
@@ -58,11 +59,11 @@ class DistributionChart implements Plot {
   draw(p: Painter, f: Frame): void {
     for (const [s, i] of this.shown()) {
       const color = this.series[i]!.color(f.theme);
-      p.group(`series-${i}`, () => (this.mode.current === 2 ? this.drawDensity(p, f, s, color) : this.drawSteps(p, f, s, color)));
+      p.group(`series-${i}`, () => (this.mode.current === 2 ? this.drawDensity(p, f, s, color) : this.drawSteps(p, f, s, color, i >= COLORS)));
     }
   }
 
-  private drawSteps(p: Painter, f: Frame, s: Values, color: string): void {
+  private drawSteps(p: Painter, f: Frame, s: Values, color: string, dashed: boolean): void {
     const points: number[] = [];
     let before = NaN;
     const width = Math.ceil(f.right - f.left);
@@ -77,7 +78,7 @@ class DistributionChart implements Plot {
       if (share !== before || c === width) points.push(f.left + c, f.y.px(share));
       before = share;
     }
-    p.path(points, { color, width: 2 });
+    p.path(points, { color, width: 2, ...(dashed ? { dash: [6, 4] } : {}) });
   }
 
   private share(s: Values, value: number): number {
@@ -86,7 +87,8 @@ class DistributionChart implements Plot {
   }
 
   private drawDensity(p: Painter, f: Frame, s: Values, color: string): void {
-    const { edges, shares } = this.bins(s);
+    const shares = this.shares(s);
+    const edges = this.edges;
     const points = [f.x.at(edges[0]!), f.y.px(0)];
     shares.forEach((share, k) => points.push(f.x.at(edges[k]!), f.y.px(share), f.x.at(edges[k + 1]!), f.y.px(share)));
     points.push(f.x.at(edges[edges.length - 1]!), f.y.px(0));
@@ -94,24 +96,37 @@ class DistributionChart implements Plot {
     p.path(points, { color, width: 1.75 });
   }
 
-  // As many bins of equal width on the axis as Freedman and Diaconis advise, within what can be seen.
-  private bins(s: Values): { edges: number[]; shares: number[] } {
-    if (s.bins) return s.bins;
-    const { values, first } = s;
-    const at = (q: number) => coordinate(this.x, values[first + Math.round(q * (values.length - 1 - first))]!);
-    const [lo, hi] = [at(0), at(1)];
-    const width = (2 * (at(0.75) - at(0.25))) / Math.cbrt(values.length - first);
-    const n = hi > lo ? Math.max(12, Math.min(160, Math.ceil((hi - lo) / (width || Infinity)) || 12)) : 1;
-    const [from, to] = hi > lo ? [lo, hi] : [lo - 0.5, hi + 0.5];
-    const edges = Array.from({ length: n + 1 }, (_, k) => from + ((to - from) * k) / n);
-    let below = first;
-    const shares = Array.from({ length: n }, (_, k) => {
-      const end = k === n - 1 ? values.length : firstAbove(values, valueAt(this.x, edges[k + 1]!), true);
-      const share = (end - below) / values.length;
-      below = end;
+  /**
+   * Bins of equal width on the axis, the same for all series so that their heights can be compared; as wide as
+   * Freedman and Diaconis advise for the series that needs the narrowest, within what can be seen.
+   */
+  private binEdges(): number[] {
+    let [lo, hi, width] = [Infinity, -Infinity, Infinity];
+    for (const { values, first } of this.all) {
+      if (values.length <= first) continue;
+      const at = (q: number) => coordinate(this.x, values[first + Math.round(q * (values.length - 1 - first))]!);
+      lo = Math.min(lo, at(0));
+      hi = Math.max(hi, at(1));
+      const advised = (2 * (at(0.75) - at(0.25))) / Math.cbrt(values.length - first);
+      if (advised > 0) width = Math.min(width, advised);
+    }
+    if (!(hi >= lo)) return [0, 1];
+    if (hi === lo) return [lo - 0.5, hi + 0.5];
+    const n = Math.max(12, Math.min(160, Math.ceil((hi - lo) / width)));
+    return Array.from({ length: n + 1 }, (_, k) => lo + ((hi - lo) * k) / n);
+  }
+
+  private shares(s: Values): number[] {
+    if (s.shares) return s.shares;
+    this.edges = this.edges.length ? this.edges : this.binEdges();
+    const n = this.edges.length - 1;
+    let below = s.first;
+    return (s.shares = Array.from({ length: n }, (_, k) => {
+      const end = k === n - 1 ? s.values.length : firstAbove(s.values, valueAt(this.x, this.edges[k + 1]!), true);
+      const share = (end - below) / s.values.length;
+      below = Math.max(below, end);
       return share;
-    });
-    return (s.bins = { edges, shares });
+    }));
   }
 
   nearest(f: Frame, px: number, py: number): Point | null {
@@ -140,7 +155,8 @@ class DistributionChart implements Plot {
 
   private height(s: Values, value: number): number {
     if (this.mode.current < 2) return this.share(s, value);
-    const { edges, shares } = this.bins(s);
+    const shares = this.shares(s);
+    const edges = this.edges;
     return shares[Math.max(0, Math.min(shares.length - 1, firstAbove(edges, coordinate(this.x, value)) - 1))]!;
   }
 

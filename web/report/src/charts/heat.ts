@@ -102,6 +102,12 @@ class HeatChart implements Plot {
     return this.values.length;
   }
 
+  neighbour(index: number, right: number, down: number): number {
+    const [i, j] = [(index % this.xs.length) + right, Math.floor(index / this.xs.length) - down];
+    const within = i >= 0 && i < this.xs.length && j >= 0 && j < this.ys.length;
+    return within ? j * this.xs.length + i : index;
+  }
+
   point(series: number, index: number): Point {
     const [i, j] = [index % this.xs.length, Math.floor(index / this.xs.length)];
     const rows: [string, string][] = [[this.x.label, exact(this.xs[i]!, this.x.unit)], [this.y.label, exact(this.ys[j]!, this.y.unit)]];

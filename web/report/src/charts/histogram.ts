@@ -43,7 +43,7 @@ class HistogramChart implements Plot {
     this.all.forEach((s, i) => {
       if (!this.series[i]!.visible || s.counts.length === 0) return;
       const color = this.series[i]!.color(f.theme);
-      const floor = Math.min(f.bottom + 2, f.y.px(this.y.log ? 0 : 0));
+      const floor = Math.min(f.bottom + 2, f.y.px(0));
       const left = (k: number) => Math.max(f.left - 2, f.x.px(s.edges[k]!));
       const points = [left(0), floor];
       s.counts.forEach((n, k) => {

@@ -4,7 +4,7 @@ import type { Container } from "../data/container";
 import type { LinesPlot, Mark, Role } from "../data/report";
 import { textWidth, type Painter } from "../draw/painter";
 import { brief, exact, many } from "../format/number";
-import { nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type Swatch, type TableSource } from "./plot";
+import { COLORS, nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type Swatch, type TableSource } from "./plot";
 import { Extent, firstAbove, type Range } from "./scale";
 
 interface Line { name: string; role: Role; x: Float64Array; y: Float64Array; low: Float64Array | null; high: Float64Array | null; ascending: boolean }
@@ -31,12 +31,11 @@ class LinesChart implements Plot {
     this.x = plot.x;
     this.y = plot.y;
     let next = 0;
-    this.series = lines.map((line) => ({
-      name: line.name,
-      visible: true,
-      swatch: SWATCH[line.role] ?? "line",
-      color: line.role === "reference" ? (t) => t.reference : seriesColor(next++),
-    }));
+    this.series = lines.map((line) => {
+      const [reference, again] = [line.role === "reference", next >= COLORS];
+      const swatch = again && line.role === "simulated" ? "dashed" : SWATCH[line.role] ?? "line";
+      return { name: line.name, visible: true, swatch, color: reference ? (t) => t.reference : seriesColor(next++) };
+    });
   }
 
   home(): { x: Range; y: Range } {
@@ -59,11 +58,11 @@ class LinesChart implements Plot {
     this.lines.forEach((line, i) => {
       if (!this.series[i]!.visible) return;
       const color = this.series[i]!.color(f.theme);
-      p.group(`series-${i}`, () => this.drawLine(p, f, line, color));
+      p.group(`series-${i}`, () => this.drawLine(p, f, line, color, this.series[i]!.swatch === "dashed"));
     });
   }
 
-  private drawLine(p: Painter, f: Frame, line: Line, color: string): void {
+  private drawLine(p: Painter, f: Frame, line: Line, color: string, dashed: boolean): void {
     const [from, to] = this.visible(line, f);
     if (line.low && line.high && to - from < 20_000) this.drawIntervals(p, f, line, color, from, to);
     if (line.role === "published") {
@@ -72,7 +71,7 @@ class LinesChart implements Plot {
       return;
     }
     const points = this.points(f, line, from, to);
-    p.path(points, { color, width: line.role === "reference" ? 1.5 : 2, ...(line.role === "reference" ? { dash: [6, 4] } : {}) });
+    p.path(points, { color, width: line.role === "reference" ? 1.5 : 2, ...(dashed ? { dash: [6, 4] } : {}) });
     const few = points.length / 2 < (f.right - f.left) / 8;
     if (few && line.role !== "reference") {
       p.circles(points, 3, line.role === "measured" ? { fill: f.theme.paper, stroke: { color, width: 1.75 } } : { fill: color });
@@ -93,9 +92,10 @@ class LinesChart implements Plot {
       const [low, high] = [line.low![i]!, line.high![i]!];
       if (!Number.isFinite(low) || !Number.isFinite(high)) continue;
       there.push(f.x.px(line.x[i]!), f.y.px(high));
-      back.unshift(f.x.px(line.x[i]!), f.y.px(low));
+      back.push(f.y.px(low), f.x.px(line.x[i]!));
     }
-    p.area([...there, ...back], color, f.theme.dark ? 0.26 : 0.18);
+    // The lower edge runs back: reversed, pairs come out as x, y.
+    p.area([...there, ...back.reverse()], color, f.theme.dark ? 0.26 : 0.18);
   }
 
   private visible(line: Line, f: Frame): [number, number] {

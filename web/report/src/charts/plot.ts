@@ -62,13 +62,20 @@ export interface Plot {
   draw(p: Painter, f: Frame): void;
   /** Draws outside of the axes: a colour bar. */
   drawAround?(p: Painter, f: Frame): void;
+  /** Pixels by which a series stands beside its x: boxes of several series share one. */
+  offset?(f: Frame, series: number): number;
   nearest(f: Frame, px: number, py: number): Point | null;
   /** Number of points the keyboard walks over. */
   length(series: number): number;
   point(series: number, index: number): Point;
+  /** Where the arrow keys lead in a plot of its own geometry; `down` is 1 for the key down. */
+  neighbour?(index: number, right: number, down: number): number;
   describe(): string;
   table(): TableSource;
 }
+
+/** After so many series colours come again; lines are then dashed. */
+export const COLORS = 8;
 
 export function seriesColor(index: number): (theme: Theme) => string {
   return (theme) => theme.series[index % theme.series.length]!;

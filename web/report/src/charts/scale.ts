@@ -9,8 +9,12 @@ export function coordinate(axis: Axis, value: number): number {
   return axis.log ? (value > 0 ? Math.log10(value) : value === value ? -Infinity : NaN) : value;
 }
 
+// Ends of what can be shown: within, neither logarithms nor differences leave the range of doubles.
+const LEAST = 1e-307;
+const MOST = 8e307;
+
 export function valueAt(axis: Axis, at: number): number {
-  return axis.log ? 10 ** at : at;
+  return axis.log ? Math.min(MOST, Math.max(LEAST, 10 ** at)) : at;
 }
 
 // Far outside of any chart, but near enough that painters keep their precision.
@@ -72,6 +76,9 @@ export class Extent {
   range(pad: number, fromZero = false): Range {
     let { lo, hi } = this;
     if (!(hi >= lo)) return { lo: 0, hi: 1 };
+    const limit = this.axis.log ? 307 : MOST / 2;
+    lo = Math.min(limit, Math.max(-limit, lo));
+    hi = Math.min(limit, Math.max(-limit, hi));
     if (fromZero && !this.axis.log) {
       lo = Math.min(0, lo);
       hi = Math.max(0, hi);

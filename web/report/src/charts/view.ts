@@ -7,7 +7,7 @@ import { spoken } from "../ui/tooltip";
 import { onDrag, onWheel } from "../ui/wheel";
 import { drawAxes, drawGrid, layout, type Layout } from "./axes";
 import type { Chart } from "./chart";
-import type { Mode, Plot, Point, Series, TableSource } from "./plot";
+import type { Frame, Mode, Plot, Point, Series, TableSource } from "./plot";
 import type { Range } from "./scale";
 
 const HELP = "Left and right arrow keys go from point to point, up and down from series to series, plus and minus zoom, Home resets, Escape leaves.";
@@ -77,7 +77,7 @@ export class XYView implements Chart {
     }
     if (!this.current) return;
     const f = this.layout().frame;
-    const x = f.x.px(this.current.x);
+    const x = this.pixelX(f, this.current);
     const y = f.y.px(this.current.y);
     if (x < f.left - 1 || x > f.right + 1) return;
     if (!this.plot.categories) p.line(Math.round(x) + 0.5, f.top, Math.round(x) + 0.5, f.bottom, { color: theme.quiet, dash: [2, 3], opacity: 0.7 });
@@ -143,6 +143,10 @@ export class XYView implements Chart {
       move: (x, y) => this.dragged(x, y),
       end: (moved) => this.dropped(moved),
     });
+    node.addEventListener("pointerdown", (e) => {
+      const box = node.getBoundingClientRect();
+      if (e.pointerType === "touch") this.hover(e.clientX - box.left, e.clientY - box.top);
+    });
     node.addEventListener("pointermove", (e) => {
       if (this.drag) return;
       const box = node.getBoundingClientRect();
@@ -196,9 +200,13 @@ export class XYView implements Chart {
     if (!point) this.stage.read(null, 0, 0);
     else {
       const f = this.layout().frame;
-      this.stage.read(point, f.x.px(point.x), Math.max(f.top, Math.min(f.bottom, f.y.px(point.y))));
+      this.stage.read(point, this.pixelX(f, point), Math.max(f.top, Math.min(f.bottom, f.y.px(point.y))));
     }
     this.stage.redrawOver();
+  }
+
+  private pixelX(f: Frame, point: Point): number {
+    return f.x.px(point.x) + (this.plot.offset?.(f, point.series) ?? 0);
   }
 
   private key(key: string): boolean {
@@ -226,7 +234,8 @@ export class XYView implements Chart {
     const at = Math.max(0, shown.indexOf(this.current?.series ?? -1));
     const nextSeries = shown[this.current ? Math.max(0, Math.min(shown.length - 1, at + series)) : 0]!;
     const last = this.plot.length(nextSeries) - 1;
-    const next = this.current ? Math.max(0, Math.min(last, this.current.index + index)) : index < 0 ? last : 0;
+    const free = this.current && this.plot.neighbour?.(this.current.index, index, series);
+    const next = free != null ? free : this.current ? Math.max(0, Math.min(last, this.current.index + index)) : index < 0 ? last : 0;
     this.current = null;
     const point = this.plot.point(nextSeries, next);
     this.bringIntoView(point);
@@ -246,7 +255,7 @@ export class XYView implements Chart {
     if (!this.plot.series[series] || index >= this.plot.length(series)) return null;
     const point = this.plot.point(series, index);
     const f = this.layout().frame;
-    return { x: f.x.px(point.x), y: f.y.px(point.y), title: point.title, rows: point.rows };
+    return { x: this.pixelX(f, point), y: f.y.px(point.y), title: point.title, rows: point.rows };
   }
 
   span(): { x: [number, number]; y: [number, number] } {

@@ -105,8 +105,9 @@ export class CanvasPainter implements Painter {
     const width = Math.round(cells.x[cells.columns]! * this.ratio) - x0;
     const height = Math.round(cells.bottom[cells.rows - 1]! * this.ratio) - y0;
     if (!(width > 0 && height > 0)) return;
-    const image = new ImageData(width, height);
+    const image = plainImage(width, height, cells.ground ? pixel(cells.ground) : 0);
     fillPixels(cells, new Uint32Array(image.data.buffer), width, height, x0, y0, this.ratio);
+    if (cells.ground) return this.c.putImageData(image, x0, y0);
     const scratch = scratchCanvas(width, height);
     scratch.putImageData(image, 0, 0);
     this.c.save();
@@ -157,15 +158,27 @@ function scratchCanvas(width: number, height: number): CanvasRenderingContext2D 
   return scratch;
 }
 
+let image: ImageData | null = null;
+
+// Kept from frame to frame: megabytes for every move of the wheel would be left to the garbage collector.
+function plainImage(width: number, height: number, color: number): ImageData {
+  if (image?.width !== width || image.height !== height) image = new ImageData(width, height);
+  new Uint32Array(image.data.buffer).fill(color);
+  return image;
+}
+
 function fillPixels(cells: Cells, out: Uint32Array, width: number, height: number, x0: number, y0: number, ratio: number): void {
-  const colors = Uint32Array.from(cells.palette, (color) => (color ? pixel(color) : 0));
+  const colors = Uint32Array.from(cells.palette, (color) => (color ? pixel(color) : cells.ground ? pixel(cells.ground) : 0));
   const edge = Int32Array.from(cells.x, (x) => Math.min(width, Math.max(0, Math.round(x * ratio) - x0)));
+  const onePixelEach = cells.columns === width && edge.every((x, c) => x === c);
   for (let r = 0; r < cells.rows; r++) {
     const first = Math.max(0, Math.round(cells.top[r]! * ratio) - y0);
     const last = Math.min(height, Math.max(first + 1, Math.round(cells.bottom[r]! * ratio) - y0));
     if (first >= height) continue;
     const base = first * width;
-    for (let c = 0, at = r * cells.columns; c < cells.columns; c++, at++) {
+    if (onePixelEach) {
+      for (let c = 0, at = r * cells.columns; c < width; c++, at++) out[base + c] = colors[cells.index[at]!]!;
+    } else for (let c = 0, at = r * cells.columns; c < cells.columns; c++, at++) {
       const color = colors[cells.index[at]!]!;
       if (color === 0) continue;
       for (let x = edge[c]!; x < edge[c + 1]!; x++) out[base + x] = color;

@@ -26,6 +26,8 @@ export interface Cells {
   top: Float64Array;
   bottom: Float64Array;
   palette: string[];
+  /** The colour under the cells, where nothing else lies there: pixels then need not be blended. */
+  ground?: string;
 }
 
 export interface Painter {

@@ -68,8 +68,8 @@ export class SvgPainter implements Painter {
   cells(cells: Cells): void {
     const paths = new Map<number, string[]>();
     for (let r = 0; r < cells.rows; r++) {
-      const top = cells.top[r]!;
-      const height = n(cells.bottom[r]! - top);
+      // Absolute edges, rounded alike for both neighbours, leave no seams between cells.
+      const [top, bottom] = [n(cells.top[r]!), n(cells.bottom[r]!)];
       for (let c = 0, at = r * cells.columns; c < cells.columns;) {
         const color = cells.index[at + c]!;
         const from = c;
@@ -77,7 +77,8 @@ export class SvgPainter implements Painter {
         if (color === 0 || !cells.palette[color]) continue;
         let list = paths.get(color);
         if (!list) paths.set(color, (list = []));
-        list.push(`M${n(cells.x[from]!)} ${n(top)}h${n(cells.x[c]! - cells.x[from]!)}v${height}H${n(cells.x[from]!)}z`);
+        const left = n(cells.x[from]!);
+        list.push(`M${left} ${top}H${n(cells.x[c]!)}V${bottom}H${left}z`);
       }
     }
     for (const [color, list] of paths) {

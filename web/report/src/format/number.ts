@@ -42,6 +42,7 @@ function withDigits(value: number, unit: Unit, digits: number): string {
 /** At most `digits` significant digits, no trailing zeros; whole numbers are never rounded to fewer digits than they have. */
 export function significant(value: number, digits: number): string {
   if (value === 0) return "0";
+  if (!Number.isFinite(value)) return "–";
   const magnitude = Math.floor(Math.log10(Math.abs(value)));
   if (magnitude < -4) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace(/^-/, MINUS).replace("e-", "e" + MINUS);
   if (magnitude >= 15) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e").replace(/^-/, MINUS);

@@ -32,8 +32,8 @@ export function kindColors(a: Activities, theme: Theme): string[] {
   });
 }
 
-export function paintCells(p: Painter, a: Activities, w: Window, area: Area, theme: Theme, columns: number): void {
-  const { bands, top, bottom } = bandsOf(w, area.bottom - area.top, a.rows.length);
+export function paintCells(p: Painter, a: Activities, w: Window, area: Area, theme: Theme, columns: number, thinnest: number): void {
+  const { bands, top, bottom } = bandsOf(w, area.bottom - area.top, a.rows.length, thinnest);
   if (bands.length === 0) return;
   const step = (area.right - area.left) / columns;
   p.cells({
@@ -43,6 +43,7 @@ export function paintCells(p: Painter, a: Activities, w: Window, area: Area, the
     top: top.map((y) => y + area.top),
     bottom: bottom.map((y) => y + area.top),
     palette: timelinePalette(theme, kindColors(a, theme)),
+    ground: theme.paper,
   });
 }
 
@@ -56,6 +57,7 @@ export function paintStrip(p: Painter, a: Activities, w: Window, area: Area, the
     top: Float64Array.from({ length: bands }, (_, r) => area.strip + r * high),
     bottom: Float64Array.from({ length: bands }, (_, r) => area.strip + (r + 1) * high),
     palette: timelinePalette(theme, kindColors(a, theme)),
+    ground: theme.paper,
   });
   const x = (t: number) => area.left + ((t - a.begin) / (a.finish - a.begin)) * (area.right - area.left);
   const [from, to] = [Math.max(area.left, x(w.t0)), Math.min(area.right, x(w.t1))];
@@ -94,7 +96,8 @@ export function paintArrows(p: Painter, arrows: Arrows, list: number[], w: Windo
     lines.push(x0, y0, x1, y1, NaN, NaN);
     if (list.length <= 300 && high >= 6) arrowHead(p, x0, y0, x1, y1, theme.ink, opacity);
   }
-  p.path(lines, { color: theme.ink, width: 1, opacity });
+  // Many short strokes: one stroke of thousands of crossing lines takes a rasteriser ten times as long.
+  for (let i = 0; i < lines.length; i += 6 * 32) p.path(lines.slice(i, i + 6 * 32), { color: theme.ink, width: 1, opacity });
 }
 
 function arrowHead(p: Painter, x0: number, y0: number, x1: number, y1: number, color: string, opacity: number): void {

@@ -11,6 +11,9 @@ export interface Window { t0: number; t1: number; row0: number; row1: number }
 const NOISE_LEVELS = 4;
 const STRENGTH = [0, 0.5, 0.78, 1];
 
+/** What takes no time at all still shows: this share of a cell stands for it. */
+const SLIVER = 1e-6;
+
 export interface Band { row0: number; row1: number }
 
 /** Colours by index: 0 nothing, then for every kind its colour with rising shares of noise. */
@@ -22,50 +25,50 @@ export function timelinePalette(theme: Theme, colors: string[]): string[] {
   return palette;
 }
 
-/** One row of cells per band of rows; `columns` cells over the window's time. */
-export function rasterise(a: Activities, t0: number, t1: number, columns: number, bands: Band[]): Uint8Array {
+/** One row of cells per band of rows; `columns` cells over the time from t0 to t1. Noise below `faint` is left out. */
+export function rasterise(a: Activities, t0: number, t1: number, columns: number, bands: Band[], faint = 0): Uint8Array {
   const kinds = a.kinds.length;
   const index = new Uint8Array(columns * bands.length);
-  const time = new Float64Array(columns * kinds);
-  const noise = a.kinds.map((kind) => kind.role === "noise");
-  const cell = (t1 - t0) / columns;
-  bands.forEach((band, b) => {
+  const time = new Float32Array(columns * kinds);
+  const plain = Uint8Array.from(a.kinds.flatMap((kind, k) => (kind.role === "noise" ? [] : [k])));
+  const noise = Uint8Array.from(a.kinds.flatMap((kind, k) => (kind.role === "noise" ? [k] : [])));
+  for (let b = 0; b < bands.length; b++) {
+    const { row0, row1 } = bands[b]!;
     time.fill(0);
-    for (let row = band.row0; row < band.row1; row++) addRow(a, row, t0, cell, columns, time);
-    choose(time, noise, columns, kinds, cell * (band.row1 - band.row0), index, b * columns);
-  });
+    for (let row = row0; row < row1; row++) addRow(a, row, t0, (t1 - t0) / columns, columns, time);
+    choose(time, plain, noise, kinds, row1 - row0, faint, index.subarray(b * columns, (b + 1) * columns));
+  }
   return index;
 }
 
-/** Adds the times that a row spends in each kind, to each cell. */
-function addRow(a: Activities, row: number, t0: number, cell: number, columns: number, time: Float64Array): void {
+/** Adds the shares of each cell that a row spends in each kind. */
+function addRow(a: Activities, row: number, t0: number, cell: number, columns: number, time: Float32Array): void {
   const kinds = a.kinds.length;
   const { start, end, kind } = a;
   const last = firstStartingAfter(a, row, t0 + cell * columns);
   const perCell = 1 / cell;
-  // What takes no time at all still shows; a sliver of a cell stands for it.
-  const sliver = cell * 1e-6;
   for (let i = firstReaching(a, row, t0); i < last;) {
     const s = (start[i]! - t0) * perCell;
     if ((i & (BLOCK - 1)) === 0 && i + BLOCK <= last && blockInCell(a, i, s, t0, perCell)) {
-      addBlock(a, i, Math.max(0, Math.floor(s)) * kinds, sliver, time);
+      addBlock(a, i, Math.floor(s) * kinds, perCell, time);
       i += BLOCK;
       continue;
     }
     const e = (end[i]! - t0) * perCell;
     const k = kind[i]!;
     i++;
-    if (e < 0) continue;
-    const first = s > 0 ? s | 0 : 0;
+    const from = s > 0 ? s : 0;
+    const to = e < columns ? e : columns;
+    const first = from | 0;
     const stop = e < columns ? e | 0 : columns - 1;
-    if (first >= columns) continue;
+    if (e < 0 || first >= columns) continue;
     if (first === stop) {
-      time[first * kinds + k]! += Math.max(sliver, (Math.min(e, columns) - Math.max(s, 0)) * cell);
+      time[first * kinds + k]! += to - from > SLIVER ? to - from : SLIVER;
       continue;
     }
-    time[first * kinds + k]! += (first + 1 - Math.max(s, 0)) * cell;
-    for (let c = first + 1; c < stop; c++) time[c * kinds + k]! += cell;
-    time[stop * kinds + k]! += (Math.min(e, columns) - stop) * cell;
+    time[first * kinds + k]! += first + 1 - from;
+    for (let at = (first + 1) * kinds + k, until = stop * kinds; at < until; at += kinds) time[at]! += 1;
+    time[stop * kinds + k]! += to - stop;
   }
 }
 
@@ -76,43 +79,43 @@ function blockInCell(a: Activities, i: number, s: number, t0: number, perCell: n
   return Math.floor((a.reach[i + BLOCK - 1]! - t0) * perCell) === Math.floor(s);
 }
 
-function addBlock(a: Activities, i: number, at: number, sliver: number, time: Float64Array): void {
+function addBlock(a: Activities, i: number, at: number, perCell: number, time: Float32Array): void {
   const kinds = a.kinds.length;
   const block = (i / BLOCK) * kinds;
   for (let k = 0; k < kinds; k++) {
-    const sum = a.blockTime[block + k]!;
-    if (sum > 0) time[at + k]! += Math.max(sum, sliver);
+    const sum = a.blockTime[block + k]! * perCell;
+    if (sum > 0) time[at + k]! += Math.max(sum, SLIVER);
   }
 }
 
-function choose(time: Float64Array, noise: boolean[], columns: number, kinds: number, whole: number, index: Uint8Array, at: number): void {
-  for (let c = 0; c < columns; c++) {
-    let best = -1;
+function choose(time: Float32Array, plain: Uint8Array, noise: Uint8Array, kinds: number, rows: number, faint: number, index: Uint8Array): void {
+  for (let c = 0, base = 0; c < index.length; c++, base += kinds) {
+    let best = kinds;
     let most = 0;
-    let noisy = 0;
-    const base = c * kinds;
-    for (let k = 0; k < kinds; k++) {
-      const t = time[base + k]!;
-      if (t === 0) continue;
-      if (noise[k]) noisy += t;
-      else if (t > most) {
+    for (let p = 0; p < plain.length; p++) {
+      const t = time[base + plain[p]!]!;
+      if (t > most) {
         most = t;
-        best = k;
+        best = plain[p]!;
       }
     }
-    if (best < 0 && noisy === 0) continue;
-    const share = noisy / whole;
-    const level = noisy === 0 ? 0 : share < 0.15 ? 1 : share < 0.5 ? 2 : 3;
-    index[at + c] = 1 + (best < 0 ? kinds : best) * NOISE_LEVELS + level;
+    let noisy = 0;
+    for (let p = 0; p < noise.length; p++) noisy += time[base + noise[p]!]!;
+    if (noisy === 0 || noisy < faint * rows) {
+      if (most > 0) index[c] = 1 + best * NOISE_LEVELS;
+      continue;
+    }
+    const share = noisy / rows;
+    index[c] = 1 + best * NOISE_LEVELS + (share < 0.15 ? 1 : share < 0.5 ? 2 : 3);
   }
 }
 
-/** How rows of the window become bands of pixels: several rows to a band where rows are thinner than a pixel. */
-export function bandsOf(w: Window, pixels: number, rows: number): { bands: Band[]; top: Float64Array; bottom: Float64Array } {
+/** How rows of the window become bands: several rows to one where they are thinner than `thinnest` pixels. */
+export function bandsOf(w: Window, pixels: number, rows: number, thinnest = 1): { bands: Band[]; top: Float64Array; bottom: Float64Array } {
   const height = pixels / (w.row1 - w.row0);
   const first = Math.max(0, Math.floor(w.row0));
   const last = Math.min(rows, Math.ceil(w.row1));
-  const together = Math.max(1, Math.ceil(1 / height));
+  const together = Math.max(1, Math.ceil(thinnest / height));
   // Bands begin at multiples, so that they do not flicker while scrolling.
   const begin = Math.floor(first / together) * together;
   const bands: Band[] = [];

@@ -17,6 +17,9 @@ import { rasterise, type Window } from "./raster";
 
 const HELP = "Left and right arrow keys move in time, up and down over rows, plus and minus zoom, Home resets; N and P read the next and previous activity, J and K those of the next and previous row; Escape leaves.";
 const STRIP_COLUMNS = 600;
+const FAINT = 0.08; // in the overview, where many rows are one, less noise than this would paint all of it
+const FRAME = 12; // milliseconds a frame may take before moving pictures are drawn coarser
+const REST = 150; // milliseconds after which a picture is taken to stand still
 
 export class TimelineView implements Chart {
   readonly stage: Stage;
@@ -28,7 +31,7 @@ export class TimelineView implements Chart {
   private current = -1;
   private strip: Uint8Array | null = null;
   private zoomed: (zoomed: boolean) => void = () => {};
-  private hidden = false;
+  private moving = 0;
 
   constructor(title: string, data: Container, plot: TimelinePlot) {
     this.a = activitiesOf(data, plot);
@@ -60,18 +63,19 @@ export class TimelineView implements Chart {
     const area = areaOf(this.a, width, height);
     const onScreen = p instanceof CanvasPainter;
     // On paper and in SVG files half pixels are worth having, finer cells only make the file large.
-    const columns = Math.max(1, Math.floor((area.right - area.left) * (onScreen ? Math.min(2, devicePixelRatio || 1) : 1)));
+    const fine = onScreen ? Math.min(2, devicePixelRatio || 1) : 1;
+    const coarse = onScreen && this.moving !== 0;
+    const columns = Math.max(1, Math.floor((area.right - area.left) * (coarse ? 0.5 : fine)));
     const bands = Math.max(1, Math.min(STRIP, this.a.rows.length));
-    this.strip ??= rasterise(this.a, this.a.begin, this.a.finish, STRIP_COLUMNS, stripBands(this.a.rows.length, bands));
+    this.strip ??= rasterise(this.a, this.a.begin, this.a.finish, STRIP_COLUMNS, stripBands(this.a.rows.length, bands), FAINT);
     p.group("overview", () => paintStrip(p, this.a, this.view, area, theme, this.strip!, STRIP_COLUMNS, bands));
     const inView = this.series[this.a.kinds.length]?.visible ? arrowsInView(this.arrows, this.view) : { list: [], more: false };
-    this.hidden = inView.more;
     p.clip(area.left, area.top, area.right - area.left, area.bottom - area.top, () => {
-      p.group("activities", () => paintCells(p, this.a, this.view, area, theme, columns));
+      p.group("activities", () => paintCells(p, this.a, this.view, area, theme, columns, coarse ? 2 : 1));
       if (!inView.more) p.group("messages", () => paintArrows(p, this.arrows, inView.list, this.view, area, theme));
     });
     p.group("axes", () => paintAxes(p, this.a, this.view, area, theme));
-    if (this.hidden) p.text(area.right, area.bottom + 28, "zoom in to see messages", { color: theme.quiet, align: "right", baseline: "top", size: 11 });
+    if (inView.more) p.text(area.right, area.bottom + 28, "zoom in to see messages", { color: theme.quiet, align: "right", baseline: "top", size: 11 });
   }
 
   private paintOver(p: Painter): void {
@@ -111,12 +115,28 @@ export class TimelineView implements Chart {
     this.show(this.home);
   }
 
+  zoomBy(factor: number): void {
+    const area = this.area();
+    this.zoom(factor, 1, (area.left + area.right) / 2, (area.top + area.bottom) / 2);
+  }
+
   private show(w: Window): void {
     const next = inside(w, this.home);
     const isHome = next.t0 === this.home.t0 && next.t1 === this.home.t1 && next.row0 === this.home.row0 && next.row1 === this.home.row1;
     this.view = isHome ? this.home : next;
     this.zoomed(!isHome);
+    this.coarseWhileMoving();
     this.stage.redraw();
+  }
+
+  // Where a frame takes long, pictures in motion have half the columns and rows, and all of them once at rest.
+  private coarseWhileMoving(): void {
+    if (this.moving === 0 && this.stage.lastFrame < FRAME) return;
+    clearTimeout(this.moving);
+    this.moving = window.setTimeout(() => {
+      this.moving = 0;
+      this.stage.redraw();
+    }, REST);
   }
 
   private listen(): void {
@@ -133,6 +153,10 @@ export class TimelineView implements Chart {
         if (from) from.strip ? this.centre(x) : this.pan(from.view, x - from.x, y - from.y);
       },
       end: () => (from = null),
+    });
+    node.addEventListener("pointerdown", (e) => {
+      const box = node.getBoundingClientRect();
+      if (e.pointerType === "touch") this.hover(e.clientX - box.left, e.clientY - box.top);
     });
     node.addEventListener("pointermove", (e) => {
       if (from) return;
@@ -235,8 +259,8 @@ export class TimelineView implements Chart {
       case "ArrowLeft": this.scroll(-2, 0); return true;
       case "ArrowDown": this.scroll(0, 2); return true;
       case "ArrowUp": this.scroll(0, -2); return true;
-      case "+": case "=": this.zoom(1 / 1.5, 1, x, y); return true;
-      case "-": this.zoom(1.5, 1, x, y); return true;
+      case "+": case "=": this.zoomBy(1 / 1.5); return true;
+      case "-": this.zoomBy(1.5); return true;
       case "]": this.zoom(1, 1 / 1.5, x, y); return true;
       case "[": this.zoom(1, 1.5, x, y); return true;
       case "Home": case "0": this.reset(); return true;

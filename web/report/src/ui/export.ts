@@ -6,7 +6,6 @@ import { fit, type Painter } from "../draw/painter";
 import { SvgPainter } from "../draw/svg";
 import { theme as currentTheme, type Theme } from "../draw/theme";
 import { el, fileName, save } from "./dom";
-
 import { paintLegend } from "./legend";
 
 const MARGIN = 16;
@@ -14,30 +13,35 @@ const TITLE = 30;
 
 export interface Sheet { title: string; command: string; chart: Chart }
 
+/** Draws what stands above the chart; gives where the chart begins. On paper the page itself has title and margins. */
 function paintSheet(p: Painter, sheet: Sheet, width: number, theme: Theme, titled: boolean): number {
-  const inner = width - 2 * MARGIN;
+  const margin = titled ? MARGIN : 0;
+  const inner = width - 2 * margin;
   const top = titled ? MARGIN + TITLE : 4;
-  const legend = paintLegend(p, sheet.chart, MARGIN, top, inner, theme);
+  const legend = paintLegend(p, sheet.chart, margin, top, inner, theme);
   if (titled) p.text(MARGIN, MARGIN + 8, fit(sheet.title, inner, 16), { color: theme.ink, size: 16, weight: 600, baseline: "middle" });
   return top + legend + 4;
 }
 
 function heightOf(sheet: Sheet, width: number, theme: Theme, titled: boolean): number {
   const above = paintSheet(new SvgPainter(width, 1), sheet, width, theme, titled);
-  return above + chartHeight(sheet, width) + MARGIN;
+  return above + chartHeight(sheet, innerWidth(width, titled)) + (titled ? MARGIN : 4);
 }
 
-function chartHeight(sheet: Sheet, width: number): number {
+function innerWidth(width: number, titled: boolean): number {
+  return titled ? width - 2 * MARGIN : width;
+}
+
+function chartHeight(sheet: Sheet, inner: number): number {
   const stage = sheet.chart.stage;
-  const inner = width - 2 * MARGIN;
   return stage.width === inner && stage.height ? stage.height : sheet.chart.heightFor(inner);
 }
 
 function paintAll(p: Painter, sheet: Sheet, width: number, theme: Theme, titled: boolean): void {
   p.rect(0, 0, width, heightOf(sheet, width, theme, titled), theme.paper);
   const above = paintSheet(p, sheet, width, theme, titled);
-  const moved = new Shifted(p, MARGIN, above);
-  sheet.chart.paint(moved.painter, width - 2 * MARGIN, chartHeight(sheet, width), theme);
+  const inner = innerWidth(width, titled);
+  sheet.chart.paint(shifted(p, titled ? MARGIN : 0, above), inner, chartHeight(sheet, inner), theme);
 }
 
 /** Width of saved files: that of the screen, or a good one for a chart never shown. */
@@ -67,23 +71,23 @@ export function savePng(sheet: Sheet): void {
 }
 
 /** A painter whose drawing is moved: charts draw from their own corner. */
-class Shifted {
-  readonly painter: Painter;
-
-  constructor(p: Painter, dx: number, dy: number) {
-    const points = (list: ArrayLike<number>) => Float64Array.from({ length: list.length }, (_, i) => list[i]! + (i % 2 ? dy : dx));
-    const move = (list: Float64Array, d: number) => list.map((v) => v + d);
-    this.painter = {
-      rect: (x, y, w, h, fill, opacity) => p.rect(x + dx, y + dy, w, h, fill, opacity),
-      frame: (x, y, w, h, stroke) => p.frame(x + dx, y + dy, w, h, stroke),
-      line: (x1, y1, x2, y2, stroke) => p.line(x1 + dx, y1 + dy, x2 + dx, y2 + dy, stroke),
-      path: (list, stroke) => p.path(points(list), stroke),
-      area: (list, fill, opacity) => p.area(points(list), fill, opacity),
-      circles: (list, radius, look) => p.circles(points(list), radius, look),
-      text: (x, y, text, style) => p.text(x + dx, y + dy, text, style),
-      cells: (c) => p.cells({ ...c, x: move(c.x, dx), top: move(c.top, dy), bottom: move(c.bottom, dy) }),
-      clip: (x, y, w, h, inside) => p.clip(x + dx, y + dy, w, h, inside),
-      group: (name, inside) => p.group(name, inside),
-    };
-  }
+function shifted(p: Painter, dx: number, dy: number): Painter {
+  const points = (list: ArrayLike<number>) => {
+    const out = new Float64Array(list.length);
+    for (let i = 0; i < out.length; i++) out[i] = list[i]! + (i % 2 ? dy : dx);
+    return out;
+  };
+  const move = (list: Float64Array, d: number) => list.map((v) => v + d);
+  return {
+    rect: (x, y, w, h, fill, opacity) => p.rect(x + dx, y + dy, w, h, fill, opacity),
+    frame: (x, y, w, h, stroke) => p.frame(x + dx, y + dy, w, h, stroke),
+    line: (x1, y1, x2, y2, stroke) => p.line(x1 + dx, y1 + dy, x2 + dx, y2 + dy, stroke),
+    path: (list, stroke) => p.path(points(list), stroke),
+    area: (list, fill, opacity) => p.area(points(list), fill, opacity),
+    circles: (list, radius, look) => p.circles(points(list), radius, look),
+    text: (x, y, text, style) => p.text(x + dx, y + dy, text, style),
+    cells: (c) => p.cells({ ...c, x: move(c.x, dx), top: move(c.top, dy), bottom: move(c.bottom, dy) }),
+    clip: (x, y, w, h, inside) => p.clip(x + dx, y + dy, w, h, inside),
+    group: (name, inside) => p.group(name, inside),
+  };
 }

@@ -2,7 +2,7 @@
 
 import { makeChart } from "../charts/make";
 import type { Chart } from "../charts/chart";
-import { ReportError, type Container } from "../data/container";
+import type { Container } from "../data/container";
 import type { ChartBlock } from "../data/report";
 import { count } from "../format/number";
 import { lightTheme } from "../draw/theme";
@@ -16,16 +16,9 @@ export interface Figure { node: HTMLElement; chart: Chart; title: string }
 
 let figures = 0;
 
-/** A figure, or an element that says why there is none. */
+/** A figure, or an element that says that there is none. */
 export function figure(data: Container, block: ChartBlock): Figure | HTMLElement {
-  let chart: Chart | null;
-  try {
-    chart = makeChart(block.title, data, block.plot);
-  } catch (error) {
-    // Whatever is wrong with the data of one chart, the rest of the page shall be read.
-    const why = error instanceof ReportError ? error.message : `its data could not be read (${String(error)}).`;
-    return el("p", { class: "left-out" }, `“${block.title}” is not shown: ${why}`);
-  }
+  const chart = makeChart(block.title, data, block.plot);
   if (!chart) return el("p", { class: "left-out" }, `“${block.title}” is a plot of the kind “${String((block.plot as { type?: string } | undefined)?.type)}”, which this page does not know. It is left out.`);
   return { node: figureNode(block, chart), chart, title: block.title };
 }
@@ -37,7 +30,7 @@ function figureNode(block: ChartBlock, chart: Chart): HTMLElement {
   chart.onZoomed((zoomed) => (reset.hidden = !zoomed));
   const title = el("figcaption", { class: "title" }, el("h3", {}, block.title),
     block.synthetic ? el("span", { class: "badge", title: "The input was synthesised, not measured" }, "synthetic") : null);
-  const tools = el("div", { class: "tools" }, reset, modeSwitch(chart),
+  const tools = el("div", { class: "tools" }, reset, modeSwitch(chart), zoomButtons(chart),
     button("SVG", () => saveSvg(sheet), { title: "Save what is shown as SVG" }),
     button("PNG", () => savePng(sheet), { title: "Save what is shown as PNG" }));
   const print = el("div", { class: "paper", "aria-hidden": "true" });
@@ -60,6 +53,14 @@ function modeSwitch(chart: Chart): HTMLElement | null {
   return el("span", { class: "switch", role: "group", "aria-label": "Shown as" }, ...buttons);
 }
 
+/** For those who have neither wheel nor keys. */
+function zoomButtons(chart: Chart): HTMLElement | null {
+  if (!chart.zoomBy) return null;
+  return el("span", { class: "switch", role: "group", "aria-label": "Zoom" },
+    button("−", () => chart.zoomBy?.(1.6), { title: "Zoom out (−)", "aria-label": "Zoom out" }),
+    button("+", () => chart.zoomBy?.(1 / 1.6), { title: "Zoom in (+)", "aria-label": "Zoom in" }));
+}
+
 export function commandNode(command: string | null | undefined): HTMLElement | null {
   if (!command) return null;
   const copyButton = button("Copy", () => void copy(command, copyButton));
@@ -74,10 +75,13 @@ function dataTable(chart: Chart): HTMLElement {
     if (!details.open || holder.firstChild) return;
     const source = chart.table();
     const shown = Math.min(TABLE_ROWS, source.length);
-    const head = el("tr", {}, ...source.columns.map((name) => el("th", { scope: "col" }, name)));
-    const rows = Array.from({ length: shown }, (_, i) => el("tr", {}, ...source.row(i).map((text) => el("td", { class: /^[\d−–]/.test(text) ? "number" : undefined }, text))));
+    const rows = Array.from({ length: shown }, (_, i) => source.row(i));
+    const numeric = source.columns.map((_, c) => rows.length > 0 && rows.every((row) => /^[\d−–]/.test(row[c] ?? "")));
+    const side = (c: number) => ({ class: numeric[c] ? "number" : undefined });
+    const head = el("tr", {}, ...source.columns.map((name, c) => el("th", { scope: "col", ...side(c) }, name)));
+    const body = rows.map((row) => el("tr", {}, ...row.map((text, c) => el("td", side(c), text))));
     const said = shown < source.length ? `The first ${count(shown)} of ${count(source.length)} rows` : `All ${count(shown)} rows`;
-    holder.append(el("p", { class: "quiet" }, said), el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
+    holder.append(el("p", { class: "quiet" }, said), el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)));
   });
   return details;
 }

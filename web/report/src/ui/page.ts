@@ -1,6 +1,6 @@
 // The page: header, contents, sections, blocks.
 
-import type { Container } from "../data/container";
+import { ReportError, type Container } from "../data/container";
 import type { Block, ChartBlock, Header, Section, TableBlock } from "../data/report";
 import { chooseTheme, themeChoice, type Choice } from "../draw/theme";
 import { button, copy, el } from "./dom";
@@ -12,12 +12,22 @@ export function page(data: Container): { node: HTMLElement; figures: Figure[] } 
   const figures: Figure[] = [];
   const sections = (header.sections ?? []).map((s, i) => section(data, s, i, figures));
   const contents = sections.length > 3 ? tableOfContents(header.sections ?? []) : null;
+  showCommandsOnPaper();
   const node = el("div", { class: contents ? "with-contents" : undefined },
     el("a", { class: "skip", href: "#main" }, "Skip to the results"),
     headerNode(header), contents,
     el("main", { id: "main" }, ...sections),
     el("footer", {}, el("p", {}, "Charts: the wheel zooms, dragging selects (with Shift, moves), a double click resets. With the keyboard: Tab to a chart, arrow keys read its values, + and − zoom, Home resets, Escape leaves. In timelines dragging moves, Shift and wheel goes over rows, N and P read activities.")));
   return { node, figures };
+}
+
+function showCommandsOnPaper(): void {
+  let opened: HTMLDetailsElement[] = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll<HTMLDetailsElement>("details.command:not([open])")];
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => opened.forEach((details) => (details.open = false)));
 }
 
 function headerNode(header: Header): HTMLElement {
@@ -78,12 +88,22 @@ function tableOfContents(sections: Section[]): HTMLElement {
 
 function section(data: Container, s: Section, index: number, figures: Figure[]): HTMLElement {
   const blocks = (s.blocks ?? []).map((block) => {
-    const node = blockNode(data, block);
+    const node = blockOrWhyNot(data, block);
     if (node instanceof HTMLElement) return node;
     figures.push(node);
     return node.node;
   });
   return el("section", { id: `section-${index + 1}` }, el("h2", {}, s.title), ...(s.text ?? []).map((text) => el("p", { class: "text" }, text)), ...blocks);
+}
+
+// Whatever is wrong with one block, the rest of the page shall be read.
+function blockOrWhyNot(data: Container, block: Block): Figure | HTMLElement {
+  try {
+    return blockNode(data, block);
+  } catch (error) {
+    const why = error instanceof ReportError ? error.message : `its data could not be read (${String(error)}).`;
+    return el("p", { class: "left-out" }, `“${block.title ?? block.kind}” is not shown: ${why}`);
+  }
 }
 
 function blockNode(data: Container, block: Block): Figure | HTMLElement {

@@ -21,6 +21,8 @@ export class Stage {
   private readonly over = el("canvas", { "aria-hidden": "true", class: "over" });
   width = 0;
   height = 0;
+  /** Milliseconds that the last drawing took. */
+  lastFrame = 0;
   private near = false;
   private frame = 0;
   private stale = true;
@@ -74,7 +76,8 @@ export class Stage {
       const painter = canvasPainter(this.base, this.width, this.height, ratio);
       if (painter) this.drawing.paint(painter, this.width, this.height);
       this.stale = false;
-      this.node.dataset.drawn = (performance.now() - began).toFixed(2);
+      this.lastFrame = performance.now() - began;
+      this.node.dataset.drawn = this.lastFrame.toFixed(2);
     }
     const over = canvasPainter(this.over, this.width, this.height, ratio);
     if (over) this.drawing.paintOver(over, this.width, this.height);

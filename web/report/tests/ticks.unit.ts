@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { Axis } from "../src/data/report";
+import { ticks } from "../src/format/ticks";
+
+const axis = (more: Partial<Axis>): Axis => ({ label: "", unit: "none", log: false, ...more });
+const labels = (list: { label: string }[]) => list.map((t) => t.label.replace(/\u202f/g, " ")).filter(Boolean);
+
+test("linear steps are one, two or five", () => {
+  expect(labels(ticks(axis({}), 0, 10, 5))).toEqual(["0", "2", "4", "6", "8", "10"]);
+  expect(labels(ticks(axis({ unit: "share" }), 0, 1, 4))).toEqual(["0 %", "50 %", "100 %"]);
+});
+
+test("counts have no fractions", () => {
+  expect(labels(ticks(axis({ unit: "count" }), 0, 2, 10))).toEqual(["0", "1", "2"]);
+});
+
+test("powers of two, every second labelled where room is short", () => {
+  const found = ticks(axis({ log: true, base: 2, unit: "count" }), 1.5, 70, 4);
+  expect(found.map((t) => t.value)).toEqual([2, 4, 8, 16, 32, 64]);
+  expect(labels(found)).toEqual(["4", "16", "64"]);
+});
+
+test("decades with their minor ticks", () => {
+  const found = ticks(axis({ log: true, unit: "seconds" }), 1e-6, 1e-3, 5);
+  expect(labels(found)).toEqual(["1 µs", "10 µs", "100 µs", "1 ms"]);
+  expect(found.length).toBe(28);
+});
+
+test("a log axis within a decade has even steps; an empty range has none", () => {
+  expect(labels(ticks(axis({ log: true }), 2, 4, 4))).toEqual(["2.0", "2.5", "3.0", "3.5", "4.0"]);
+  expect(ticks(axis({}), 1, 1, 5)).toEqual([]);
+});
