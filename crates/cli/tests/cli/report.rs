@@ -173,7 +173,7 @@ fn other_results_write_theirs() {
 #[test]
 fn an_assessment_has_a_page() {
     let folder = Folder::new();
-    let line = "assess --noise periodic:period=1ms,duration=50us --processes 64 --network chic -o out --json";
+    let line = "assess periodic:period=1ms,duration=50us --processes 64 --network chic -o out --json";
     let answer = folder.run(line).good().json();
     let page = page(&folder, "out/report.html");
     let data = std::fs::read(folder.path().join("out/assess.page")).unwrap();
