@@ -56,9 +56,10 @@ fn noise_is_shown_as_it_is() {
     let every = chart(&page, "Every detour");
     assert_eq!((every.command.as_str(), every.synthetic), ("straggler report a.txt", false));
     let series = &scatter(every).series[0];
-    assert_eq!(series.x, [0.0, 5e-6, 9e-6]);
-    assert_eq!(series.y, [1e-6, 2.5e-6, 1.5e-6]);
-    assert_eq!(distribution(chart(&page, "How long")).series[0].values, [1e-6, 1.5e-6, 2.5e-6]);
+    let seconds = |ns: [u64; 3]| ns.map(|ns| Time::from_ns(ns).seconds());
+    assert_eq!(series.x, seconds([0, 5000, 9000]));
+    assert_eq!(series.y, seconds([1000, 2500, 1500]));
+    assert_eq!(distribution(chart(&page, "How long")).series[0].values, seconds([1000, 1500, 2500]));
     let Plot::Histogram(histogram) = &chart(&page, "How many").plot else { panic!() };
     assert_eq!(histogram.series[0].counts.iter().sum::<f64>(), 3.0);
     assert_eq!(histogram.series[0].edges.len(), histogram.series[0].counts.len() + 1);
