@@ -90,6 +90,10 @@ impl Page {
 
 /// A table or a chart.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a page has few blocks, and boxes would be in the way of its makers"
+)]
 pub enum Block {
     Table(Table),
     Chart(Chart),

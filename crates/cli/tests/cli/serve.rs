@@ -100,7 +100,8 @@ fn the_token_opens_the_page_and_files_that_change_change_it() {
 
 #[test]
 fn everybody_else_is_turned_away() {
-    let server = Server::start(&folder());
+    let folder = folder();
+    let server = Server::start(&folder);
     let (token, port) = (&server.token, server.port);
     let wrong = if token.starts_with('0') { "1".to_string() } else { "0".to_string() } + &token[1..];
     for target in [
@@ -139,7 +140,8 @@ fn everybody_else_is_turned_away() {
 
 #[test]
 fn slow_and_many_clients_do_not_stop_it() {
-    let server = Server::start(&folder());
+    let folder = folder();
+    let server = Server::start(&folder);
     let target = format!("/?token={}", server.token);
     // They connect, say half a line and wait; more of them than are let in.
     let mut idle: Vec<TcpStream> = (0..60).map(|_| server.connect()).collect();
@@ -163,7 +165,8 @@ fn slow_and_many_clients_do_not_stop_it() {
 
 #[test]
 fn a_signal_ends_it() {
-    let mut server = Server::start(&folder());
+    let folder = folder();
+    let mut server = Server::start(&folder);
     let sent = Command::new("kill").args(["-INT", &server.child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     assert_eq!(server.child.wait().unwrap().code(), Some(130));

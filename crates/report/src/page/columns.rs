@@ -18,6 +18,10 @@ pub trait Exchange<F, U, B> {
     fn bytes(&mut self, column: &B) -> Result<Self::B, Self::Error>;
 }
 
+/// A timeline of other columns.
+type ExchangedTimeline<E, F, U, B> =
+    Timeline<<E as Exchange<F, U, B>>::F, <E as Exchange<F, U, B>>::U, <E as Exchange<F, U, B>>::B>;
+
 /// A plot of other columns.
 type Exchanged<E, F, U, B> =
     Plot<<E as Exchange<F, U, B>>::F, <E as Exchange<F, U, B>>::U, <E as Exchange<F, U, B>>::B>;
@@ -117,7 +121,7 @@ fn heat<F, G, E>(plot: &Heat<F>, column: &mut impl FnMut(&F) -> Result<G, E>) ->
 fn timeline<F, U, B, E: Exchange<F, U, B>>(
     plot: &Timeline<F, U, B>,
     with: &mut E,
-) -> Result<Timeline<E::F, E::U, E::B>, E::Error> {
+) -> Result<ExchangedTimeline<E, F, U, B>, E::Error> {
     Ok(Timeline {
         rows: plot.rows.clone(),
         kinds: plot.kinds.clone(),

@@ -98,7 +98,7 @@ struct HeaderSection<B> {
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum WrittenBlock<'a> {
     Table(&'a Table),
-    Chart(Chart<Indices>),
+    Chart(Box<Chart<Indices>>),
 }
 
 impl Page {
@@ -154,7 +154,7 @@ fn written<'a>(section: &'a Section, columns: &mut Packing) -> HeaderSection<Wri
         Block::Chart(chart) => {
             let Ok(plot) = chart.plot.exchange(columns);
             let (title, note, command) = (chart.title.clone(), chart.note.clone(), chart.command.clone());
-            WrittenBlock::Chart(Chart { title, note, command, synthetic: chart.synthetic, plot })
+            WrittenBlock::Chart(Box::new(Chart { title, note, command, synthetic: chart.synthetic, plot }))
         }
     };
     HeaderSection {

@@ -5,7 +5,7 @@ use crate::commands::{command_line, report};
 use straggler_analysis::assess;
 use straggler_analysis::noise::Analysis;
 use straggler_model::Time;
-use straggler_report::numbers::{grouped, significant};
+use straggler_report::numbers::{grouped, percent, significant};
 use straggler_report::page::{
     Axis, Bar, Bars, Cell, Chart, Line, Lines, Mark, Page, Role, Scale, Section, Table, Unit,
 };
@@ -39,11 +39,8 @@ fn costs(report: &Report, command: &str, synthetic: bool) -> Section {
             name: format!("{}: noise leads from {}", curve.operation, grouped(processes)),
         })
     };
-    let threshold = Mark {
-        x: None,
-        y: Some(report.threshold),
-        name: format!("{} % slower", significant(100.0 * report.threshold)),
-    };
+    let threshold =
+        Mark { x: None, y: Some(report.threshold), name: format!("{} slower", percent(report.threshold)) };
     let plot = Lines {
         x: Axis::processes(),
         y: Axis::new("slowdown T / T0 - 1", Unit::Share, scale(report)),

@@ -49,7 +49,7 @@ pub fn drawn(spec: &NoiseSpec, seed: u64, length: Time) -> Outcome<Input> {
     Ok(Input { recording: drawn::recording(&loaded.sources, 0, length), warnings: Vec::new() })
 }
 
-/// What a person calls it: the files, or what the sources do.
+/// What a person calls it: the files, or the names of the sources.
 pub fn name(spec: &NoiseSpec, seed: u64) -> Outcome<String> {
     let path = |shape: &Shape| match shape {
         Shape::Trace { path, .. } => Some(path.clone()),
@@ -58,7 +58,7 @@ pub fn name(spec: &NoiseSpec, seed: u64) -> Outcome<String> {
     let files: Option<Vec<String>> = spec.sources.iter().map(|source| path(&source.shape)).collect();
     let names = match files {
         Some(files) => files,
-        None => spec.load(seed)?.sources.iter().map(ToString::to_string).collect(),
+        None => spec.load(seed)?.sources.iter().map(|source| source.name.clone()).collect(),
     };
     Ok(names.join(", "))
 }

@@ -61,7 +61,10 @@ impl Search {
                 Ok(Some(one)) => found.push(one),
                 Ok(None) => skipped.push(skip("not understood".into())),
                 Err(failure) if file.named => return Err(failure),
-                Err(failure) => skipped.push(skip(failure.error.to_string())),
+                Err(failure) => {
+                    let (why, name) = (failure.error.to_string(), format!("{}: ", file.path.display()));
+                    skipped.push(skip(why.strip_prefix(&name).unwrap_or(&why).into()));
+                }
             }
         }
         if found.is_empty() {
@@ -126,8 +129,9 @@ fn joined(mut found: Vec<Found>) -> Page {
     let facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
     let mut whole = Page { title, facts, ..Page::default() };
     for Found { name, page } in found {
-        whole.summary.extend(page.summary.into_iter().map(|line| format!("{name}: {line}")));
-        whole.warnings.extend(page.warnings.into_iter().map(|line| format!("{name}: {line}")));
+        let named = |line: String| if line.contains(&name) { line } else { format!("{name}: {line}") };
+        whole.summary.extend(page.summary.into_iter().map(named));
+        whole.warnings.extend(page.warnings.into_iter().map(named));
         for mut section in page.sections {
             if !section.title.contains(&name) {
                 section.title = format!("{name}: {}", section.title);

@@ -16,7 +16,8 @@ const MOST_STEPS: usize = 4000;
 pub fn draw(plot: &Distribution, heading: &Heading) -> String {
     let values: Vec<Vec<f64>> = plot.series.iter().map(|sample| shown(sample, scale(&plot.x))).collect();
     let x = axis(&plot.x, values.iter().flatten().copied()).with_room(0.02, 0.02);
-    let y = Axis::fitting("share of the values up to it", Scale::Linear, Unit::Share, [0.0, 1.0]);
+    let y = Axis::fitting("share of the values up to it", Scale::Linear, Unit::Share, [0.0, 1.0])
+        .with_room(0.0, 0.03);
     let missing: usize =
         plot.series.iter().zip(&values).map(|(sample, values)| sample.values.len() - values.len()).sum();
     let heading = heading.with_remark(&left_out(missing, "value", "values"));
@@ -28,9 +29,9 @@ pub fn draw(plot: &Distribution, heading: &Heading) -> String {
         ..entry(&sample.name, colour(index), Mark::Line)
     };
     let legend: Vec<Entry> = plot.series.iter().zip(&values).enumerate().map(entry).collect();
-    let mut frame = Frame::with_axes(&heading, &legend, &x, &y.with_room(0.0, 0.03));
+    let mut frame = Frame::with_axes(&heading, &legend, &x, &y);
     for (index, (sample, values)) in plot.series.iter().zip(&values).enumerate() {
-        let places = curve(&frame, values, sample.values.len(), &x);
+        let places = curve(&frame, values, sample.values.len(), (&x, &y));
         frame.canvas.open_path(&reduced(&places), true, Stroke::new(colour(index), 2.0));
     }
     frame.finish()
@@ -44,9 +45,9 @@ fn shown(sample: &Sample, scale: Scale) -> Vec<f64> {
     values
 }
 
-fn curve(frame: &Frame, values: &[f64], all: usize, x: &Axis) -> Vec<Place> {
+fn curve(frame: &Frame, values: &[f64], all: usize, (x, y): (&Axis, &Axis)) -> Vec<Place> {
     let (below, all) = (all - values.len(), all.max(1) as f64);
-    let share = |index: usize| (below + index) as f64 / all / 1.03;
+    let share = |index: usize| y.share((below + index) as f64 / all);
     let Some(&first) = values.first() else { return Vec::new() };
     let mut places = vec![frame.place(x.share(first), share(0))];
     for (index, &value) in values.iter().enumerate() {

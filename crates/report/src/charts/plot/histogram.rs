@@ -58,9 +58,12 @@ fn fill(frame: &mut Frame, series: &HistogramSeries, axes: (&Axis, &Axis)) {
 }
 
 fn outline(frame: &Frame, series: &HistogramSeries, axes: (&Axis, &Axis)) -> Vec<Place> {
-    let mut places = Vec::new();
-    for (from, to, height) in bins(series, axes) {
+    let bins = bins(series, axes);
+    let (Some(&(first, ..)), Some(&(_, last, _))) = (bins.first(), bins.last()) else { return Vec::new() };
+    let mut places = vec![frame.place(first, 0.0)];
+    for (from, to, height) in bins {
         places.extend([frame.place(from, height), frame.place(to, height)]);
     }
+    places.push(frame.place(last, 0.0));
     places
 }

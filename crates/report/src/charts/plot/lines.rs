@@ -87,7 +87,9 @@ fn draw_line(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: &'s
         frame.canvas.dots(&places, 5.0, "#ffffff");
         return;
     }
-    let stroke = Stroke { dashed: line.role == Role::Reference, ..Stroke::new(colour, 2.0) };
+    // Where a curve goes up and down within pixels, a wide line would be a block.
+    let width = if places.len() > 200 { 1.2 } else { 2.0 };
+    let stroke = Stroke { dashed: line.role == Role::Reference, ..Stroke::new(colour, width) };
     if places.len() > 1 {
         frame.canvas.open_path(&reduced(&places), true, stroke);
     }

@@ -20,7 +20,7 @@ const SECONDS: f64 = 1e-12;
 
 pub fn draw(plot: &Timeline, heading: &Heading) -> String {
     let shown = Shown::of(plot);
-    let x = Axis::fitting("time", Scale::Linear, Unit::Seconds, shown.times());
+    let x = Axis::fitting("time", Scale::Linear, Unit::Seconds, shown.times()).with_room(0.0, 0.01);
     let names = plot.rows.iter().take(shown.rows).map(|name| width(name, TICK)).fold(20.0, f64::max);
     let heading = heading.with_remark(&shown.remark(plot));
     let mut frame = Frame::new(&heading, &legend(plot, &shown), names.min(NAME_ROOM) - 18.0);
