@@ -34,7 +34,7 @@ mod redundancy;
 mod report;
 #[path = "cli/resample.rs"]
 mod resample;
-#[path = "cli/study.rs"]
-mod study;
 #[path = "cli/serve.rs"]
 mod serve;
+#[path = "cli/study.rs"]
+mod study;

@@ -90,7 +90,7 @@ impl Comparison {
         if self.is_bound {
             return if simulated < published { "holds".into() } else { "exceeded".into() };
         }
-        if published == simulated {
+        if self.quantity.say(published) == self.quantity.say(simulated) {
             return "the same".into();
         }
         match self.quantity {
@@ -102,7 +102,10 @@ impl Comparison {
             _ if published != 0.0 && simulated / published >= 3.0 => {
                 format!("{} times as much", significant(simulated / published))
             }
-            _ if published != 0.0 => format!("{:+.0} %", 100.0 * (simulated / published - 1.0)),
+            _ if published != 0.0 => {
+                let percent = 100.0 * (simulated / published - 1.0);
+                if percent.abs() < 9.5 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
+            }
             _ => significant(simulated),
         }
     }
