@@ -148,14 +148,14 @@ fn draw_arrows(frame: &mut Frame, plot: &Timeline, shown: &Shown, x: &Axis, pitc
         let from = (at(frame, x, arrow.sent_ps), middle(frame, pitch, arrow.from) + edge);
         let to = (at(frame, x, arrow.received_ps), middle(frame, pitch, arrow.to) - edge);
         frame.canvas.line(from, to, Stroke::new(palette::FAINT, 0.9));
-        frame.canvas.polygon(&head(from, to), palette::FAINT, 1.0);
+        frame.canvas.polygon(&head(from, to, (0.2 * pitch).clamp(2.0, 6.0)), palette::FAINT, 1.0);
     }
 }
 
-/// The point of an arrow.
-fn head((from_x, from_y): Place, (x, y): Place) -> [Place; 3] {
+/// The point of an arrow, `size` pixels long.
+fn head((from_x, from_y): Place, (x, y): Place, size: f64) -> [Place; 3] {
     let length = (x - from_x).hypot(y - from_y).max(1e-9);
-    let (along_x, along_y) = ((x - from_x) / length * 6.0, (y - from_y) / length * 6.0);
+    let (along_x, along_y) = ((x - from_x) / length * size, (y - from_y) / length * size);
     let (across_x, across_y) = (-along_y * 0.4, along_x * 0.4);
     [
         (x, y),
