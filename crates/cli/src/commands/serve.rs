@@ -2,8 +2,8 @@
 //!
 //! A page of results needs no server; this one is for results that still change, and for machines without a
 //! browser (over a forwarded port). It therefore does as little as possible: two paths, no files by name,
-//! nothing that changes anything. The loop over [`std::net`] is written out here because that is little code,
-//! and the small server libraries for threads have had no release for years.
+//! nothing that changes anything. The loop over [`std::net`] is written out here because that is little code, and
+//! the limits on size, time and connections are then in plain sight.
 //!
 //! Who may see the page: the connection must come from this machine (the socket is bound to 127.0.0.1), the
 //! `Host` must be this server's (so that a foreign site whose name resolves to 127.0.0.1 gets nothing), and
