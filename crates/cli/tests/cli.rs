@@ -32,6 +32,8 @@ mod program;
 mod redundancy;
 #[path = "cli/report.rs"]
 mod report;
+#[path = "cli/reproduce.rs"]
+mod reproduce;
 #[path = "cli/resample.rs"]
 mod resample;
 #[path = "cli/serve.rs"]

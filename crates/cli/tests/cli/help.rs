@@ -15,6 +15,7 @@ const COMMANDS: &[&str] = &[
     "study show",
     "study export",
     "study check",
+    "reproduce",
     "schedule",
     "schedule convert",
     "schedule info",
@@ -66,6 +67,8 @@ fn examples(help: &str) -> Vec<String> {
 /// An assessment of a minute is too long for tests that are not compiled for speed.
 fn small(example: &str) -> String {
     match example.trim() {
+        // An hour at the size of the paper.
+        "straggler reproduce sc10-fig5a" => "straggler reproduce sc10-fig2".into(),
         "straggler assess" => "straggler assess --time 100ms --processes 256".into(),
         // It runs until somebody ends it.
         other if other.starts_with("straggler serve") => {

@@ -81,6 +81,15 @@ impl Comparison {
 
     /// How far apart the two are, in words.
     pub fn difference(&self) -> String {
+        match (self.between(), self.only_up_to) {
+            (words, Some(_)) if !words.is_empty() && self.simulated.is_some() => {
+                format!("{words}, on a smaller run")
+            }
+            (words, _) => words,
+        }
+    }
+
+    fn between(&self) -> String {
         let (Some(published), Some(simulated)) = (self.published, self.simulated) else {
             return match self.published {
                 Some(_) => "not reached".into(),

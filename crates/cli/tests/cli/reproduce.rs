@@ -1,0 +1,46 @@
+//! Figures of papers: what is printed, what is written, and that an interrupted one goes on.
+
+use crate::program::Folder;
+use std::fs;
+
+#[test]
+fn diagrams_of_the_paper() {
+    let folder = Folder::new();
+    let line = "reproduce sc10-fig4 sc10-fig3 --quick -o out --markdown out.md --json";
+    let answer = folder.run(line).good().json();
+    let made = answer["reproductions"].as_array().unwrap();
+    let names: Vec<_> = made.iter().map(|made| made["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["sc10-fig3", "sc10-fig4"], "in the order of the list");
+    let last = &made[1]["comparisons"][0];
+    assert_eq!((last["published"].as_f64(), last["simulated"].as_f64()), (Some(3.0), Some(3.0)));
+    let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("<script id=\"data\""));
+    let text = fs::read_to_string(folder.path().join("out.md")).unwrap();
+    assert!(text.contains("| the process that leaves last | 3 | 3 | the same |"), "{text}");
+    assert!(text.contains("`straggler reproduce sc10-fig4 sc10-fig3 --quick"), "{text}");
+}
+
+#[test]
+fn a_study_is_kept_and_compared() {
+    let folder = Folder::new();
+    let line = "reproduce sc10-sec4b-2500us --quick -o out --json";
+    let first = folder.run(line).good().json();
+    let comparisons = &first["reproductions"][0]["comparisons"];
+    let ratio = |index: usize| comparisons[index]["simulated"].as_f64().unwrap();
+    // LogGOPSim's median near 59, broadcast far less.
+    assert!((50.0..70.0).contains(&ratio(1)), "{comparisons}");
+    assert!(ratio(2) < ratio(1) / 3.0, "{comparisons}");
+    let results = folder.path().join("out/quick/sc10-sec4b-2500us/results.parquet");
+    let bytes = fs::read(&results).unwrap();
+    let second = folder.run(line).good().json();
+    assert_eq!(second["reproductions"][0]["comparisons"], *comparisons);
+    assert_eq!(fs::read(&results).unwrap(), bytes);
+}
+
+#[test]
+fn unknown_names_are_refused() {
+    let folder = Folder::new();
+    folder.run("reproduce sc10-fig5").ends_with(2).says("did you mean `sc10-fig5");
+    folder.run("reproduce").ends_with(2);
+    folder.run("reproduce --list --quick").ends_with(2);
+}
