@@ -49,7 +49,7 @@ fn logarithmic_in_the_processes() {
              noise = 'periodic:period=1ms,duration=100us'"
         ));
         // Slowdowns are relative to a time that itself grows with the logarithm: what grows so is the time lost.
-        let lost = |point: &straggler_analysis::study::Summary| (point.times.max - point.quiet_ps) as f64;
+        let lost = |point: &straggler_analysis::study::Summary| point.largest_loss().ps() as f64;
         let points: Vec<(f64, f64)> = all[0]
             .points
             .iter()

@@ -52,10 +52,13 @@ pub fn samples_needed(q: f64, confidence: f64) -> Option<u64> {
     if !inside(q) || !inside(confidence) {
         return None;
     }
-    let largest = q.max(1.0 - q);
-    // The logarithms may miss a whole number by a hair.
-    let guess = ((doubt.ln() / largest.ln()).ceil() as u64).saturating_sub(1).max(1);
-    (guess..).find(|&count| largest.powf(count as f64) <= doubt)
+    // ln(1 - q) by a function that is right for tiny q, too.
+    let log = q.ln().max((-q).ln_1p());
+    let enough = |count: f64| log * count <= doubt.ln();
+    // The quotient may miss a whole number by a hair.
+    let guess = (doubt.ln() / log).ceil();
+    let count = if enough(guess - 1.0) { guess - 1.0 } else { guess };
+    Some(count.max(1.0) as u64)
 }
 
 /// A quantile that was asked for and cannot be told.
@@ -97,7 +100,10 @@ pub fn quantile_with_interval<T: Copy>(
 
 /// T / T0 − 1: what share longer a run takes than without noise.
 pub fn slowdown(time: crate::Time, quiet: crate::Time) -> f64 {
-    // Without communication nothing takes time, and nothing can be slowed down.
+    if time == quiet {
+        // Also where nothing takes time: nothing is slowed down.
+        return 0.0;
+    }
     time.ps() as f64 / quiet.ps().max(1) as f64 - 1.0
 }
 

@@ -82,6 +82,12 @@ pub struct Workload {
     given: Vec<(&'static str, String)>,
 }
 
+impl PartialEq for Workload {
+    fn eq(&self, other: &Workload) -> bool {
+        self.kind.name == other.kind.name && self.given == other.given
+    }
+}
+
 impl Workload {
     pub fn kind(&self) -> &'static Kind {
         self.kind

@@ -32,6 +32,7 @@ const MOST_TAGS: u32 = u32::BITS;
 
 /// Whether this engine may run a collective over a network.
 pub(crate) fn fits(steps: &impl Steps, network: &Network) -> bool {
+    // A rank takes at most a step for each tag it receives, one for each it sends, and these are as many.
     let tags = steps.distinct_tags().is_some_and(|tags| tags <= MOST_TAGS);
     let one_link = network.links().count() == 1;
     tags && one_link && !steps.overlaps() && !network.may_rendezvous(steps.largest_message())
@@ -76,8 +77,9 @@ struct Mail {
     bells: Vec<Bell>,
     /// By tag, then rank. An entry means something only while its bit is set.
     arrivals: Vec<Time>,
-    /// The earliest arrival among the messages sent in this window.
-    soonest: Time,
+    /// For each group of ranks, not later than the next event of any of them: most windows of a run with long
+    /// detours concern few processes, and the others are passed over [`GROUP`] at a time.
+    groups: Vec<Time>,
 }
 
 impl Mail {
@@ -99,7 +101,8 @@ impl Mail {
         debug_assert_eq!(bell.sent & 1 << tag, 0, "a second message of tag {tag} to rank {to}");
         bell.sent |= 1 << tag;
         bell.next = bell.next.min(arrival);
-        self.soonest = self.soonest.min(arrival);
+        let group = &mut self.groups[to as usize / GROUP];
+        *group = (*group).min(arrival);
     }
 }
 
@@ -113,7 +116,8 @@ struct Common<'a, S, N> {
     flight: Time,
 }
 
-/// Ranks whose memory is asked for together before the first of them runs.
+/// Neighbouring ranks that are looked through together; the memory of those that are due is asked for before the
+/// first of them runs.
 const GROUP: usize = 64;
 
 /// Runs a collective that [`fits`] to its end.
@@ -128,7 +132,7 @@ pub(crate) fn run<S: Steps, N: Noise>(
     let mut mail = Mail {
         bells: vec![Bell { next: Time::NEVER, sent: 0 }; count],
         arrivals: vec![Time::ZERO; count * tags],
-        soonest: Time::NEVER,
+        groups: vec![Time::ZERO; count.div_ceil(GROUP)],
     };
     let mut processes = vec![Process::default(); count];
     for (rank, process) in processes.iter_mut().enumerate() {
@@ -163,40 +167,41 @@ fn finish(processes: &[Process]) -> Result<Vec<Time>, RunError> {
 impl<S: Steps, N: Noise> Common<'_, S, N> {
     /// Runs every process that has an event before `until`; gives the time of the first one after that.
     fn window(&self, processes: &mut [Process], mail: &mut Mail, until: Time, messages: &mut u64) -> Time {
-        mail.soonest = Time::NEVER;
-        let mut next = Time::NEVER;
-        let mut group = [0; GROUP];
-        let mut first = 0;
-        while first < processes.len() {
-            let last = (first + GROUP).min(processes.len());
-            // Who is due looks like chance: no branch on it.
-            let mut due = 0;
-            for (rank, bell) in (first..last).zip(&mail.bells[first..last]) {
-                group[due] = rank as Rank;
-                let is_due = bell.next < until;
-                due += usize::from(is_due);
-                next = next.min(if is_due { Time::NEVER } else { bell.next });
+        for group in 0..mail.groups.len() {
+            if mail.groups[group] < until {
+                mail.groups[group] = self.run_group(group * GROUP, processes, mail, until, messages);
             }
-            group[..due].iter().for_each(|&rank| prefetch(&processes[rank as usize]));
-            for &rank in &group[..due] {
-                next = next.min(self.run(rank, &mut processes[rank as usize], mail, until, messages));
-            }
-            first = last;
         }
-        next.min(mail.soonest)
+        mail.groups.iter().copied().min().unwrap_or(Time::NEVER)
     }
 
-    /// Runs the events of a process in their order; gives the time of the first one that belongs to a later
-    /// window.
-    #[inline(always)]
-    fn run(
+    /// Runs those of a group that are due; gives the time of the group's next event.
+    fn run_group(
         &self,
-        rank: Rank,
-        process: &mut Process,
+        first: usize,
+        processes: &mut [Process],
         mail: &mut Mail,
         until: Time,
         messages: &mut u64,
     ) -> Time {
+        let last = (first + GROUP).min(processes.len());
+        // Who is due looks like chance: no branch on it.
+        let (mut ranks, mut due) = ([0; GROUP], 0);
+        for (rank, bell) in (first..last).zip(&mail.bells[first..last]) {
+            ranks[due] = rank as Rank;
+            due += usize::from(bell.next < until);
+        }
+        let ranks = &ranks[..due];
+        ranks.iter().for_each(|&rank| prefetch(&processes[rank as usize]));
+        for &rank in ranks {
+            self.run(rank, &mut processes[rank as usize], mail, until, messages);
+        }
+        mail.bells[first..last].iter().map(|bell| bell.next).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Runs the events of a process in their order, up to the first one that belongs to a later window.
+    #[inline(always)]
+    fn run(&self, rank: Rank, process: &mut Process, mail: &mut Mail, until: Time, messages: &mut u64) {
         let mut sent = mail.bells[rank as usize].sent;
         let next = loop {
             // The usual course of a round, in one go: nothing else can happen before the window ends.
@@ -227,7 +232,6 @@ impl<S: Steps, N: Noise> Common<'_, S, N> {
             self.run_local(rank, process, mail, local);
         };
         mail.bells[rank as usize] = Bell { next, sent };
-        next
     }
 
     /// Sends and posts the receive of the step, both when they became ready; says whether the process waits for

@@ -86,19 +86,30 @@ impl Noise {
         durations
     }
 
-    /// Time that all detours take.
-    pub fn total(&self) -> Time {
-        let detours = self.streams.iter().flat_map(|stream| &stream.detours);
-        detours.fold(Time::ZERO, |sum, detour| sum + detour.duration)
+    /// The time over which a cause's detours are spread. Cores are measured side by side, and a cause may be on
+    /// all of them; sources of a description lie over each other, each in a stream of its own length.
+    pub fn length_of(&self, cause: CauseId) -> Time {
+        let own = |stream: &&Stream| self.measured.is_some() || stream.causes().any(|other| other == cause);
+        self.streams.iter().filter(own).fold(Time::ZERO, |sum, stream| sum + stream.length)
     }
 
-    /// The length of all streams.
-    pub fn length(&self) -> Time {
-        self.streams.iter().fold(Time::ZERO, |sum, stream| sum + stream.length)
+    /// The share of a process's time that a cause takes.
+    pub fn share_of(&self, cause: CauseId) -> f64 {
+        let noise: Time = self.durations(cause).into_iter().fold(Time::ZERO, |sum, one| sum + one);
+        noise.ps() as f64 / self.length_of(cause).ps().max(1) as f64
+    }
+
+    /// The share of a process's time that all causes take.
+    pub fn share(&self) -> f64 {
+        (0..self.causes.len()).filter_map(|id| CauseId::try_from(id).ok()).map(|id| self.share_of(id)).sum()
     }
 }
 
 impl Stream {
+    fn causes(&self) -> impl Iterator<Item = CauseId> + '_ {
+        self.detours.iter().map(|detour| detour.source)
+    }
+
     fn source(&self, removed: &[CauseId]) -> Result<Source, DetoursError> {
         let kept = self.detours.iter().filter(|detour| !removed.contains(&detour.source));
         let list: Vec<_> = kept.map(|detour| (detour.start, detour.duration)).collect();

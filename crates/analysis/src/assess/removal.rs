@@ -81,10 +81,11 @@ impl Question<'_> {
 
     /// Causes with any detours, those that reach farthest first.
     fn candidates(&self, point: &Point) -> Vec<Candidate> {
-        let share = exposure(point.processes, Time(point.median_ps)) / self.noise.length().seconds();
+        let exposure = exposure(point.processes, Time(point.median_ps));
+        let share = |id| exposure / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
         let all = (0..self.noise.causes.len() as u32).map(|id| id as CauseId);
         let mut candidates: Vec<Candidate> = all
-            .map(|id| Candidate { id, reach: reach(&self.noise.durations(id), share) })
+            .map(|id| Candidate { id, reach: reach(&self.noise.durations(id), share(id)) })
             .filter(|candidate| candidate.reach > Time::ZERO)
             .collect();
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.reach));

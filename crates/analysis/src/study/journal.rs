@@ -39,6 +39,8 @@ pub struct Batch {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Of the whole records in it.
+    length: u64,
     synced: Instant,
 }
 
@@ -91,7 +93,8 @@ impl Journal {
             Fault::Other(difference) => JournalError::OtherStudy { path: path.into(), difference },
         })?;
         file.set_len(read.good as u64).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
-        let mut journal = Journal { path: path.into(), file, synced: Instant::now() };
+        let mut journal =
+            Journal { path: path.into(), file, length: read.good as u64, synced: Instant::now() };
         if read.good == 0 {
             journal.write(&header(fingerprint))?;
         }
@@ -113,8 +116,17 @@ impl Journal {
         self.file.sync_data().map_err(|fault| JournalError::Io { path: self.path.clone(), fault })
     }
 
+    /// A record that could not be written whole is taken back, so that none is ever appended behind it.
     fn write(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
-        self.file.write_all(bytes).map_err(|fault| JournalError::Io { path: self.path.clone(), fault })
+        let written = self.file.write_all(bytes);
+        match &written {
+            Ok(()) => self.length += bytes.len() as u64,
+            Err(_) => {
+                let back = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::End(0)));
+                back.map_err(|fault| JournalError::Io { path: self.path.clone(), fault })?;
+            }
+        }
+        written.map_err(|fault| JournalError::Io { path: self.path.clone(), fault })
     }
 }
 

@@ -47,6 +47,11 @@ impl Summary {
         quantile_with_interval(&self.sorted, q, CONFIDENCE)
     }
 
+    /// How much longer the longest run took than the quiet one.
+    pub fn largest_loss(&self) -> Time {
+        Time(self.times.max).since(Time(self.quiet_ps))
+    }
+
     /// All makespans, ascending.
     pub fn sorted_ps(&self) -> &[u64] {
         &self.sorted

@@ -78,8 +78,11 @@ impl Track {
         self.values.get(replica as usize).is_some_and(|&value| value != MISSING)
     }
 
-    /// What came first stays: replicas that come twice have the same value.
+    /// Replicas that come twice have the same value; those beyond what is asked for are left out.
     fn put(&mut self, first: u32, values: &[Time]) {
+        if first >= self.replicas {
+            return;
+        }
         let values = values.iter().take(self.replicas.saturating_sub(first) as usize);
         let end = first as usize + values.len();
         if self.values.len() < end {

@@ -14,7 +14,7 @@ use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::{Only, Workload};
 
 /// Something that a study holds as a text.
-pub(super) trait Written: Sized {
+pub(super) trait Written: Sized + PartialEq {
     const EXPECTED: &'static str;
     fn read(text: &str) -> Result<Self, String>;
 }
@@ -72,7 +72,10 @@ impl<'de, T: Written> Visitor<'de> for ManyVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Many<T>, A::Error> {
         let mut values = Vec::new();
         while let Some(One(value)) = list.next_element()? {
-            values.push(value);
+            // What is named twice is run once.
+            if !values.contains(&value) {
+                values.push(value);
+            }
         }
         if values.is_empty() {
             return Err(de::Error::custom(format!("the list is empty: give {}", T::EXPECTED)));
@@ -146,6 +149,10 @@ pub fn share(text: &str) -> Result<f64, String> {
         None => (text, 1.0),
     };
     match number.parse::<f64>() {
+        // 2 is more likely meant as 2 % than as 200 %.
+        Ok(value) if unit == 1.0 && value >= 1.0 => {
+            Err(format!("`{text}` would be {} %: write {text}% or a share below 1", value * 100.0))
+        }
         Ok(value) if value > 0.0 && value.is_finite() => Ok(value / unit),
         _ => Err("give a share above 0, such as 10% or 0.1".into()),
     }

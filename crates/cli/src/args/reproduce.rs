@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 SIZES   --quick takes seconds each and fewer processes and replicas than the paper; without it the sizes are those
         of the paper, or the largest that make sense, and some take hours
-OUTPUT  a folder for each, with the results of its study, and one report.html for all
+OUTPUT  a folder for each, with the results of its study, and report.html of all that were asked for
 INPUT   traces of the papers are not public: where noise or applications had to be synthesised, every table and
         chart says so. Slowdown is T/T0 - 1; where a paper means T/T0, the text says so")]
 pub struct Reproduce {

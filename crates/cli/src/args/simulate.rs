@@ -170,7 +170,8 @@ pub struct OutputOptions {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TypedEngine {
-    /// Windowed, unless the network leaves it no lookahead
+    /// The fastest that fits: rounds for one noisy collective on one thread, else windowed, unless the
+    /// network leaves no lookahead
     #[default]
     Auto,
     /// One queue of events, sequential

@@ -17,7 +17,7 @@ use crate::interrupt::Orderly;
 use driver::Options;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use straggler_analysis::inflection::CONFIDENCE;
+use straggler_analysis::inflection::{CONFIDENCE, THRESHOLD};
 use straggler_analysis::study::{Results, Series, Study, Summary, series};
 use straggler_model::stats::Quantile;
 use straggler_report::page::Page;
@@ -25,9 +25,6 @@ use straggler_report::study_results::{self, Format};
 
 pub const RESULTS: &str = "results.parquet";
 pub const PAGE: &str = "study.page";
-
-/// Slowdowns above this are where noise is the bottleneck, if nobody says.
-const THRESHOLD: f64 = 0.1;
 
 pub fn run(command: &StudyCommand, common: &Common, console: &Console) -> Outcome<()> {
     match command {
@@ -42,7 +39,9 @@ fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
     let study = read_study(&typed.file)?;
     let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
     if folder == typed.file {
-        return Err(Failure::usage("the study's file has no ending: give a folder with -o"));
+        return Err(Failure::usage(
+            "the results cannot lie where the study's own file is: give another folder with -o",
+        ));
     }
     refuse_unwritable(&folder)?;
     let options = Options {

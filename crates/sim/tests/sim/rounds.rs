@@ -64,11 +64,11 @@ proptest! {
     #[test]
     fn equals_the_reference(
         which in 0..COLLECTIVES.len(),
-        processes in 1u32..70,
+        processes in 1u32..200,
         bytes in 1u64..4,
         root in 0u32..70,
         reduction in 0u32..3,
-        (latency, send, receive, gap) in (0u64..12, 1u64..6, 0u64..6, 0u64..9),
+        (latency, send, receive, gap) in (0u64..12, 0u64..6, 0u64..6, 0u64..9),
         (per_byte, overhead) in (0u64..3, 0u64..3),
         sources in prop::collection::vec(source(), 1..3),
         (seed, together, wallclock, computation_only) in (0u64..50, any::<bool>(), any::<bool>(), any::<bool>()),
@@ -87,7 +87,7 @@ proptest! {
         let collective = collective(which, processes, bytes, root, reduction);
         let (fast, engine) = run(&simulation, &collective, EngineChoice::Auto).unwrap();
         let (reference, _) = run(&simulation, &collective, EngineChoice::Reference).unwrap();
-        prop_assert_eq!(engine, Engine::Rounds);
+        prop_assert_eq!(engine == Engine::Rounds, latency + send > 0);
         prop_assert_eq!(fast.messages, reference.messages);
         prop_assert_eq!(fast.finish, reference.finish);
     }

@@ -24,18 +24,20 @@ export function figure(data: Container, block: ChartBlock): Figure | HTMLElement
 }
 
 function figureNode(block: ChartBlock, chart: Chart): HTMLElement {
-  const sheet: Sheet = { title: block.title, command: block.command ?? "", chart };
+  // A picture goes its own ways: it says itself that its input was made up.
+  const title = block.synthetic ? `${block.title} (synthetic input)` : block.title;
+  const sheet: Sheet = { title, command: block.command ?? "", chart };
   const reset = button("Reset", () => chart.reset(), { class: "reset", title: "Show everything again (Home)" });
   reset.hidden = true;
   chart.onZoomed((zoomed) => (reset.hidden = !zoomed));
-  const title = el("figcaption", { class: "title" }, el("h3", {}, block.title),
+  const caption = el("figcaption", { class: "title" }, el("h3", {}, block.title),
     block.synthetic ? el("span", { class: "badge", title: "The input was synthesised, not measured" }, "synthetic") : null);
   const tools = el("div", { class: "tools" }, reset, modeSwitch(chart), zoomButtons(chart),
     button("SVG", () => saveSvg(sheet), { title: "Save what is shown as SVG" }),
     button("PNG", () => savePng(sheet), { title: "Save what is shown as PNG" }));
   const print = el("div", { class: "paper", "aria-hidden": "true" });
   const node = el("figure", { class: "chart", "data-title": block.title },
-    el("div", { class: "head" }, title, tools),
+    el("div", { class: "head" }, caption, tools),
     block.note ? el("p", { class: "note" }, block.note) : null,
     legend(chart), chart.stage.node, chart.stage.live, print,
     el("div", { class: "below" }, dataTable(chart), commandNode(block.command)));

@@ -9,6 +9,7 @@ use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
 use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::{OWN, SAMPLER};
+use straggler_model::Time;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_model::noise::recording::{Attribution, Machine, Recording, Timer};
 use straggler_model::noise::{Loaded, NoiseSpec};
@@ -61,16 +62,14 @@ impl Subject {
     }
 
     pub fn json(&self) -> NoiseJson<'_> {
-        let (noise, length) = self
-            .recording
-            .as_ref()
-            .map_or_else(|| (self.noise.total(), self.noise.length()), Recording::noise_and_length);
+        let measured = self.recording.as_ref().map(Recording::noise_and_length);
+        let share = |(noise, length): (Time, Time)| noise.ps() as f64 / length.ps().max(1) as f64;
         NoiseJson {
             name: &self.name,
             measured_here: self.measured_here,
-            share: noise.ps() as f64 / length.ps().max(1) as f64,
-            core_seconds: length.seconds(),
-            detours: self.noise.streams.iter().map(|stream| stream.detours.len()).sum(),
+            share: measured.map_or_else(|| self.noise.share(), share),
+            core_seconds: measured.map(|(_, length)| length.seconds()),
+            detours: measured.map(|_| self.noise.streams.iter().map(|stream| stream.detours.len()).sum()),
             causes: &self.noise.causes,
             explained: self.recording.as_ref().map(Explained::of),
             machine: self.recording.as_ref().map(|recording| &recording.machine),
@@ -92,8 +91,9 @@ pub struct NoiseJson<'a> {
     name: &'a str,
     measured_here: bool,
     share: f64,
-    core_seconds: f64,
-    detours: usize,
+    /// Nothing of a description, which has no end.
+    core_seconds: Option<f64>,
+    detours: Option<usize>,
     causes: &'a [CauseName],
     /// Shares of the noise time, by how sure their source is.
     explained: Option<Explained>,

@@ -9,7 +9,7 @@ use straggler_model::Time;
 use straggler_model::noise::Recording;
 use straggler_model::noise::recording::UNNAMED;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
+use straggler_report::numbers::{counted, grouped, percent, rounded, seconds, significant};
 
 /// Scales the verdict speaks of: a small job, a large one, the largest.
 const SCALES: [u32; 2] = [1024, 16384];
@@ -317,15 +317,19 @@ impl Subject {
     fn cause_cells(&self, id: u16) -> Vec<String> {
         let Some(cause) = self.noise.causes.get(usize::from(id)) else { return Vec::new() };
         let durations = self.noise.durations(id);
-        let sum = |ids: &mut dyn Iterator<Item = &Time>| ids.map(|time| time.ps()).sum::<u64>();
-        let of_cause = sum(&mut durations.iter());
-        let detours = self.noise.streams.iter().flat_map(|stream| &stream.detours);
-        let all: u64 = detours.map(|detour| detour.duration.ps()).sum();
+        let detours = match &self.recording {
+            Some(_) => grouped(durations.len() as u64),
+            // A description has no end.
+            None => {
+                let rate = durations.len() as f64 / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
+                format!("{} a second", rounded(rate))
+            }
+        };
         vec![
             cause.name.clone(),
             evidence(cause.evidence).into(),
-            grouped(durations.len() as u64),
-            percent(of_cause as f64 / all.max(1) as f64),
+            detours,
+            percent(self.noise.share_of(id) / self.noise.share().max(f64::MIN_POSITIVE)),
             durations.first().copied().unwrap_or(Time::ZERO).to_string(),
         ]
     }

@@ -38,8 +38,13 @@ pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
         _ if is_noise(&beginning, ending.as_deref(), named) => Some(of_noise(path, seed)?),
         _ => None,
     };
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Ok(page.map(|page| Found { name, page }))
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    // The page of a command has a title; `study.page` says nothing where there are several.
+    let name = |page: &Page| match ending.as_deref() {
+        Some("page") if !page.title.is_empty() => page.title.clone(),
+        _ => file.clone(),
+    };
+    Ok(page.map(|page| Found { name: name(&page), page }))
 }
 
 fn beginning(path: &Path) -> Outcome<Vec<u8>> {

@@ -59,6 +59,7 @@ impl Search {
             let skip = |why: String| Skipped { file: file.path.display().to_string(), why };
             match page_of(&file.path, file.named, seed) {
                 Ok(Some(one)) => found.push(one),
+                Ok(None) if belongs_to_others(&file.path) => {}
                 Ok(None) => skipped.push(skip("not understood".into())),
                 Err(failure) if file.named => return Err(failure),
                 Err(failure) => {
@@ -111,6 +112,17 @@ fn look_into(folder: &Path, depth: usize, files: &mut Vec<File>) -> Outcome<()> 
         }
     }
     Ok(())
+}
+
+/// What commands write beside the page of their results: the page has it all.
+fn belongs_to_others(path: &Path) -> bool {
+    let beside = path.parent().into_iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
+    let mut pages =
+        beside.flatten().filter(|entry| entry.path().extension().is_some_and(|end| end == "page"));
+    let known = ["html", "parquet", "toml", "json", "svg", "png", "csv", "md"];
+    let name = path.file_name().is_some_and(|name| name == "journal");
+    let ending = path.extension().is_some_and(|end| known.iter().any(|known| end == *known));
+    (name || ending) && pages.next().is_some()
 }
 
 /// One page as it is; several become sections of one.

@@ -1,7 +1,7 @@
 //! What was published, what was simulated, and how far they are apart.
 
 use serde::Serialize;
-use straggler_report::numbers::{grouped, percent, significant};
+use straggler_report::numbers::{counted, grouped, percent, significant};
 use straggler_report::page::{Cell, Table};
 
 /// What a number is.
@@ -44,12 +44,28 @@ pub struct Comparison {
     pub quantity: Quantity,
     /// Nothing where the paper shows a picture or says a word.
     pub published: Option<f64>,
-    /// The published number is a limit that is not exceeded.
-    pub is_bound: bool,
+    /// What the published number says about ours.
+    pub meaning: Meaning,
+    /// Where the number comes from, if the paper does not state it.
+    pub basis: Option<String>,
     /// Nothing where this size does not reach so far.
     pub simulated: Option<f64>,
     /// The largest number of processes that was simulated, where that is fewer than the paper's.
     pub only_up_to: Option<u32>,
+    /// Of how many runs ours is the largest, where it is a largest one: fewer runs find a smaller one.
+    pub largest_of: Option<u64>,
+}
+
+/// What a published number says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Meaning {
+    #[default]
+    Value,
+    /// Ours should not exceed it.
+    Below,
+    /// Ours should exceed it.
+    Above,
 }
 
 impl Comparison {
@@ -60,22 +76,41 @@ impl Comparison {
         simulated: f64,
     ) -> Comparison {
         let simulated = Some(simulated);
-        Comparison { what: what.into(), quantity, published, is_bound: false, simulated, only_up_to: None }
+        Comparison {
+            what: what.into(),
+            quantity,
+            published,
+            meaning: Meaning::Value,
+            basis: None,
+            simulated,
+            only_up_to: None,
+            largest_of: None,
+        }
+    }
+
+    /// The number beside ours is not the paper's own.
+    pub fn by(self, basis: &str) -> Comparison {
+        Comparison { basis: Some(basis.into()), ..self }
     }
 
     pub fn published(&self) -> String {
-        match self.published {
-            Some(value) if self.is_bound => format!("< {}", self.quantity.say(value)),
-            Some(value) => self.quantity.say(value),
-            None => "–".into(),
-        }
+        let Some(value) = self.published else { return "–".into() };
+        let value = self.quantity.say(value);
+        let value = match self.meaning {
+            Meaning::Value => value,
+            Meaning::Below => format!("< {value}"),
+            Meaning::Above => format!("> {value}"),
+        };
+        self.basis.as_ref().map_or(value.clone(), |basis| format!("{value} ({basis})"))
     }
 
     pub fn simulated(&self) -> String {
         let value = self.simulated.map_or_else(|| "none".into(), |value| self.quantity.say(value));
-        match self.only_up_to {
-            Some(processes) => format!("{value} (up to {} processes)", grouped(processes)),
-            None => value,
+        let runs = self.largest_of.map(|runs| format!("largest of {}", counted(runs, "run", "runs")));
+        let scale = self.only_up_to.map(|processes| format!("up to {} processes", grouped(processes)));
+        match [scale, runs].into_iter().flatten().collect::<Vec<_>>().join(", ").as_str() {
+            "" => value,
+            about => format!("{value} ({about})"),
         }
     }
 
@@ -96,8 +131,11 @@ impl Comparison {
                 None => String::new(),
             };
         };
-        if self.is_bound {
-            return if simulated < published { "holds".into() } else { "exceeded".into() };
+        let holds = |truth: bool| if truth { "holds".into() } else { "does not hold".into() };
+        match self.meaning {
+            Meaning::Below => return holds(simulated < published),
+            Meaning::Above => return holds(simulated > published),
+            Meaning::Value => {}
         }
         if self.quantity.say(published) == self.quantity.say(simulated) {
             return "the same".into();
@@ -155,9 +193,12 @@ mod tests {
         assert_eq!(of(Quantity::Rank, Some(3.0), 3.0), "the same");
         assert_eq!(of(Quantity::Rank, Some(3.0), 4.0), "differs");
         assert_eq!(of(Quantity::Ratio, None, 4.0), "");
-        let bound =
-            Comparison { is_bound: true, ..Comparison::new("x", Quantity::Slowdown, Some(0.01), 0.002) };
+        let of = Comparison::new("x", Quantity::Slowdown, Some(0.01), 0.002);
+        let bound = Comparison { meaning: Meaning::Below, ..of.clone() };
         assert_eq!((bound.difference(), bound.published()), ("holds".into(), "< 1 %".into()));
+        let above = Comparison { meaning: Meaning::Above, largest_of: Some(60), ..of };
+        assert_eq!((above.difference(), above.published()), ("does not hold".into(), "> 1 %".into()));
+        assert_eq!(above.simulated(), "0.2 % (largest of 60 runs)");
         let missing = Comparison { simulated: None, only_up_to: Some(65_536), ..bound };
         assert_eq!(missing.difference(), "not reached");
         assert_eq!(missing.simulated(), "none (up to 65,536 processes)");

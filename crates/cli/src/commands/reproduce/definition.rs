@@ -1,7 +1,7 @@
 //! A reproduction that is a study: a TOML file with the study, its two sizes, and what was published.
 
 use super::Size;
-use super::comparison::Quantity;
+use super::comparison::{Meaning, Quantity};
 use crate::exit::{Failure, Outcome};
 use serde::Deserialize;
 use straggler_analysis::study::Study;
@@ -50,9 +50,11 @@ pub struct Published {
     /// The largest that was simulated if not given.
     pub processes: Option<u32>,
     pub value: Option<f64>,
-    /// The value is a limit.
+    /// What the value says about ours.
     #[serde(default)]
-    pub bound: bool,
+    pub meaning: Meaning,
+    /// Who states the value, if the paper does not.
+    pub basis: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
@@ -61,6 +63,9 @@ pub enum Statistic {
     MedianSlowdown,
     #[serde(rename = "largest slowdown")]
     LargestSlowdown,
+    /// The largest median of all numbers of processes.
+    #[serde(rename = "largest median slowdown")]
+    LargestMedian,
     #[serde(rename = "median ratio")]
     MedianRatio,
     #[serde(rename = "largest ratio")]
@@ -70,9 +75,15 @@ pub enum Statistic {
 }
 
 impl Statistic {
+    pub fn is_largest(self) -> bool {
+        matches!(self, Statistic::LargestSlowdown | Statistic::LargestRatio)
+    }
+
     pub fn quantity(self) -> Quantity {
         match self {
-            Statistic::MedianSlowdown | Statistic::LargestSlowdown => Quantity::Slowdown,
+            Statistic::MedianSlowdown | Statistic::LargestSlowdown | Statistic::LargestMedian => {
+                Quantity::Slowdown
+            }
             Statistic::MedianRatio | Statistic::LargestRatio => Quantity::Ratio,
             Statistic::Inflection => Quantity::Processes,
         }
@@ -101,7 +112,7 @@ impl Definition {
         };
         let mut table = self.study.clone();
         table.insert("name".into(), format!("{}: {}", self.figure, self.title).into());
-        table.insert("seed".into(), i64::try_from(seed).unwrap_or(i64::MAX).into());
+        table.insert("seed".into(), seed.to_string().into());
         table.extend(sized.clone());
         let text = toml::to_string(&table)
             .map_err(|fault| Failure::bad_input(format!("{}: {fault}", self.figure)))?;

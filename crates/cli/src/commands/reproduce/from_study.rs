@@ -70,23 +70,28 @@ fn beside(published: &Published, series: &Series) -> Option<Comparison> {
     let wanted = published.processes.unwrap_or(largest);
     let point = series.points.iter().rfind(|point| point.point.processes <= wanted)?;
     let inflection = published.statistic == Statistic::Inflection;
-    let simulated =
-        if inflection { series.inflection.map(f64::from) } else { Some(statistic(published, point)) };
+    let simulated = match published.statistic {
+        Statistic::Inflection => series.inflection.map(f64::from),
+        Statistic::LargestMedian => series.points.iter().map(|point| point.median_slowdown).reduce(f64::max),
+        _ => Some(statistic(published, point)),
+    };
     // A bottleneck that was found is found; only one that was not may lie beyond what was simulated.
     let smaller = if inflection { simulated.is_none() } else { point.point.processes < wanted };
     Some(Comparison {
         what: published.text.clone(),
         quantity: published.statistic.quantity(),
         published: published.value,
-        is_bound: published.bound,
+        meaning: published.meaning,
+        basis: published.basis.clone(),
         simulated,
         only_up_to: smaller.then_some(largest),
+        largest_of: published.statistic.is_largest().then_some(point.times.count as u64),
     })
 }
 
 fn statistic(published: &Published, point: &Summary) -> f64 {
     match published.statistic {
-        Statistic::MedianSlowdown | Statistic::Inflection => point.median_slowdown,
+        Statistic::MedianSlowdown | Statistic::LargestMedian | Statistic::Inflection => point.median_slowdown,
         Statistic::LargestSlowdown => point.largest_slowdown,
         Statistic::MedianRatio => point.median_slowdown + 1.0,
         Statistic::LargestRatio => point.largest_slowdown + 1.0,

@@ -15,6 +15,8 @@ struct Cell {
     detour: f64,
     processes: u32,
     largest: f64,
+    /// Seconds that the largest run took longer than the quiet one.
+    lost: f64,
 }
 
 pub fn add(all: &[Series], findings: &mut Findings, command: &str) {
@@ -43,6 +45,7 @@ fn cell(point: &Summary) -> Option<Cell> {
         detour: seconds(*duration),
         processes: point.point.processes,
         largest: point.largest_slowdown,
+        lost: point.largest_loss().ps() as f64 / 1e12,
     })
 }
 
@@ -59,7 +62,9 @@ fn in_detour(workload: &str, cells: &[&Cell]) -> Option<Comparison> {
     let scale = largest_scale(cells);
     let at: Vec<(f64, f64)> =
         cells.iter().filter(|cell| cell.processes == scale).map(|cell| (cell.detour, cell.largest)).collect();
-    let what = format!("{workload}, 1,000 Hz: growth with the detour is linear (share explained by a line)");
+    let what = format!(
+        "{workload}, 1,000 Hz: the slowdown grows linearly with the detour (share of its spread that a line explains)"
+    );
     fit(what, &at)
 }
 
@@ -69,15 +74,17 @@ fn in_processes(workload: &str, cells: &[&Cell]) -> Option<Comparison> {
     let at: Vec<(f64, f64)> = cells
         .iter()
         .filter(|cell| cell.detour == longest)
-        .map(|cell| (f64::from(cell.processes).log2(), cell.largest))
+        .map(|cell| (f64::from(cell.processes).log2(), cell.lost))
         .collect();
-    let what = format!("{workload}, 1,000 Hz: growth with processes is logarithmic (share explained)");
+    let what = format!(
+        "{workload}, 1,000 Hz: the time lost grows with the logarithm of processes (share of its spread that a line explains)"
+    );
     fit(what, &at)
 }
 
 fn fit(what: String, at: &[(f64, f64)]) -> Option<Comparison> {
     let Fit { explained, .. } = straight_line(at)?;
-    Some(Comparison::new(what, Quantity::Fit, Some(1.0), explained))
+    Some(Comparison::new(what, Quantity::Fit, Some(1.0), explained).by("law"))
 }
 
 /// "A detour of 16 µs does not affect the operation significantly", in the paper's words about this grid: ours

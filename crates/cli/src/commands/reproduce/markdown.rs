@@ -10,7 +10,7 @@ pub fn text(answer: &Answer) -> String {
     let mut text = String::from("# Figures and tables of papers, simulated\n");
     let size = match answer.size {
         Size::Quick => "Quick sizes: where a number belongs to a larger run than ours, the table says so.",
-        Size::Full => "Sizes of the papers.",
+        Size::Full => "Sizes of the papers, or the largest that make sense.",
     };
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -32,8 +32,9 @@ pub fn text(answer: &Answer) -> String {
 }
 
 fn section(text: &mut String, made: &Made) {
+    let quick = if made.size == Size::Quick { " --quick" } else { "" };
     let _ = writeln!(text, "## {}: {}", made.figure, made.title);
-    let _ = writeln!(text, "`straggler reproduce {}`. {}\n", made.name, made.about);
+    let _ = writeln!(text, "`straggler reproduce {}{quick}`. {}\n", made.name, made.about);
     let label = if made.synthesised { "**Synthesised input.** " } else { "" };
     let _ = writeln!(text, "{label}{}\n", made.input);
     if !made.comparisons.is_empty() {

@@ -6,8 +6,11 @@ use straggler_report::numbers::{counted, seconds};
 
 /// First what a person wants to know.
 pub fn summary(made: &[Made]) -> Vec<String> {
-    let compared =
-        made.iter().flat_map(|made| &made.comparisons).filter(|one| one.published.is_some()).count();
+    let compared = made
+        .iter()
+        .flat_map(|made| &made.comparisons)
+        .filter(|one| one.published.is_some() && one.basis.is_none())
+        .count();
     let synthesised = made.iter().filter(|made| made.synthesised).count();
     let mut sentences = vec![format!(
         "{}, {} beside what we simulate.",
@@ -36,7 +39,7 @@ pub fn say(answer: &Answer) -> String {
             text.push_str(&format!("{}", table(made)));
         }
         made.remarks.iter().for_each(|remark| text.push_str(&format!("  {remark}\n")));
-        text.push_str(&format!("  {}\n", seconds(made.wall_seconds)));
+        text.push_str(&format!("  Simulated in {}.\n", seconds(made.wall_seconds)));
     }
     text.push_str(&format!("\nAll in {}.\n", seconds(answer.wall_seconds)));
     text

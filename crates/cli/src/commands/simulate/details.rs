@@ -19,6 +19,8 @@ use straggler_trace::Timeline;
 const MOST_SHOWN: u32 = 4096;
 /// What the engine keeps of a process whose steps are computed, its messages on the way included.
 const BYTES_A_PROCESS: u64 = 110;
+/// The same where noise runs on one thread, in rounds: with a slot for each round's message.
+const NOISY_BYTES_A_PROCESS: u64 = 310;
 /// The same where several steps can be under way.
 const OVERLAPPING_BYTES_A_PROCESS: u64 = 350;
 /// Every operation and every arrival is an event; each is recorded in 48 bytes, in lists that double.
@@ -38,7 +40,7 @@ pub fn check(plan: &Plan, inputs: &Inputs) -> Outcome<()> {
     if let Some(timeline) = &plan.timeline {
         check_timeline(timeline, inputs.workload.processes())?;
     }
-    check_memory(&inputs.workload, plan.explain, available_bytes())
+    check_memory(&inputs.workload, inputs.noise.is_some(), plan.explain, available_bytes())
 }
 
 fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
@@ -58,13 +60,14 @@ fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
     }
 }
 
-fn check_memory(workload: &Workload, explain: bool, available: Option<u64>) -> Outcome<()> {
+fn check_memory(workload: &Workload, noisy: bool, explain: bool, available: Option<u64>) -> Outcome<()> {
     let processes = u64::from(workload.processes());
     let each = match workload {
         // A schedule that could be read lies in memory already.
         Workload::Graph { .. } => 0,
         Workload::Application(application) if application.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
         Workload::Collective(plan) if plan.collective.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
+        Workload::Collective(_) if noisy => NOISY_BYTES_A_PROCESS,
         Workload::Collective(_) | Workload::Application(_) => BYTES_A_PROCESS,
     };
     refuse_too_many(processes, each, available)?;
@@ -141,7 +144,7 @@ mod tests {
         let Command::Simulate(typed) = cli.command else { panic!("not simulate") };
         let request = CollectiveRequest::of_simulate(&typed.collective).unwrap().unwrap();
         let plan = collective::load(&request).unwrap().plan;
-        check_memory(&Workload::Collective(plan), explain, available)
+        check_memory(&Workload::Collective(plan), false, explain, available)
     }
 
     const GIBIBYTE: u64 = 1 << 30;

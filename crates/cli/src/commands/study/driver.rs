@@ -1,6 +1,6 @@
 //! Runs a study in a folder: everything is checked, what is there already is taken up, what is found is kept.
 
-use super::{RESULTS, provenance};
+use super::{PAGE, RESULTS, provenance};
 use crate::commands::threads;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
@@ -18,6 +18,7 @@ use straggler_report::study_results::{self, Format};
 
 pub const JOURNAL: &str = "journal";
 pub const STUDY: &str = "study.toml";
+const PROVENANCE: &str = "provenance.json";
 
 /// How to run a study. Nothing here but `until_ci` changes the results.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,10 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
     let mut tracks = Tracks::new(&plan);
     tracks.restore(&opened.batches);
     tell_what_is_there(&opened, console);
+    let complete = tracks.is_finished() && folder.join(RESULTS).exists();
+    if !complete {
+        remove_results(folder)?;
+    }
     put(folder, STUDY, study.text.as_bytes())?;
     let threads = threads(options.threads);
     let (tracks, results) = simulate(&plan, tracks, threads, &mut opened.journal, console)?;
@@ -67,8 +72,27 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
     let wall_seconds = began.elapsed().as_secs_f64();
     let session =
         Session { plan: &plan, tracks: &tracks, threads, wall_seconds, sessions: opened.sessions + 1 };
-    put(folder, "provenance.json", provenance::text(&session)?.as_bytes())?;
+    if !complete {
+        // Of the run that found something, not of one that only looked.
+        put(folder, PROVENANCE, provenance::text(&session)?.as_bytes())?;
+    }
     Ok(results)
+}
+
+/// What an earlier run, perhaps of another study, left behind: until this one is finished nobody may take it for
+/// the results of this one.
+fn remove_results(folder: &Path) -> Outcome<()> {
+    for name in [RESULTS, PAGE, "report.html", "results.csv", PROVENANCE] {
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(fault) if fault.kind() != std::io::ErrorKind::NotFound => {
+                let text = format!("{} is out of date and cannot be removed: {fault}", path.display());
+                return Err(Failure::bad_input(text));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A file that appears whole.

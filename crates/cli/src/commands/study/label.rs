@@ -1,5 +1,6 @@
 //! What series are called: by what sets them apart.
 
+use std::collections::HashMap;
 use straggler_analysis::study::{Coordinates, Series};
 use straggler_model::units::write_bytes;
 
@@ -20,16 +21,18 @@ fn parts(at: &Coordinates) -> [String; 8] {
 /// A name for each series: whatever is not the same in all of them.
 pub fn labels(all: &[Series]) -> Vec<String> {
     let all: Vec<[String; 8]> = all.iter().filter_map(Series::coordinates).map(parts).collect();
-    let varies =
-        |place: usize| all.iter().any(|one| all.first().is_some_and(|first| first[place] != one[place]));
+    let varies: [bool; 8] = std::array::from_fn(|place| {
+        all.iter().any(|one| all.first().is_some_and(|first| first[place] != one[place]))
+    });
+    let mut series_of: HashMap<&str, usize> = HashMap::new();
+    all.iter().for_each(|one| *series_of.entry(one[0].as_str()).or_default() += 1);
     // A sweep that has a name and one series needs no other.
-    let named =
-        |one: &[String; 8]| !one[0].is_empty() && all.iter().filter(|other| other[0] == one[0]).count() == 1;
+    let named = |one: &[String; 8]| !one[0].is_empty() && series_of.get(one[0].as_str()) == Some(&1);
     let label = |one: &[String; 8]| {
         if named(one) {
             return one[0].clone();
         }
-        let told = one.iter().enumerate().filter(|(place, text)| varies(*place) && !text.is_empty());
+        let told = one.iter().enumerate().filter(|(place, text)| varies[*place] && !text.is_empty());
         let text = told.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ");
         if text.is_empty() { one[1].clone() } else { text }
     };

@@ -21,6 +21,9 @@ const TOGETHER: usize = 4;
 /// Beyond this many outliers of a box the largest are drawn.
 const MOST_OUTLIERS: usize = 500;
 
+/// Slowdowns beyond this many thresholds are drawn on a logarithmic axis.
+const WIDE: f64 = 20.0;
+
 /// A series and its name.
 type Named<'a> = (&'a Series, String);
 
@@ -144,13 +147,18 @@ fn slowdowns(group: &[Named<'_>], threshold: f64, command: &str) -> Chart {
     let mut marks = vec![Mark { x: None, y: Some(threshold), name: percent(threshold) }];
     marks.extend(group.iter().filter_map(|(series, name)| {
         let x = f64::from(series.inflection?);
-        Some(Mark { x: Some(x), y: None, name: format!("{name}: inflection point") })
+        Some(Mark { x: Some(x), y: None, name: format!("{name}: bottleneck") })
     }));
-    let y = Axis::linear("slowdown T/T0 − 1", Unit::Share);
+    // Beside a slowdown of thousands of per cent nobody sees one of ten, which matters.
+    let largest = group.iter().flat_map(|(series, _)| &series.points).map(|summary| summary.median_slowdown);
+    let wide = largest.fold(0.0, f64::max) > WIDE * threshold;
+    let scale = if wide { Scale::Log10 } else { Scale::Linear };
+    let cut = if wide { " Points without slowdown have no place on a logarithmic axis." } else { "" };
+    let y = Axis::new("slowdown T/T0 − 1", Unit::Share, scale);
     let plot = Lines { x: Axis::processes(), y, series: group.iter().map(line).collect(), marks };
     Chart::new("Median slowdown", command, plot).with_note(format!(
         "With its interval of {} confidence. The inflection point is the smallest number of processes whose interval \
-         lies above {}.",
+         lies above {}.{cut}",
         percent(CONFIDENCE),
         percent(threshold)
     ))
@@ -174,20 +182,20 @@ fn table(group: &[Named<'_>], command: &str) -> Table {
         "#runs",
         "#T0",
         "#median",
-        "#low",
-        "#high",
-        "#first quartile",
-        "#third quartile",
+        "median's interval",
+        "quartiles",
+        "whiskers",
         "#outliers",
         "#largest",
         "#slowdown",
-        "#slowdown low",
-        "#slowdown high",
+        "its interval",
         "#largest slowdown",
     ];
     let mut table = Table::new("All points", &columns);
     table.command = command.into();
-    table.note = "Low and high are the ends of the interval of the median.".into();
+    table.note =
+        "Slowdowns are T/T0 − 1. Medians and quartiles are runs themselves, of two in the middle the lower."
+            .into();
     for (series, name) in group {
         for summary in &series.points {
             table.row(row(name, summary));
@@ -200,23 +208,23 @@ fn row(name: &str, summary: &Summary) -> Vec<Cell> {
     let time = |ps: u64| Cell::number(Time(ps).to_string(), seconds(ps));
     let share = |share: f64| Cell::number(percent(share), share);
     let count = |count: u64| Cell::number(grouped(count), count as f64);
+    let range = |low: String, high: String| Cell::text(format!("{low} – {high}"));
+    let times_of = |low: u64, high: u64| range(Time(low).to_string(), Time(high).to_string());
     let none = || Cell::text("–");
-    let (times, median) = (&summary.times, summary.median_interval);
+    let times = &summary.times;
     vec![
         Cell::text(name),
         count(summary.point.processes.into()),
         count(times.count as u64),
         time(summary.quiet_ps),
         time(times.median),
-        median.map_or_else(none, |median| time(median.low)),
-        median.map_or_else(none, |median| time(median.high)),
-        time(times.q1),
-        time(times.q3),
+        summary.median_interval.map_or_else(none, |median| times_of(median.low, median.high)),
+        times_of(times.q1, times.q3),
+        times_of(times.low, times.high),
         count(times.outliers.len() as u64),
         time(times.max),
         share(summary.median_slowdown),
-        summary.slowdown.map_or_else(none, |all| share(all.low)),
-        summary.slowdown.map_or_else(none, |all| share(all.high)),
+        summary.slowdown.map_or_else(none, |all| range(percent(all.low), percent(all.high))),
         share(summary.largest_slowdown),
     ]
 }

@@ -105,8 +105,8 @@ fn legend(plot: &Timeline, shown: &Shown) -> Vec<Entry> {
 fn colour(role: ActivityRole) -> &'static str {
     match role {
         ActivityRole::Computation => palette::COLOURS[5],
-        ActivityRole::Send => palette::COLOURS[2],
-        ActivityRole::Receive => palette::COLOURS[0],
+        ActivityRole::Send => palette::COLOURS[0],
+        ActivityRole::Receive => palette::COLOURS[2],
         ActivityRole::Noise => palette::COLOURS[1],
         ActivityRole::Wait => palette::TOTAL,
         ActivityRole::Other => palette::OTHERS,
