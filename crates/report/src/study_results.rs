@@ -85,7 +85,7 @@ mod tests {
             point: Coordinates {
                 sweep: if number < 2 { String::new() } else { "the \"second\"".into() },
                 workload: "allreduce,odd".into(),
-                size: (number % 3 != 0).then_some(u64::from(number)),
+                size: (!number.is_multiple_of(3)).then_some(u64::from(number)),
                 network: "chic".into(),
                 network_scale: 0.1,
                 noise: "none".into(),
