@@ -186,9 +186,9 @@ fn what_is_shown_is_what_was_found() {
                     };
                     row[0] == at["sweep"]
                         && row[1] == at["workload"]
-                        && row[3] == at["processes"].to_string()
+                        && row[3].parse().ok() == at["processes"].as_u64()
                         && noise == at["noise"]
-                        && row[behind] == at["cosched"].to_string()
+                        && row[behind].parse().ok() == at["cosched"].as_bool()
                 })
                 .map(|row| row[row.len() - 3].parse().unwrap())
                 .collect();
