@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(lines[0], COLUMNS.join(","));
         assert_eq!(
             lines[2],
-            ",\"allreduce,odd\",1,2,chic,0.1,none,true,18446744073709551614,0,1000004,1000003,0.0000009999970000756853"
+            ",\"allreduce,odd\",1,2,chic,0.1,none,true,18446744073709551614,0,1000004,1000003,0.0000009999970000951208"
         );
         assert!(lines[3].starts_with("\"the \"\"second\"\"\","), "{}", lines[3]);
         let mut json = Vec::new();

@@ -417,7 +417,7 @@ mod tests {
                 "network = 'chic'\ncollective = 'allreduce:two-level'\nprocesses = 8",
                 &["collective:", "per-node"],
             ),
-            ("network = 'chic'\nworkload = 'training,data=3'\nprocesses = 8", &["workload:"]),
+            ("network = 'chic'\nworkload = 'training,tp=3'\nprocesses = 8", &["the study:", "training"]),
             (
                 "network = 'chic'\ncollective = 'allreduce'\nprocesses = 8\nalgorithms = 'best'",
                 &["algorithms:", "best"],
