@@ -189,7 +189,7 @@ mod tests {
         };
         assert_eq!(of(Quantity::Slowdown, Some(10.0), 12.0), "+20 %");
         assert_eq!(of(Quantity::Slowdown, Some(0.41), 0.40), "-1.00 percentage points");
-        assert_eq!(of(Quantity::Processes, Some(512.0), 4096.0), "8 times as much");
+        assert_eq!(of(Quantity::Processes, Some(512.0), 4096.0), "8.00 times as much");
         assert_eq!(of(Quantity::Rank, Some(3.0), 3.0), "the same");
         assert_eq!(of(Quantity::Rank, Some(3.0), 4.0), "differs");
         assert_eq!(of(Quantity::Ratio, None, 4.0), "");
