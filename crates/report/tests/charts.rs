@@ -69,9 +69,11 @@ fn the_name_decides_the_format() {
     save(&folder.path().join("a.PNG"), &svg).unwrap();
     assert_eq!(std::fs::read_to_string(folder.path().join("a.svg")).unwrap(), svg);
     assert!(std::fs::read(folder.path().join("a.PNG")).unwrap().starts_with(b"\x89PNG"));
-    for name in ["a.pdf", "a", ".svg"] {
+    save(&folder.path().join("a.pdf"), &svg).unwrap();
+    assert!(std::fs::read(folder.path().join("a.pdf")).unwrap().starts_with(b"%PDF-"));
+    for name in ["a.eps", "a", ".svg"] {
         let error = save(&folder.path().join(name), &svg).unwrap_err().to_string();
-        assert!(error.ends_with("end the name with .svg or .png"), "{error}");
+        assert!(error.contains("end the name with .svg"), "{error}");
     }
     let missing = save(&folder.path().join("no/a.svg"), &svg).unwrap_err().to_string();
     assert!(missing.contains("cannot be written"), "{missing}");

@@ -106,7 +106,9 @@ fn pages_are_put_together() {
     let both = page(&folder, "both.html");
     assert_eq!(both.title, "Both");
     assert_eq!(both.charts().count(), a.charts().count() + b.charts().count());
-    assert!(both.sections[0].title.starts_with("a.page: ") && both.summary[0].starts_with("a.page: "));
+    // Pages are told apart by their own titles.
+    let name = format!("{}: ", a.title);
+    assert!(both.sections[0].title.starts_with(&name) && both.summary[0].starts_with(&name), "{name}");
     // One alone stays as it is.
     folder.run("report a.page -o c.page").good();
     assert_eq!(
