@@ -42,6 +42,13 @@ pub enum Size {
     Full,
 }
 
+/// How much there is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Work {
+    pub runs: u64,
+    pub messages: u64,
+}
+
 /// What a reproduction may use.
 pub struct Setting<'a> {
     pub size: Size,

@@ -1,9 +1,8 @@
 //! The redundant butterfly of Chen and Suda: run time of cycles, and what redundancy wins back.
 
-use super::catalogue::Work;
 use super::comparison::{Comparison, Quantity};
 use super::definition::Description;
-use super::{Findings, Setting, Size};
+use super::{Findings, Setting, Size, Work};
 use crate::commands::threads;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;

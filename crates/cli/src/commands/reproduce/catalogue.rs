@@ -1,7 +1,7 @@
 //! Everything that can be reproduced, and what cannot be by simulation.
 
 use super::definition::{Definition, Description};
-use super::{Findings, Setting, Size, butterfly, exchanges, timelines};
+use super::{Findings, Setting, Size, Work, butterfly, exchanges, timelines};
 use crate::exit::Outcome;
 use std::path::Path;
 use straggler_analysis::study::Plan;
@@ -20,13 +20,6 @@ pub enum Kind {
         run: fn(&Setting<'_>) -> Outcome<Findings>,
         work: fn(Size) -> Work,
     },
-}
-
-/// How much there is to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Work {
-    pub runs: u64,
-    pub messages: u64,
 }
 
 macro_rules! study {

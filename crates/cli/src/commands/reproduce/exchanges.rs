@@ -1,9 +1,8 @@
 //! The all-to-all of the IBM SP2, resampled from exchange times (Tabe, Hardwick and Stout).
 
-use super::catalogue::Work;
 use super::comparison::{Comparison, Quantity};
 use super::definition::Description;
-use super::{Findings, Setting, Size};
+use super::{Findings, Setting, Size, Work};
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
 use crate::meter::Meter;

@@ -1,7 +1,7 @@
 //! `straggler reproduce --list`.
 
 use super::Size;
-use super::catalogue::{ENTRIES, NOT_SIMULATED, PAPERS, Work};
+use super::catalogue::{ENTRIES, NOT_SIMULATED, PAPERS};
 use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
@@ -69,11 +69,4 @@ pub fn run(console: &Console) -> Outcome<()> {
 /// 40,265 M, or the number itself where it is small.
 fn millions(messages: u64) -> String {
     if messages < 10_000_000 { grouped(messages) } else { format!("{} M", grouped(messages / 1_000_000)) }
-}
-
-impl std::ops::Add for Work {
-    type Output = Work;
-    fn add(self, other: Work) -> Work {
-        Work { runs: self.runs + other.runs, messages: self.messages + other.messages }
-    }
 }

@@ -1,9 +1,8 @@
 //! Small runs as timelines: synchronisation of two processes, a broadcast, two barriers.
 
-use super::catalogue::Work;
 use super::comparison::{Comparison, Quantity};
 use super::definition::Description;
-use super::{Findings, Setting, Size};
+use super::{Findings, Setting, Size, Work};
 use crate::commands::report::timeline_chart;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
