@@ -40,6 +40,7 @@ pub use save::{ImageFormat, SaveError, save};
 pub use scatter::{PointSeries, Scatter, ScatterPicture};
 pub use slowdown::{Curve, CurvePoint, SlowdownCurves, ValueScale};
 pub use spectrum::{Peak, Spectrum};
+pub(crate) use text::escaped;
 pub use unit::Unit;
 
 /// What stands around a chart.

@@ -7,7 +7,7 @@
 mod columns;
 mod text;
 
-pub use text::csv_text;
+pub use text::csv_place;
 
 use crate::replace::{ReplaceError, replace_file};
 use std::io;

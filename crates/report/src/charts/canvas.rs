@@ -141,7 +141,9 @@ impl Canvas {
             Anchor::End => " text-anchor=\"end\"",
         };
         let weight = if ink.bold { " font-weight=\"700\"" } else { "" };
-        let ([x, y, size], colour, content) = ([x, y, ink.size].map(number), ink.colour, escaped(content));
+        // The bundled font has no minus sign.
+        let content = escaped(&content.replace('\u{2212}', "–"));
+        let ([x, y, size], colour) = ([x, y, ink.size].map(number), ink.colour);
         self.push(format_args!(
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\"{anchor}{weight}{attributes}>{content}</text>"
         ));

@@ -79,9 +79,8 @@ pub fn escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
             '\t' | '\n' | '\r' => safe.push(' '),
-            // The bundled font has no minus sign.
-            '\u{2212}' => safe.push('–'),
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
                 safe.push('\u{fffd}')
             }

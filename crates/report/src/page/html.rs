@@ -1,6 +1,7 @@
 //! A page and the program that shows it, in one file.
 
 use super::Page;
+use crate::charts::escaped;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
@@ -27,19 +28,4 @@ impl Page {
         let bytes = BASE64_STANDARD.decode(data.trim()).ok()?;
         Some(Page::from_container(&bytes))
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            letter => safe.push(letter),
-        }
-    }
-    safe
 }

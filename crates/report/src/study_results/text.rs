@@ -17,7 +17,8 @@ pub(super) fn write_csv(out: &mut dyn Write, results: &Results) -> io::Result<()
     Ok(())
 }
 
-fn csv_place(at: &Coordinates) -> String {
+/// What a point is, as the first columns of every table of a study.
+pub fn csv_place(at: &Coordinates) -> String {
     let size = at.size.map_or_else(String::new, |size| size.to_string());
     [
         csv_text(&at.sweep),
@@ -34,7 +35,7 @@ fn csv_place(at: &Coordinates) -> String {
 }
 
 /// As RFC 4180 has it: in quotes where a comma, a quote or a line break would be misread.
-pub fn csv_text(text: &str) -> String {
+fn csv_text(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

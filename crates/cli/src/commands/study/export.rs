@@ -9,7 +9,7 @@ use std::fmt::Write;
 use straggler_analysis::study::{Series, Summary, series};
 use straggler_report::numbers::counted;
 use straggler_report::replace_file;
-use straggler_report::study_results::{self, Format, csv_text};
+use straggler_report::study_results::{self, Format, csv_place};
 
 pub fn run(typed: &Export, console: &Console) -> Outcome<()> {
     let Some(format) = Format::for_path(&typed.output) else {
@@ -60,19 +60,11 @@ fn row(summary: &Summary) -> String {
     fn or_empty(value: Option<impl ToString>) -> String {
         value.map_or_else(String::new, |value| value.to_string())
     }
-    let (at, times) = (&summary.point, &summary.times);
+    let times = &summary.times;
     let median = summary.median_interval;
     let slowdown = summary.slowdown;
     [
-        csv_text(&at.sweep),
-        csv_text(&at.workload),
-        or_empty(at.size),
-        at.processes.to_string(),
-        csv_text(&at.network),
-        at.network_scale.to_string(),
-        csv_text(&at.noise),
-        at.cosched.to_string(),
-        at.seed.to_string(),
+        csv_place(&summary.point),
         times.count.to_string(),
         summary.quiet_ps.to_string(),
         times.median.to_string(),
