@@ -1,6 +1,13 @@
-//! The timeline of a run, simulated or measured, and its export.
+//! Traces of message-passing programs: what was called when, as it is recorded, read and written; and the
+//! timeline of a run, simulated or measured.
 
+pub mod call;
 pub mod chrome;
+pub mod function;
 pub mod timeline;
+pub mod trace;
 
+pub use call::{Call, CommId, Completed, Details, Matched, Repeated, RequestId};
+pub use function::{Class, Collective, Function, HowMany, Mode, Start};
 pub use timeline::{Activity, Arrow, Kind, Lane, Timeline};
+pub use trace::{Clock, Communicator, Meta, Neighbors, RankTrace, Trace, WORLD};

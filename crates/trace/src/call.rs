@@ -1,0 +1,131 @@
+//! One call of a traced program.
+
+use crate::Function;
+use straggler_model::Time;
+
+/// Peers and tags that stand for something special. Ranks and tags themselves are not negative.
+pub mod special {
+    /// Any source or any tag.
+    pub const ANY: i32 = -1;
+    /// Nobody: a message to or from it does nothing.
+    pub const NOBODY: i32 = -2;
+    /// This process is the root of a rooted collective between two groups.
+    pub const ROOT: i32 = -3;
+    /// The call has no peer or no tag.
+    pub const NONE: i32 = i32::MIN;
+}
+
+/// The number of a communicator in [`crate::Trace::communicators`].
+pub type CommId = u32;
+
+/// The call has no communicator.
+pub const NO_COMM: CommId = CommId::MAX;
+
+/// The number of a request on its rank, in order of creation. A persistent request has one, and each
+/// time it is begun makes another.
+pub type RequestId = u32;
+
+/// One call. What few calls have is in [`Details`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    pub function: Function,
+    /// The thread that called, counted from 0 in order of appearance.
+    pub thread: u16,
+    pub comm: CommId,
+    pub enter: Time,
+    pub exit: Time,
+    /// Destination, source or root, as a rank of the communicator, or [`special`]. Of a wildcard receive:
+    /// what was asked for; [`Details::matched`] says who it was.
+    pub peer: i32,
+    pub tag: i32,
+    /// Bytes this call sends: of a message, or what this rank gives to a collective (to each, where every
+    /// rank gets its own; in all, where [`Details::sent_sizes`] lists them).
+    pub sent: u64,
+    /// Bytes this call has room for, or receives.
+    pub received: u64,
+    /// The first request the call made, or [`Call::NO_REQUEST`]. A call that begins several makes as many,
+    /// with consecutive numbers, in the order of [`Details::requests`].
+    pub request: RequestId,
+    /// Where its details are in [`crate::RankTrace::details`], or [`Call::NO_DETAILS`].
+    pub details: u32,
+}
+
+impl Call {
+    pub const NO_REQUEST: RequestId = RequestId::MAX;
+    pub const NO_DETAILS: u32 = u32::MAX;
+
+    /// A call without peer, tag, bytes and requests.
+    pub fn new(function: Function, enter: Time, exit: Time) -> Call {
+        Call {
+            function,
+            thread: 0,
+            comm: NO_COMM,
+            enter,
+            exit,
+            peer: special::NONE,
+            tag: special::NONE,
+            sent: 0,
+            received: 0,
+            request: Call::NO_REQUEST,
+            details: Call::NO_DETAILS,
+        }
+    }
+}
+
+/// What only some calls have.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Details {
+    /// The requests given to the call, in the order of its list; null requests are left out. Of a call that
+    /// begins persistent requests: those.
+    pub requests: Vec<RequestId>,
+    /// What the call found completed. A wait or test for all lists only receives that were wildcards and
+    /// requests that were cancelled; if it succeeded, the others completed too.
+    pub completed: Vec<Completed>,
+    /// Whether a test or probe found something. Waits always do.
+    pub found: bool,
+    /// Who a blocking wildcard receive, a probe or the receiving half of a [`crate::Class::Sendrecv`] matched.
+    pub matched: Option<Matched>,
+    /// The receiving half of a [`crate::Class::Sendrecv`]; its bytes are the call's `received`.
+    pub receive: Option<Matched>,
+    /// How many calls this stands for, and the time spent inside of them, when unsuccessful tests or probes were
+    /// counted instead of recorded one by one. `enter` is that of the first, `exit` that of the last.
+    pub repeated: Option<Repeated>,
+    /// Bytes to each rank of the communicator (or each neighbour), where they differ.
+    pub sent_sizes: Vec<u64>,
+    /// Bytes from each rank of the communicator (or each neighbour), where they differ.
+    pub received_sizes: Vec<u64>,
+    /// The communicator a call made; none where this rank got none.
+    pub new_comm: Option<CommId>,
+    /// The number of a message that a matching probe kept, or a matched receive took.
+    pub message: Option<u32>,
+    /// The number of a window, in order of creation.
+    pub window: Option<u32>,
+    /// The name of a region or of a function this version does not know; the level of a Pcontrol as text.
+    pub text: Option<String>,
+    /// The return code, when it was not success.
+    pub error: Option<i32>,
+}
+
+/// One request that a call found completed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completed {
+    pub request: RequestId,
+    /// Who sent, where the receive was a wildcard.
+    pub matched: Option<Matched>,
+    pub cancelled: bool,
+}
+
+/// Who sent a message and with which tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Matched {
+    pub peer: i32,
+    pub tag: i32,
+}
+
+/// Unsuccessful calls that were counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Repeated {
+    pub calls: u64,
+    /// The time spent inside of the calls; the rest of the interval lies between them.
+    pub inside: Time,
+}

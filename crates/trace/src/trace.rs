@@ -1,0 +1,136 @@
+//! A traced run: what every rank called, whom with, and when.
+//!
+//! This is the one form in memory, whatever the format of the file. Times are on one clock, that of the run:
+//! its zero is the earliest moment of the trace.
+
+use crate::call::{Call, CommId, Details};
+use std::collections::BTreeMap;
+use straggler_model::{Rank, Time};
+
+/// The communicator of all processes, always the first.
+pub const WORLD: CommId = 0;
+
+/// A whole run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Trace {
+    pub meta: Meta,
+    pub ranks: Vec<RankTrace>,
+    /// Communicators, the same numbers on all ranks; [`WORLD`] is the first.
+    pub communicators: Vec<Communicator>,
+    /// What the reader had to leave out, repair or guess, for people.
+    pub notes: Vec<String>,
+}
+
+/// What is known about the run as a whole.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Meta {
+    /// The format it came in: "straggler 1", "OTF2 2.0", ….
+    pub format: String,
+    pub program: String,
+    /// The MPI library, as it names itself.
+    pub library: String,
+    /// Anything else worth showing, in order of the key.
+    pub more: BTreeMap<String, String>,
+}
+
+/// What one rank did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RankTrace {
+    pub host: String,
+    /// Cores this rank could run on, empty when unknown.
+    pub cores: Vec<u32>,
+    /// In order of `enter`, of all threads together.
+    pub calls: Vec<Call>,
+    pub details: Vec<Details>,
+    pub clock: Clock,
+    /// Calls that were seen and not understood, by name.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+/// How this rank's clock was brought onto that of the run.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Clock {
+    /// How far the aligned times of this rank may be off, against rank 0; `None` when nothing is known.
+    pub error: Option<Time>,
+    /// What was added to the rank's own clock at the beginning, in picoseconds.
+    pub offset_ps: i64,
+    /// By how much its clock ran fast, in parts per million.
+    pub drift_ppm: f64,
+}
+
+/// A communicator, by the world ranks of its members.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Communicator {
+    /// World rank of each rank of it.
+    pub members: Vec<Rank>,
+    /// World ranks of the other side, for one between two groups; else empty. Peers of point-to-point calls are then
+    /// ranks of the other side. Each side has its own entry.
+    pub remote: Vec<Rank>,
+    /// For each rank of it, its neighbours in a topology, in the order of neighbourhood collectives; empty where it
+    /// has none or they are not known.
+    pub neighbors: Vec<Neighbors>,
+    /// What it was made from; none for the world and for what the run began with.
+    pub parent: Option<CommId>,
+    /// As the program named it, or how it was made; may be empty.
+    pub name: String,
+}
+
+/// The neighbours of one rank in a topology, as ranks of the communicator or
+/// [`crate::call::special::NOBODY`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Neighbors {
+    pub sources: Vec<i32>,
+    pub destinations: Vec<i32>,
+}
+
+impl Communicator {
+    pub fn world(size: u32) -> Communicator {
+        Communicator { members: (0..size).collect(), name: "world".into(), ..Communicator::default() }
+    }
+
+    /// The rank in this communicator of a process of the world.
+    pub fn rank_of(&self, world: Rank) -> Option<u32> {
+        self.members.iter().position(|&member| member == world).map(|rank| rank as u32)
+    }
+
+    /// The world rank of `peer`, as point-to-point calls count: on the other side, if there is one.
+    pub fn world_rank(&self, peer: i32) -> Option<Rank> {
+        let side = if self.remote.is_empty() { &self.members } else { &self.remote };
+        usize::try_from(peer).ok().and_then(|peer| side.get(peer).copied())
+    }
+}
+
+impl RankTrace {
+    /// The details of a call, if it has any.
+    pub fn details(&self, call: &Call) -> Option<&Details> {
+        self.details.get(call.details as usize)
+    }
+
+    /// Appends a call.
+    pub fn push(&mut self, call: Call) {
+        self.calls.push(call);
+    }
+
+    /// Appends a call with details.
+    pub fn push_with(&mut self, call: Call, details: Details) {
+        self.calls.push(Call { details: self.details.len() as u32, ..call });
+        self.details.push(details);
+    }
+}
+
+impl Trace {
+    pub fn processes(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    pub fn calls(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.calls.len() as u64).sum()
+    }
+
+    /// From the earliest to the latest moment of all ranks.
+    pub fn length(&self) -> Time {
+        let ends = self.ranks.iter().flat_map(|rank| rank.calls.iter().map(|call| call.exit));
+        let starts = self.ranks.iter().filter_map(|rank| rank.calls.first().map(|call| call.enter));
+        ends.max().unwrap_or_default().since(starts.min().unwrap_or_default())
+    }
+}
