@@ -3,6 +3,7 @@
 
 pub mod call;
 pub mod chrome;
+pub mod format;
 pub mod function;
 pub mod timeline;
 pub mod trace;

@@ -63,8 +63,8 @@ pub struct Clock {
 pub struct Communicator {
     /// World rank of each rank of it.
     pub members: Vec<Rank>,
-    /// World ranks of the other side, for one between two groups; else empty. Peers of point-to-point calls are then
-    /// ranks of the other side. Each side has its own entry.
+    /// World ranks of the second group, for one between two groups; else empty. Peers of a call are then ranks of the
+    /// group that the caller is not in. A process of another world is [`u32::MAX`].
     pub remote: Vec<Rank>,
     /// For each rank of it, its neighbours in a topology, in the order of neighbourhood collectives; empty where it
     /// has none or they are not known.
@@ -93,10 +93,17 @@ impl Communicator {
         self.members.iter().position(|&member| member == world).map(|rank| rank as u32)
     }
 
-    /// The world rank of `peer`, as point-to-point calls count: on the other side, if there is one.
-    pub fn world_rank(&self, peer: i32) -> Option<Rank> {
-        let side = if self.remote.is_empty() { &self.members } else { &self.remote };
-        usize::try_from(peer).ok().and_then(|peer| side.get(peer).copied())
+    /// The world rank of `peer` in a call of process `me` of the world.
+    pub fn world_rank(&self, me: Rank, peer: i32) -> Option<Rank> {
+        let first = self.remote.is_empty() || !self.members.contains(&me);
+        let group = if first { &self.members } else { &self.remote };
+        let peer = usize::try_from(peer).ok()?;
+        group.get(peer).copied().filter(|&rank| rank != Rank::MAX)
+    }
+
+    /// Whether it connects two groups.
+    pub fn is_between_groups(&self) -> bool {
+        !self.remote.is_empty()
     }
 }
 

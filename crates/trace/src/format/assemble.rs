@@ -1,0 +1,241 @@
+//! The streams of a run become one trace: on one clock, with one number for each communicator.
+
+use super::clocks::{Conversion, align};
+use super::local_comm;
+use super::read::{Ending, Made, Stream};
+use crate::call::{CommId, NO_COMM};
+use crate::trace::{Communicator, Meta, Neighbors, RankTrace, Trace, WORLD};
+use crate::{Class, Function};
+use std::collections::{BTreeMap, HashMap};
+use straggler_model::Time;
+
+/// What is wrong with a trace, or worth knowing.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Finding {
+    pub rank: Option<u32>,
+    /// The byte of the rank's stream.
+    pub offset: Option<u64>,
+    pub severity: Severity,
+    pub what: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// The trace is not what was run.
+    Error,
+    /// Something is less exact than it could be.
+    Warning,
+}
+
+impl Finding {
+    pub fn error(rank: impl Into<Option<u32>>, what: impl Into<String>) -> Finding {
+        Finding { rank: rank.into(), offset: None, severity: Severity::Error, what: what.into() }
+    }
+
+    pub fn warning(rank: impl Into<Option<u32>>, what: impl Into<String>) -> Finding {
+        Finding { severity: Severity::Warning, ..Finding::error(rank, what) }
+    }
+}
+
+/// Puts the streams of one run together. Missing ranks are empty. What is wrong is told, not refused.
+pub fn assemble(streams: Vec<Stream>) -> (Trace, Vec<Finding>) {
+    let mut findings = problems(&streams);
+    let (mut places, size) = by_rank(streams, &mut findings);
+    places.resize_with(size as usize, || None);
+    let conversions = align(&places);
+    let unified = places.iter().flatten().find_map(|stream| stream.head.communicators.clone());
+    let (communicators, numbers) = match unified {
+        Some(table) => (table, Vec::new()),
+        None => unify(&places, size),
+    };
+    let zero = earliest(&places, &conversions);
+    let meta = meta(&places);
+    let notes = places.iter().flatten().flat_map(|stream| stream.head.notes.iter().cloned()).collect();
+    let ranks = places.into_iter().zip(conversions).enumerate().map(|(rank, (stream, conversion))| {
+        let (Some(stream), Some(conversion)) = (stream, conversion) else { return RankTrace::default() };
+        rank_trace(stream, &conversion, zero, numbers.get(rank))
+    });
+    let trace = Trace { meta, ranks: ranks.collect(), communicators, notes };
+    (trace, findings)
+}
+
+/// What reading the streams brought up.
+fn problems(streams: &[Stream]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for stream in streams {
+        let rank = (stream.head.size > 0).then_some(stream.head.rank);
+        for problem in &stream.problems {
+            let offset = Some(problem.offset);
+            findings.push(Finding { offset, ..Finding::error(rank, problem.what.to_string()) });
+        }
+        let how = match stream.ending {
+            Some(Ending::Finalized) => continue,
+            Some(Ending::Exited) => "the process ended without MPI_Finalize",
+            Some(Ending::Aborted) => "the run was ended by MPI_Abort",
+            None => {
+                "the stream has no end: the process was killed, or is still running; the last calls may be missing"
+            }
+        };
+        findings.push(Finding::warning(rank, how));
+    }
+    findings
+}
+
+/// The streams in order of rank. Two of one rank, ranks of another run and missing ones are named.
+fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Stream>>, u32) {
+    // The run that most streams belong to is the run.
+    let mut votes: BTreeMap<(Vec<u8>, u32), usize> = BTreeMap::new();
+    for stream in streams.iter().filter(|stream| stream.head.size > 0) {
+        *votes.entry((stream.head.run.clone(), stream.head.size)).or_default() += 1;
+    }
+    let most = votes.iter().max_by_key(|&(_, &count)| count).map(|(key, _)| key.clone());
+    let Some((run, size)) = most else { return (Vec::new(), 0) };
+    let mut places: Vec<Option<Stream>> = Vec::new();
+    places.resize_with((size as usize).min(streams.len().max(1) * 1024), || None);
+    for stream in streams.into_iter().filter(|stream| stream.head.size > 0) {
+        let rank = stream.head.rank;
+        if stream.head.run != run || stream.head.size != size {
+            let what = format!(
+                "belongs to another run (of {} processes, {}): keep the streams of each run in a folder of their own",
+                stream.head.size, stream.head.program
+            );
+            findings.push(Finding::error(rank, what));
+            continue;
+        }
+        match places.get_mut(rank as usize) {
+            Some(place @ None) => *place = Some(stream),
+            Some(Some(_)) => findings.push(Finding::error(rank, "there are two streams of this rank")),
+            None => {
+                findings.push(Finding::error(rank, format!("is not a rank of a run of {size} processes")))
+            }
+        }
+    }
+    let missing: Vec<u32> =
+        (0..size).filter(|&rank| !matches!(places.get(rank as usize), Some(Some(_)))).collect();
+    for &rank in missing.iter().take(64) {
+        findings.push(Finding::error(rank, "there is no stream of this rank"));
+    }
+    if missing.len() > 64 {
+        findings.push(Finding::error(None, format!("{} more ranks have no stream", missing.len() - 64)));
+    }
+    let there = places.iter().rposition(Option::is_some).map_or(0, |last| last as u32 + 1);
+    // A size that no folder could hold is a damaged head, not a run.
+    let size = if missing.len() > 1 << 20 { there } else { size };
+    (places, size)
+}
+
+fn meta(places: &[Option<Stream>]) -> Meta {
+    let Some(first) = places.iter().flatten().next() else { return Meta::default() };
+    let head = &first.head;
+    let mut more = BTreeMap::new();
+    if head.started_ns > 0 {
+        more.insert("started_ns".to_owned(), head.started_ns.to_string());
+    }
+    if !head.run.is_empty() {
+        more.insert("run".to_owned(), head.run.iter().map(|byte| format!("{byte:02x}")).collect());
+    }
+    let format =
+        if head.format.is_empty() { format!("straggler {}", super::VERSION) } else { head.format.clone() };
+    Meta { format, program: head.program.clone(), library: head.library.clone(), more }
+}
+
+/// The earliest moment of all ranks, in picoseconds of the run's clock.
+fn earliest(places: &[Option<Stream>], conversions: &[Option<Conversion>]) -> f64 {
+    let starts = places.iter().zip(conversions).filter_map(|(stream, conversion)| {
+        let call = stream.as_ref()?.calls.first()?;
+        Some(conversion.as_ref()?.picoseconds(call.enter.0))
+    });
+    let zero = starts.fold(f64::INFINITY, f64::min);
+    if zero.is_finite() { zero } else { 0.0 }
+}
+
+fn rank_trace(
+    mut stream: Stream,
+    conversion: &Conversion,
+    zero: f64,
+    numbers: Option<&HashMap<u32, CommId>>,
+) -> RankTrace {
+    let time = |ticks: Time| Time((conversion.picoseconds(ticks.0) - zero).max(0.0).round() as u64);
+    let number = |local: CommId| match numbers {
+        Some(numbers) => numbers.get(&local).copied().unwrap_or(NO_COMM),
+        None => local,
+    };
+    for call in &mut stream.calls {
+        (call.enter, call.exit) = (time(call.enter), time(call.exit));
+        call.comm = number(call.comm);
+    }
+    for details in &mut stream.details {
+        details.new_comm = details.new_comm.map(number).filter(|&comm| comm != NO_COMM);
+        if let Some(repeated) = &mut details.repeated {
+            repeated.inside = conversion.length(repeated.inside.0);
+        }
+    }
+    RankTrace {
+        host: stream.head.host,
+        cores: stream.head.cores,
+        calls: stream.calls,
+        details: stream.details,
+        clock: conversion.clock,
+        unknown: stream.unknown,
+    }
+}
+
+/// What tells communicators apart: what they were made from, by which call, as which of its kind, and of whom.
+type Identity = (CommId, &'static str, u32, Vec<u32>, Vec<u32>);
+
+/// Gives the communicators of all ranks common numbers. For each rank, its own numbers → the common ones.
+fn unify(places: &[Option<Stream>], size: u32) -> (Vec<Communicator>, Vec<HashMap<u32, CommId>>) {
+    let mut table = vec![Communicator::world(size)];
+    let mut numbers: Vec<HashMap<u32, CommId>> = Vec::with_capacity(places.len());
+    for rank in 0..places.len() as u32 {
+        numbers.push([(local_comm::WORLD, WORLD), (local_comm::SELF, table.len() as CommId)].into());
+        table.push(Communicator { members: vec![rank], name: "self".into(), ..Communicator::default() });
+    }
+    let mut known: HashMap<Identity, CommId> = HashMap::new();
+    // A communicator is made after its parent on every rank, so the parent has its number already.
+    for (rank, stream) in places.iter().enumerate() {
+        let mut together: HashMap<(u32, Vec<u32>, Vec<u32>), u32> = HashMap::new();
+        for made in stream.iter().flat_map(|stream| &stream.made) {
+            let identity = identify(made, &numbers[rank], &mut together);
+            let parent = numbers[rank].get(&made.parent).copied();
+            let (members, remote) = (identity.3.clone(), identity.4.clone());
+            let number = *known.entry(identity).or_insert_with(|| {
+                let name = made.function.name().trim_start_matches("MPI_").to_owned();
+                table.push(Communicator { members, remote, neighbors: Vec::new(), parent, name });
+                table.len() as CommId - 1
+            });
+            numbers[rank].insert(made.local, number);
+            note_neighbors(&mut table[number as usize], rank as u32, made.neighbors.as_ref());
+        }
+    }
+    (table, numbers)
+}
+
+fn identify(
+    made: &Made,
+    numbers: &HashMap<u32, CommId>,
+    together: &mut HashMap<(u32, Vec<u32>, Vec<u32>), u32>,
+) -> Identity {
+    // Both sides of a communicator between two groups see the same pair of groups.
+    let (mut members, mut remote) = (made.members.clone(), made.remote.clone());
+    if !remote.is_empty() && remote < members {
+        std::mem::swap(&mut members, &mut remote);
+    }
+    let by_all = matches!(made.function.class(), Class::NewComm { collective: true });
+    let joins_groups = made.function == Function::Intercomm_create;
+    let parent = numbers.get(&made.parent).copied().unwrap_or(NO_COMM);
+    if by_all && !joins_groups {
+        return (parent, made.function.name(), made.index, members, remote);
+    }
+    // Not all members of the parent took part, or the parents differ: its members count what they made together.
+    let parent = if joins_groups { NO_COMM } else { parent };
+    let count = together.entry((parent, members.clone(), remote.clone())).or_default();
+    *count += 1;
+    (parent, made.function.name(), *count, members, remote)
+}
+
+fn note_neighbors(comm: &mut Communicator, rank: u32, neighbors: Option<&Neighbors>) {
+    let (Some(neighbors), Some(place)) = (neighbors, comm.rank_of(rank)) else { return };
+    comm.neighbors.resize(comm.members.len(), Neighbors::default());
+    comm.neighbors[place as usize] = neighbors.clone();
+}

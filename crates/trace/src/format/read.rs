@@ -1,0 +1,367 @@
+//! Reading one stream: as far as it goes, with everything that is wrong with it.
+
+mod calls;
+
+use super::block::{Block, BlockKind, HEADER, NoBlock, next_magic, take};
+use super::varint::{Cursor, Cut};
+use super::{end, exchange, head};
+use crate::Function;
+use crate::call::{Call, Details};
+use crate::trace::{Communicator, Neighbors};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A stream as it was recorded: times in ticks of the rank's own counter, communicators in its own numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Stream {
+    pub head: Head,
+    /// In the order of the stream; `enter` and `exit` are ticks.
+    pub calls: Vec<Call>,
+    pub details: Vec<Details>,
+    /// Communicators that calls of this rank made, in order of creation.
+    pub made: Vec<Made>,
+    pub exchanges: Vec<Exchange>,
+    /// Pairs of ticks and nanoseconds of the operating system's clock.
+    pub anchors: Vec<(u64, u64)>,
+    pub unknown: BTreeMap<String, u64>,
+    pub ending: Option<Ending>,
+    pub problems: Vec<Problem>,
+    /// Bytes of all blocks that were read.
+    pub bytes: u64,
+}
+
+/// Who wrote a stream.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Head {
+    /// The same for all ranks of a run, different for different runs; empty when not known.
+    pub run: Vec<u8>,
+    pub rank: u32,
+    pub size: u32,
+    pub host: String,
+    /// What tells one start of an operating system from all others; ranks that share it share its clock.
+    pub boot: String,
+    pub process: u64,
+    pub program: String,
+    pub library: String,
+    /// How long a tick is, in picoseconds, as first measured.
+    pub tick_ps: f64,
+    pub cores: Vec<u32>,
+    pub thread_level: Option<u64>,
+    /// When it began, in nanoseconds since 1970; 0 when not known.
+    pub started_ns: u64,
+    /// Given where the stream's communicators have the run's numbers already.
+    pub communicators: Option<Vec<Communicator>>,
+    pub notes: Vec<String>,
+    /// Where the trace came from, if it was converted.
+    pub format: String,
+    /// The stream's codes for functions.
+    functions: Vec<Entry>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Entry {
+    function: Function,
+    makes_request: bool,
+    name: String,
+}
+
+/// A communicator as the rank that got it describes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Made {
+    /// The rank's number for it, and for what it was made from.
+    pub local: u32,
+    pub parent: u32,
+    pub function: Function,
+    /// How many communicators had been made from the same parent, by calls that all of its members take part in.
+    pub index: u32,
+    pub members: Vec<u32>,
+    pub remote: Vec<u32>,
+    pub neighbors: Option<Neighbors>,
+}
+
+/// The best round of an exchange of times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Exchange {
+    pub at_end: bool,
+    pub partner: u32,
+    pub before: u64,
+    pub theirs: u64,
+    pub after: u64,
+    pub rounds: u64,
+}
+
+/// How a stream ended in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    Finalized,
+    /// The process ended without finalizing.
+    Exited,
+    Aborted,
+}
+
+/// Something wrong with a stream.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// The byte of the stream.
+    pub offset: u64,
+    pub what: Fault,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The last block is not whole: the program was killed while it wrote, or the file was cut.
+    Cut {
+        wanted: u64,
+        there: u64,
+    },
+    NotATrace,
+    /// Bytes between two blocks that are none.
+    Garbage {
+        bytes: u64,
+    },
+    Checksum,
+    FromTheFuture(u16),
+    UnknownBlock(u16),
+    /// Blocks are missing before this one.
+    Missing {
+        expected: u32,
+        found: u32,
+    },
+    /// A record that does not follow the format, in a block whose checksum is right.
+    Record {
+        field: &'static str,
+    },
+    NoHead,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Cut { wanted, there } => {
+                write!(
+                    f,
+                    "the last block is cut off ({there} of {wanted} bytes): the calls before it are there"
+                )
+            }
+            Fault::NotATrace => write!(f, "this is not a stream of a trace"),
+            Fault::Garbage { bytes } => write!(f, "{bytes} bytes that are no block were skipped"),
+            Fault::Checksum => write!(f, "a block is damaged (wrong checksum) and was skipped"),
+            Fault::FromTheFuture(version) => write!(
+                f,
+                "written in version {version} of the format, this program reads up to {}: use a newer straggler",
+                super::VERSION
+            ),
+            Fault::UnknownBlock(code) => write!(f, "a block of unknown kind {code} was skipped"),
+            Fault::Missing { expected, found } => {
+                write!(f, "blocks {expected} to {} are missing", found.wrapping_sub(1))
+            }
+            Fault::Record { field } => {
+                write!(f, "a record is malformed at its {field}; the rest of its block is lost")
+            }
+            Fault::NoHead => write!(f, "the stream does not begin with its head"),
+        }
+    }
+}
+
+/// Reads a stream from `bytes`, whose first byte is `offset` bytes into its file. It ends where the next one begins.
+/// Returns also how many bytes it took.
+pub fn read(bytes: &[u8], offset: u64) -> (Stream, usize) {
+    let mut reader = Reader { stream: Stream::default(), expected: None };
+    let mut at = 0;
+    while at < bytes.len() {
+        let place = offset + at as u64;
+        match take(&bytes[at..]) {
+            Ok((block, _)) if block.header.kind == BlockKind::Head && reader.expected.is_some() => break,
+            Ok((block, length)) => {
+                reader.block(&block, place);
+                reader.stream.bytes += length as u64;
+                at += length;
+            }
+            Err(NoBlock::Kind { code, bytes: length }) => {
+                reader.problem(place, Fault::UnknownBlock(code));
+                reader.expected = reader.expected.map(|expected| expected.wrapping_add(1));
+                at += length;
+            }
+            Err(other) => {
+                let Some(next) = reader.skip(other, bytes, at, offset) else {
+                    at = bytes.len();
+                    break;
+                };
+                at = next;
+            }
+        }
+    }
+    if reader.stream.head.size == 0 {
+        reader.problem(offset, Fault::NoHead);
+    }
+    calls::link(&mut reader.stream);
+    (reader.stream, at)
+}
+
+struct Reader {
+    stream: Stream,
+    /// The number the next block should have.
+    expected: Option<u32>,
+}
+
+impl Reader {
+    fn problem(&mut self, offset: u64, what: Fault) {
+        self.stream.problems.push(Problem { offset, what });
+    }
+
+    /// Notes why there is no block at `at`, and finds the next.
+    fn skip(&mut self, why: NoBlock, bytes: &[u8], at: usize, offset: u64) -> Option<usize> {
+        let place = offset + at as u64;
+        let next = next_magic(bytes, at + 1);
+        let fault = match why {
+            NoBlock::Cut { wanted, there } => Fault::Cut { wanted, there },
+            NoBlock::Version(version) => Fault::FromTheFuture(version),
+            NoBlock::Checksum => Fault::Checksum,
+            _ if self.expected.is_none() && next.is_none() => Fault::NotATrace,
+            _ => Fault::Garbage { bytes: (next.unwrap_or(bytes.len()) - at) as u64 },
+        };
+        let future = matches!(fault, Fault::FromTheFuture(_));
+        self.problem(place, fault);
+        if future { None } else { next }
+    }
+
+    fn block(&mut self, block: &Block<'_>, place: u64) {
+        let header = &block.header;
+        if let Some(expected) = self.expected
+            && expected != header.sequence
+        {
+            self.problem(place, Fault::Missing { expected, found: header.sequence });
+        } else if self.expected.is_none() && header.kind != BlockKind::Head {
+            self.problem(place, Fault::NoHead);
+        }
+        self.expected = Some(header.sequence.wrapping_add(1));
+        self.stream.anchors.push((header.ticks, header.clock_ns));
+        let payload = place + HEADER as u64;
+        let read = match header.kind {
+            BlockKind::Head => read_head(block.payload).map(|head| self.stream.head = head),
+            BlockKind::Clock => {
+                read_exchange(block.payload).map(|exchange| self.stream.exchanges.push(exchange))
+            }
+            BlockKind::End => self.end(block.payload),
+            BlockKind::Calls => return self.calls(block, payload),
+        };
+        if read.is_err() {
+            self.problem(payload, Fault::Record { field: "key and value" });
+        }
+    }
+
+    fn calls(&mut self, block: &Block<'_>, payload: u64) {
+        if let Err((at, field)) = calls::read_block(block, &mut self.stream) {
+            self.problem(payload + at as u64, Fault::Record { field });
+        }
+    }
+
+    fn end(&mut self, payload: &[u8]) -> Result<(), Cut> {
+        for_pairs(payload, |key, value| {
+            let mut cursor = Cursor::new(value);
+            match key {
+                end::UNKNOWN => {
+                    for (count, name) in read_names(&mut cursor)? {
+                        self.stream.unknown.insert(name, count);
+                    }
+                }
+                end::HOW => {
+                    self.stream.ending = match cursor.number()? {
+                        0 => Some(Ending::Finalized),
+                        2 => Some(Ending::Aborted),
+                        _ => Some(Ending::Exited),
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })
+    }
+}
+
+fn for_pairs<'a>(
+    payload: &'a [u8],
+    mut take: impl FnMut(u64, &'a [u8]) -> Result<(), Cut>,
+) -> Result<(), Cut> {
+    let mut cursor = Cursor::new(payload);
+    while !cursor.is_empty() {
+        let (key, length) = (cursor.number()?, cursor.number()?);
+        take(key, cursor.slice(length)?)?;
+    }
+    Ok(())
+}
+
+fn text(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).into_owned()
+}
+
+fn read_head(payload: &[u8]) -> Result<Head, Cut> {
+    let mut found = Head::default();
+    for_pairs(payload, |key, value| {
+        let mut cursor = Cursor::new(value);
+        match key {
+            head::RUN => found.run = value.to_vec(),
+            head::RANK => found.rank = cursor.fitting()?,
+            head::SIZE => found.size = cursor.fitting()?,
+            head::HOST => found.host = text(value),
+            head::BOOT => found.boot = text(value),
+            head::PROCESS => found.process = cursor.number()?,
+            head::PROGRAM => found.program = text(value),
+            head::LIBRARY => found.library = text(value),
+            head::TICK_PS => found.tick_ps = f64::from_le_bytes(value.try_into().map_err(|_| Cut)?),
+            head::CORES => {
+                let cores = cursor.list(1 << 16)?;
+                found.cores = cores.into_iter().filter_map(|core| u32::try_from(core).ok()).collect();
+            }
+            head::THREAD_LEVEL => found.thread_level = Some(cursor.number()?),
+            head::STARTED => found.started_ns = cursor.number()?,
+            head::FUNCTIONS => found.functions = read_functions(&mut cursor)?,
+            head::COMMUNICATORS => found.communicators = Some(calls::read_communicators(&mut cursor)?),
+            head::NOTES => found.notes = read_names(&mut cursor)?.into_iter().map(|(_, note)| note).collect(),
+            head::FORMAT => found.format = text(value),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn read_names(cursor: &mut Cursor<'_>) -> Result<Vec<(u64, String)>, Cut> {
+    let count = cursor.number()?;
+    let mut names = Vec::new();
+    for _ in 0..count {
+        let (number, length) = (cursor.number()?, cursor.number()?);
+        names.push((number, text(cursor.slice(length)?)));
+    }
+    Ok(names)
+}
+
+fn read_functions(cursor: &mut Cursor<'_>) -> Result<Vec<Entry>, Cut> {
+    let names = read_names(cursor)?;
+    Ok(names
+        .into_iter()
+        .map(|(flags, name)| Entry {
+            function: Function::named(&name).unwrap_or(Function::Unknown),
+            makes_request: flags & 1 != 0,
+            name,
+        })
+        .collect())
+}
+
+fn read_exchange(payload: &[u8]) -> Result<Exchange, Cut> {
+    let mut found = Exchange::default();
+    for_pairs(payload, |key, value| {
+        let mut cursor = Cursor::new(value);
+        match key {
+            exchange::WHEN => found.at_end = cursor.number()? == 1,
+            exchange::PARTNER => found.partner = cursor.fitting()?,
+            exchange::BEFORE => found.before = cursor.number()?,
+            exchange::THEIRS => found.theirs = cursor.number()?,
+            exchange::AFTER => found.after = cursor.number()?,
+            exchange::ROUNDS => found.rounds = cursor.number()?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,270 @@
+//! Records back into calls.
+
+use super::super::block::Block;
+use super::super::varint::{Cursor, Cut, unzigzag};
+use super::super::write::Last;
+use super::super::{attribute, field};
+use super::{Made, Stream};
+use crate::call::{Call, Completed, Details, Matched, NO_COMM, Repeated};
+use crate::trace::{Communicator, Neighbors};
+use crate::{Class, Function};
+use std::collections::BTreeMap;
+use straggler_model::Time;
+
+/// Where in the payload a record is malformed, and which part of it.
+type Malformed = (usize, &'static str);
+
+/// No list in a trace has more entries than this: it bounds what a damaged length can allocate.
+const MOST: u64 = 1 << 26;
+
+struct Record {
+    call: Call,
+    details: Option<Details>,
+}
+
+/// Appends the calls of a block to the stream.
+pub(super) fn read_block(block: &Block<'_>, stream: &mut Stream) -> Result<(), Malformed> {
+    let mut cursor = Cursor::new(block.payload);
+    let next: u32 = cursor.fitting().map_err(|_| (0, "number of the next request"))?;
+    let mut state = State { last: vec![Last::NOTHING; 256], time: block.header.base, next_request: next };
+    while !cursor.is_empty() {
+        let at = cursor.position();
+        let mut record = state.record(&mut cursor, stream).map_err(|part| (at, part))?;
+        record.call.thread = block.header.thread as u16;
+        if let Some(details) = record.details {
+            record.call.details = stream.details.len() as u32;
+            stream.details.push(details);
+        }
+        stream.calls.push(record.call);
+    }
+    Ok(())
+}
+
+/// Brings the calls into the order of time and finds out, for each communicator, what it was made from and as
+/// which: that is how ranks agree on their communicators.
+pub(super) fn link(stream: &mut Stream) {
+    if !stream.calls.is_sorted_by_key(|call| call.enter) {
+        stream.calls.sort_by_key(|call| call.enter);
+    }
+    let mut children: BTreeMap<(u32, bool), u32> = BTreeMap::new();
+    for call in &stream.calls {
+        let Class::NewComm { collective } = call.function.class() else { continue };
+        let details = stream.details.get(call.details as usize);
+        if details.is_some_and(|details| details.error.is_some()) {
+            continue;
+        }
+        let index = children.entry((call.comm, collective)).or_default();
+        let made = details.and_then(|details| details.new_comm);
+        if let Some(made) = stream.made.iter_mut().find(|known| Some(known.local) == made) {
+            (made.parent, made.function, made.index) = (call.comm, call.function, *index);
+        }
+        *index += 1;
+    }
+}
+
+struct State {
+    last: Vec<Last>,
+    time: u64,
+    next_request: u32,
+}
+
+impl State {
+    fn record(&mut self, cursor: &mut Cursor<'_>, stream: &mut Stream) -> Result<Record, &'static str> {
+        let code = cursor.byte().map_err(|_| "function")?;
+        let entry = stream.head.functions.get(usize::from(code));
+        let (function, makes_request) =
+            entry.map_or((Function::Unknown, false), |entry| (entry.function, entry.makes_request));
+        let unknown =
+            (function == Function::Unknown).then(|| entry.map(|entry| entry.name.clone())).flatten();
+        let mask = cursor.byte().map_err(|_| "mask of fields")?;
+        let gap = cursor.signed().map_err(|_| "time before")?;
+        let duration = cursor.number().map_err(|_| "duration")?;
+        let enter = self.time.wrapping_add_signed(gap);
+        let exit = enter.saturating_add(duration);
+        self.time = self.time.max(exit);
+        let mut call = Call::new(function, Time(enter), Time(exit));
+        self.fields(cursor, mask, code, &mut call)?;
+        let mut details = Details::default();
+        if mask & field::REQUESTS != 0 {
+            details.requests = requests(cursor, self.next_request).map_err(|_| "list of requests")?;
+        }
+        let mut first = self.next_request;
+        if mask & field::ATTRIBUTES != 0 {
+            first = attributes(cursor, &mut details, &mut stream.made, first).map_err(|_| "attributes")?;
+        }
+        if mask & field::ERROR != 0 {
+            details.error = Some(cursor.fitting_signed().map_err(|_| "return code")?);
+        }
+        let made = if function.class() == Class::Begin {
+            details.requests.len() as u32
+        } else {
+            u32::from(makes_request)
+        };
+        if made > 0 {
+            call.request = first;
+            self.next_request = first.wrapping_add(made);
+        }
+        if unknown.is_some() && details.text.is_none() {
+            details.text = unknown;
+        }
+        let details = (details != Details::default()).then_some(details);
+        Ok(Record { call, details })
+    }
+
+    fn fields(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        mask: u8,
+        code: u8,
+        call: &mut Call,
+    ) -> Result<(), &'static str> {
+        let last = &mut self.last[usize::from(code)];
+        if mask & field::COMM != 0 {
+            last.comm = cursor.fitting::<u32>().map_err(|_| "communicator")?.wrapping_sub(1);
+        }
+        if mask & field::PEER != 0 {
+            last.peer = cursor.fitting_signed().map_err(|_| "peer")?;
+        }
+        if mask & field::TAG != 0 {
+            last.tag = cursor.fitting_signed().map_err(|_| "tag")?;
+        }
+        if mask & field::SENT != 0 {
+            last.sent = cursor.number().map_err(|_| "bytes sent")?;
+        }
+        if mask & field::RECEIVED != 0 {
+            last.received = cursor.number().map_err(|_| "bytes received")?;
+        }
+        (call.comm, call.peer, call.tag) = (last.comm, last.peer, last.tag);
+        (call.sent, call.received) = (last.sent, last.received);
+        Ok(())
+    }
+}
+
+fn requests(cursor: &mut Cursor<'_>, next_request: u32) -> Result<Vec<u32>, Cut> {
+    let count = cursor.number()?;
+    if count > MOST {
+        return Err(Cut);
+    }
+    let mut found = Vec::new();
+    let mut expected = next_request;
+    while (found.len() as u64) < count {
+        let left = count - found.len() as u64;
+        let first = expected.wrapping_add(cursor.fitting_signed::<i32>()? as u32);
+        let run = if left > 1 { cursor.number()?.saturating_add(1) } else { 1 };
+        if run > left {
+            return Err(Cut);
+        }
+        found.extend((0..run as u32).map(|place| first.wrapping_add(place)));
+        expected = first.wrapping_add(run as u32);
+    }
+    Ok(found)
+}
+
+/// Reads attributes into `details`, communicators into `made`; gives the first request made, `expected` unless told.
+fn attributes(
+    cursor: &mut Cursor<'_>,
+    details: &mut Details,
+    made: &mut Vec<Made>,
+    expected: u32,
+) -> Result<u32, Cut> {
+    let mut first = expected;
+    for _ in 0..cursor.number()? {
+        let (key, length) = (cursor.number()?, cursor.number()?);
+        let bytes = cursor.slice(length)?;
+        let mut value = Cursor::new(bytes);
+        match key {
+            attribute::COMPLETED => details.completed = completed(&mut value, &details.requests)?,
+            attribute::FOUND => details.found = true,
+            attribute::MATCHED => details.matched = Some(matched(&mut value)?),
+            attribute::RECEIVE => details.receive = Some(matched(&mut value)?),
+            attribute::REPEATED => {
+                details.repeated = Some(Repeated { calls: value.number()?, inside: Time(value.number()?) });
+            }
+            attribute::SENT_SIZES => details.sent_sizes = value.list(MOST)?,
+            attribute::RECEIVED_SIZES => details.received_sizes = value.list(MOST)?,
+            attribute::NEW_COMM => {
+                let comm = new_comm(&mut value)?;
+                details.new_comm = Some(comm.local);
+                made.push(comm);
+            }
+            attribute::MESSAGE => details.message = Some(value.fitting()?),
+            attribute::WINDOW => details.window = Some(value.fitting()?),
+            attribute::TEXT => details.text = Some(super::text(bytes)),
+            attribute::REQUEST => first = value.fitting()?,
+            _ => {}
+        }
+    }
+    Ok(first)
+}
+
+fn matched(cursor: &mut Cursor<'_>) -> Result<Matched, Cut> {
+    Ok(Matched { peer: cursor.fitting_signed()?, tag: cursor.fitting_signed()? })
+}
+
+fn completed(cursor: &mut Cursor<'_>, requests: &[u32]) -> Result<Vec<Completed>, Cut> {
+    let count = cursor.number()?;
+    let mut found = Vec::new();
+    for _ in 0..count {
+        let code = cursor.number()?;
+        let place = usize::try_from(code >> 2).map_err(|_| Cut)?;
+        let request = *requests.get(place).ok_or(Cut)?;
+        let matched = if code & 2 != 0 { Some(matched(cursor)?) } else { None };
+        found.push(Completed { request, matched, cancelled: code & 1 != 0 });
+    }
+    Ok(found)
+}
+
+fn new_comm(cursor: &mut Cursor<'_>) -> Result<Made, Cut> {
+    let local = cursor.fitting()?;
+    let (members, remote) = (members(cursor)?, members(cursor)?);
+    let neighbors = if cursor.is_empty() { None } else { Some(neighbors(cursor)?) };
+    // The call that follows says what it was made from.
+    Ok(Made {
+        local,
+        parent: NO_COMM,
+        function: Function::Unknown,
+        index: u32::MAX,
+        members,
+        remote,
+        neighbors,
+    })
+}
+
+fn members(cursor: &mut Cursor<'_>) -> Result<Vec<u32>, Cut> {
+    let mut rank = 0i64;
+    let ranks = cursor.list(MOST)?.into_iter().map(|step| {
+        rank = rank.checked_add(unzigzag(step)).ok_or(Cut)?;
+        u32::try_from(rank).map_err(|_| Cut)
+    });
+    ranks.collect()
+}
+
+fn neighbors(cursor: &mut Cursor<'_>) -> Result<Neighbors, Cut> {
+    let mut list = || {
+        let count = cursor.number()?;
+        let mut ranks = Vec::new();
+        for _ in 0..count {
+            ranks.push(cursor.fitting_signed()?);
+        }
+        Ok(ranks)
+    };
+    Ok(Neighbors { sources: list()?, destinations: list()? })
+}
+
+/// The table of a stream whose communicators have the run's numbers.
+pub(super) fn read_communicators(cursor: &mut Cursor<'_>) -> Result<Vec<Communicator>, Cut> {
+    let count = cursor.number()?;
+    let mut found = Vec::new();
+    for _ in 0..count {
+        let (members, remote) = (members(cursor)?, members(cursor)?);
+        let mut topology = Vec::new();
+        for _ in 0..cursor.number()? {
+            topology.push(neighbors(cursor)?);
+        }
+        let parent = cursor.fitting::<u32>()?.checked_sub(1);
+        let length = cursor.number()?;
+        let name = super::text(cursor.slice(length)?);
+        found.push(Communicator { members, remote, neighbors: topology, parent, name });
+    }
+    Ok(found)
+}

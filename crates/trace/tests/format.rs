@@ -1,0 +1,286 @@
+//! The format of traces: what is written comes back, and what is broken is named.
+
+use proptest::prelude::*;
+use straggler_model::Time;
+use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::format::assemble::{Severity, assemble};
+use straggler_trace::format::block::HEADER;
+use straggler_trace::format::read::{Fault, read};
+use straggler_trace::format::save::stream;
+use straggler_trace::{
+    Call, Class, Communicator, Completed, Details, Function, Matched, Meta, RankTrace, Repeated, Trace,
+};
+
+fn peer() -> impl Strategy<Value = i32> + Clone {
+    prop_oneof![0..40i32, Just(special::ANY), Just(special::NOBODY), Just(special::NONE), Just(i32::MAX)]
+}
+
+fn details() -> impl Strategy<Value = Details> {
+    let matched = (peer(), peer()).prop_map(|(peer, tag)| Matched { peer, tag });
+    let lists = (
+        prop::collection::vec(0u32..200, 0..12),
+        prop::collection::vec((0usize..12, prop::option::of(matched.clone()), any::<bool>()), 0..4),
+        prop::collection::vec(prop_oneof![Just(8u64), any::<u64>()], 0..6),
+        prop::collection::vec(0u64..3, 0..300),
+    );
+    let singles = (
+        any::<bool>(),
+        prop::option::of(matched.clone()),
+        prop::option::of(matched),
+        prop::option::of((1u64..1000, any::<u32>())),
+        prop::option::of(0u32..3),
+        prop::option::of(any::<u32>()),
+        prop::option::of("[a-z ü]{0,300}"),
+        prop::option::of(prop_oneof![1i32..99, -5i32..0]),
+    );
+    (lists, singles).prop_map(|((requests, completed, sent_sizes, received_sizes), singles)| {
+        let (found, matched, receive, repeated, new_comm, window, text, error) = singles;
+        let completed = completed.into_iter().filter_map(|(place, matched, cancelled)| {
+            // The first of equal requests: a list has each once.
+            let request = *requests.get(place)?;
+            Some(Completed { request, matched, cancelled })
+        });
+        Details {
+            completed: completed.collect(),
+            requests: requests.clone(),
+            found,
+            matched,
+            receive,
+            repeated: repeated.map(|(calls, inside)| Repeated { calls, inside: Time(u64::from(inside)) }),
+            sent_sizes,
+            received_sizes,
+            new_comm,
+            message: window.map(|window| window / 2),
+            window,
+            text,
+            error,
+        }
+    })
+}
+
+type Parts = ((usize, u64, u64, u16), (u32, i32, i32, u64, u64), u32, Option<Details>);
+
+fn parts() -> impl Strategy<Value = Parts> {
+    (
+        (0..Function::ALL.len(), 0u64..1 << 34, 0u64..1 << 30, 0u16..3),
+        (prop_oneof![0u32..3, Just(NO_COMM)], peer(), peer(), any::<u64>(), 0u64..5000),
+        0u32..5,
+        prop::option::of(details()),
+    )
+}
+
+fn rank_trace(parts: Vec<Parts>) -> RankTrace {
+    let mut rank = RankTrace { host: "node 7".into(), cores: vec![3, 5], ..RankTrace::default() };
+    rank.clock.error = Some(Time::ZERO);
+    rank.unknown.insert("MPI_Later".into(), 3);
+    let mut time = 0;
+    let mut request = 0;
+    for ((function, gap, length, thread), (comm, peer, tag, sent, received), skip, details) in parts {
+        let function = Function::ALL[function];
+        time += gap;
+        let mut call = Call::new(function, Time(time), Time(time + length));
+        (call.thread, call.comm, call.peer, call.tag) = (thread, comm, peer, tag);
+        (call.sent, call.received) = (sent, received);
+        let begun = details.as_ref().map_or(0, |details| details.requests.len() as u32);
+        let made = if function.class() == Class::Begin { begun } else { u32::from(function.makes_request()) };
+        if made > 0 {
+            call.request = request + skip;
+            request += skip + made;
+        }
+        let unknown = function == Function::Unknown;
+        match details {
+            Some(mut details) => {
+                if unknown && details.text.is_none() {
+                    details.text = Some("?".into());
+                }
+                if details == Details::default() { rank.push(call) } else { rank.push_with(call, details) }
+            }
+            None if unknown => rank.push_with(call, Details { text: Some("?".into()), ..Details::default() }),
+            None => rank.push(call),
+        }
+    }
+    rank
+}
+
+fn trace() -> impl Strategy<Value = Trace> {
+    prop::collection::vec(prop::collection::vec(parts(), 0..60), 1..4).prop_map(|ranks| {
+        let mut ranks: Vec<RankTrace> = ranks.into_iter().map(rank_trace).collect();
+        // The clock of a trace begins with its first call.
+        let starts = ranks.iter().filter_map(|rank| rank.calls.first()).map(|call| call.enter);
+        let zero = starts.min().unwrap_or_default();
+        for call in ranks.iter_mut().flat_map(|rank| &mut rank.calls) {
+            (call.enter, call.exit) = (call.enter.since(zero), call.exit.since(zero));
+        }
+        let size = ranks.len() as u32;
+        let part = Communicator {
+            members: vec![2, 1],
+            parent: Some(0),
+            name: "split".into(),
+            ..Communicator::default()
+        };
+        let meta = Meta { format: "made up".into(), program: "a program".into(), ..Meta::default() };
+        Trace {
+            meta,
+            ranks,
+            communicators: vec![Communicator::world(size), part],
+            notes: vec!["a note".into()],
+        }
+    })
+}
+
+/// Details lie in the order of the stream, which goes by thread: compared by what they say.
+fn told(trace: &Trace) -> Vec<Vec<(Call, Option<Details>)>> {
+    let of_rank = |rank: &RankTrace| {
+        let calls = rank.calls.iter().map(|call| (Call { details: 0, ..*call }, rank.details(call).cloned()));
+        let mut calls: Vec<_> = calls.collect();
+        calls.sort_by_key(|(call, _)| (call.enter, call.thread));
+        calls
+    };
+    trace.ranks.iter().map(of_rank).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_trace_comes_back(trace in trace()) {
+        let streams = (0..trace.processes()).map(|rank| {
+            let bytes = stream(&trace, rank);
+            let (stream, length) = read(&bytes, 0);
+            assert_eq!(length, bytes.len());
+            stream
+        });
+        let (back, findings) = assemble(streams.collect());
+        prop_assert_eq!(&findings, &[]);
+        prop_assert_eq!(told(&back), told(&trace));
+        prop_assert_eq!(&back.communicators, &trace.communicators);
+        prop_assert_eq!(&back.meta, &trace.meta);
+        prop_assert_eq!(&back.notes, &trace.notes);
+        for (back, rank) in back.ranks.iter().zip(&trace.ranks) {
+            prop_assert_eq!((&back.host, &back.cores, &back.unknown), (&rank.host, &rank.cores, &rank.unknown));
+        }
+    }
+
+    #[test]
+    fn a_damaged_stream_is_noticed(trace in trace(), place: prop::sample::Index, value: u8, cut: bool) {
+        let mut bytes = stream(&trace, 0);
+        let at = place.index(bytes.len());
+        if cut {
+            bytes.truncate(at);
+        } else if bytes[at] == value {
+            return Ok(());
+        } else {
+            bytes[at] = value;
+        }
+        let mut streams = Vec::new();
+        let mut start = 0;
+        while start < bytes.len() {
+            let (stream, length) = read(&bytes[start..], start as u64);
+            start += length.max(1);
+            streams.push(stream);
+        }
+        let whole = streams.iter().all(|stream| stream.problems.is_empty() && stream.ending.is_some());
+        prop_assert!(!whole || streams.is_empty(), "nothing was said about byte {at}");
+        assemble(streams);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>) {
+        let (stream, _) = read(&bytes, 0);
+        prop_assert!(!stream.problems.is_empty());
+    }
+}
+
+fn small(ranks: u32) -> Trace {
+    let mut rank = RankTrace::default();
+    for at in 0..4 {
+        rank.push(Call::new(Function::Barrier, Time(at * 10), Time(at * 10 + 5)));
+    }
+    let meta = Meta { program: "small".into(), ..Meta::default() };
+    Trace {
+        meta,
+        ranks: vec![rank; ranks as usize],
+        communicators: vec![Communicator::world(ranks)],
+        notes: vec![],
+    }
+}
+
+fn findings(streams: &[Vec<u8>]) -> Vec<(Option<u32>, Option<u64>, Severity, String)> {
+    let streams = streams.iter().map(|bytes| read(bytes, 0).0).collect();
+    let (_, findings) = assemble(streams);
+    findings.into_iter().map(|found| (found.rank, found.offset, found.severity, found.what)).collect()
+}
+
+#[test]
+fn a_missing_rank_two_of_one_and_one_of_another_run() {
+    let three = small(3);
+    let found = findings(&[stream(&three, 0), stream(&three, 2)]);
+    assert_eq!(found, [(Some(1), None, Severity::Error, "there is no stream of this rank".into())]);
+    let found = findings(&[stream(&three, 0), stream(&three, 1), stream(&three, 2), stream(&three, 1)]);
+    assert_eq!(found, [(Some(1), None, Severity::Error, "there are two streams of this rank".into())]);
+    let mut other = small(3);
+    other.meta.more.insert("run".into(), "0badcafe".into());
+    let found = findings(&[stream(&three, 0), stream(&other, 1), stream(&three, 2)]);
+    assert_eq!(found[0].0, Some(1));
+    assert!(found[0].3.starts_with("belongs to another run"), "{found:?}");
+    assert_eq!(found[1].3, "there is no stream of this rank");
+}
+
+#[test]
+fn a_cut_stream_keeps_its_whole_blocks() {
+    let mut trace = small(1);
+    let many = (0..40_000).map(|at| Call::new(Function::Barrier, Time(at * 100_000), Time(at * 100_000 + 9)));
+    trace.ranks[0].calls = many.collect();
+    let whole = stream(&trace, 0);
+    let (stream, _) = read(&whole[..whole.len() * 2 / 3], 0);
+    assert!(stream.calls.len() > 10_000 && stream.calls.len() < 30_000, "{}", stream.calls.len());
+    let told = stream.problems.iter().map(|problem| &problem.what).collect::<Vec<_>>();
+    assert!(matches!(told[..], [Fault::Cut { .. }]), "{told:?}");
+    assert_eq!(stream.calls[..], trace.ranks[0].calls[..stream.calls.len()]);
+}
+
+#[test]
+fn a_version_from_the_future_is_named() {
+    let mut bytes = stream(&small(1), 0);
+    bytes[4] = 9;
+    let found = findings(&[bytes]);
+    assert!(found[0].3.contains("version 9") && found[0].3.contains("newer straggler"), "{found:?}");
+    assert_eq!(found[0].1, Some(0));
+}
+
+#[test]
+fn a_missing_block_is_named_with_its_place() {
+    let bytes = stream(&small(1), 0);
+    let length =
+        |at: usize| HEADER + u32::from_le_bytes(bytes[at + 16..at + 20].try_into().unwrap()) as usize;
+    let (first, second) = (length(0), length(length(0)));
+    let without = [&bytes[..first], &bytes[first + second..]].concat();
+    let found = findings(&[without]);
+    assert_eq!(found, [(Some(0), Some(first as u64), Severity::Error, "blocks 1 to 1 are missing".into())]);
+}
+
+#[test]
+fn halo_exchanges_take_few_bytes() {
+    let mut rank = RankTrace::default();
+    let mut time = 0;
+    let mut request = 0;
+    for _ in 0..2000 {
+        for neighbor in 0..8 {
+            let function = if neighbor < 4 { Function::Irecv } else { Function::Isend };
+            time += 1_500_000;
+            let mut call = Call::new(function, Time(time), Time(time + 700_000));
+            (call.comm, call.peer, call.tag, call.sent, call.request) = (0, neighbor % 4, 7, 8192, request);
+            request += 1;
+            rank.push(call);
+        }
+        time += 2_000_000;
+        let requests = (request - 8..request).collect();
+        let call = Call::new(Function::Waitall, Time(time), Time(time + 30_000_000));
+        rank.push_with(call, Details { requests, ..Details::default() });
+        time += 1_000_000_000;
+    }
+    let trace = Trace { ranks: vec![rank], communicators: vec![Communicator::world(1)], ..Trace::default() };
+    // Picoseconds are ten bits more than a recorder's ticks.
+    let bytes = stream(&trace, 0).len() as f64 / trace.calls() as f64;
+    assert!(bytes < 11.0, "{bytes} bytes a call");
+}
