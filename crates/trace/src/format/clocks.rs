@@ -120,7 +120,7 @@ fn by_exchange(rank: usize, streams: &[Option<Stream>], own: &[Option<Own>], map
     let (Some(stream), Some(mine)) = (&streams[rank], own[rank]) else { return unknown };
     let mut points = stream.exchanges.iter().filter_map(|exchange| point(exchange, rank, &mine, own, maps));
     let Some(first) = points.next() else { return unknown };
-    let last = points.last().unwrap_or(first);
+    let last = points.next_back().unwrap_or(first);
     let rate =
         if last.mine - first.mine > 1e6 { (last.run - first.run) / (last.mine - first.mine) } else { 1.0 };
     let error_ns = first.error.and_then(|a| last.error.map(|b| a.max(b)));

@@ -76,6 +76,8 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
     }
 }
 
+type FileStreams = Result<Vec<Stream>, OpenError>;
+
 /// The streams of a file; one after the other, if there are several.
 pub fn read_file(path: &Path) -> Result<Vec<Stream>, OpenError> {
     let bytes = fs::read(path).map_err(io_error(path))?;
@@ -97,7 +99,7 @@ pub fn read_streams(path: &Path) -> Result<Vec<Stream>, OpenError> {
     let files = files(path)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<(usize, Result<Vec<Stream>, OpenError>)>> = Mutex::default();
+    let found: Mutex<Vec<(usize, FileStreams)>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
