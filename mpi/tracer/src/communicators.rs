@@ -1,0 +1,106 @@
+//! Calls that make and free communicators.
+//!
+//! # Safety
+//! All functions here run a call of the program, with its arguments.
+#![allow(clippy::missing_safety_doc)]
+
+use crate::abi::abi;
+use crate::language::{Kind, Language};
+use crate::note::{call, good, made};
+use crate::process;
+use crate::site::{Invoke, Site};
+use libc::c_int;
+
+/// A call on the communicator at argument `parent` that puts a new one at argument `new`.
+unsafe fn make<L: Language, const N: usize>(site: Site<L, N>, parent: Option<usize>, new: usize) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            if good(seen) {
+                if let Some(parent) = parent {
+                    seen.comm = thread.comm(L::handle(Kind::Comm, site.args[parent])).local;
+                }
+                let handle = L::handle_at(Kind::Comm, site.args[new], 0);
+                if handle != abi().comm_null {
+                    process::know(handle, &mut thread.attributes);
+                }
+            }
+            if site.function.makes_request() {
+                made::<L>(seen, site.args[N - 1], false, false);
+            }
+        })
+    }
+}
+
+/// The parent comes first, the new one last.
+pub unsafe fn from_first<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, Some(0), N - 1) }
+}
+
+/// The same with a request behind.
+pub unsafe fn later_from_first<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, Some(0), N - 2) }
+}
+
+/// No parent; the new one is last.
+pub unsafe fn from_none<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, None, N - 1) }
+}
+
+/// (port, info, root, comm, new)
+pub unsafe fn meet<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, Some(3), 4) }
+}
+
+/// (parent): the same every time.
+pub unsafe fn get_parent<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            if good(seen) {
+                let handle = L::handle_at(Kind::Comm, site.args[0], 0);
+                thread.comm(handle);
+            }
+        })
+    }
+}
+
+/// (comm)
+pub unsafe fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let handle = L::handle_at(Kind::Comm, site.args[0], 0);
+        call(&site, |thread, seen| {
+            seen.comm = thread.comm(handle).local;
+            if good(seen) {
+                process::forget(handle);
+            }
+        })
+    }
+}
+
+/// (command, arguments, number, info, root, comm, new, codes), or one more in front
+pub unsafe fn spawn<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, Some(N - 3), N - 2) }
+}

@@ -1,0 +1,425 @@
+//! Waiting for requests, testing them, starting and dropping them.
+//!
+//! Completed requests are overwritten by the call, so their handles are copied before. Where a receive was open for any
+//! source or tag and the program wants no status, the call gets one of ours.
+//!
+//! # Safety
+//! All functions here run a call of the program, with its arguments.
+#![allow(clippy::missing_safety_doc)]
+
+use crate::abi::{Handle, UNDEFINED, abi};
+use crate::clock;
+use crate::language::{Kind, Language};
+use crate::note::{call, good, recorded};
+use crate::p2p::{OwnStatus, matched};
+use crate::process::{self, Process};
+use crate::requests::Open;
+use crate::site::{Invoke, Site, pmpi};
+use crate::thread::{Seen, Thread};
+use libc::c_int;
+use smallvec::SmallVec;
+use straggler_trace::Function;
+use straggler_trace::call::Matched;
+
+/// One request of a call's list.
+#[derive(Clone, Copy)]
+struct Given {
+    /// Its place in the program's list, and in ours, which leaves out null and inactive ones.
+    place: usize,
+    handle: Handle,
+    open: Open,
+}
+
+/// Where a function has its arguments.
+struct Places {
+    /// The number of requests; one if it has no such argument.
+    count: Option<usize>,
+    requests: usize,
+    /// What says which have completed.
+    answer: Answer,
+    /// One status, or as many as there are requests.
+    status: usize,
+    statuses: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// All, always.
+    All,
+    /// All, if the flag says so.
+    AllIf(usize),
+    /// The one at the index.
+    One(usize),
+    /// The one at the index, if the flag says so.
+    OneIf { index: usize, flag: usize },
+    /// So many, listed.
+    Some { count: usize, indices: usize },
+}
+
+/// (request, status)
+pub unsafe fn wait<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        complete(site, &Places { count: None, requests: 0, answer: Answer::All, status: 1, statuses: false })
+    }
+}
+
+/// (count, requests, statuses)
+pub unsafe fn waitall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        complete(site, &Places { count: Some(0), requests: 1, answer: Answer::All, status: 2, statuses: true })
+    }
+}
+
+/// (count, requests, index, status)
+pub unsafe fn waitany<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        complete(site, &Places { count: Some(0), requests: 1, answer: Answer::One(2), status: 3, statuses: false })
+    }
+}
+
+/// (count, requests, number, indices, statuses)
+pub unsafe fn waitsome<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    let answer = Answer::Some { count: 2, indices: 3 };
+    unsafe { complete(site, &Places { count: Some(0), requests: 1, answer, status: 4, statuses: true }) }
+}
+
+/// (request, flag, status)
+pub unsafe fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        complete(site, &Places { count: None, requests: 0, answer: Answer::AllIf(1), status: 2, statuses: false })
+    }
+}
+
+/// (count, requests, flag, statuses)
+pub unsafe fn testall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        complete(site, &Places { count: Some(0), requests: 1, answer: Answer::AllIf(2), status: 3, statuses: true })
+    }
+}
+
+/// (count, requests, index, flag, status)
+pub unsafe fn testany<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    let answer = Answer::OneIf { index: 2, flag: 3 };
+    unsafe { complete(site, &Places { count: Some(0), requests: 1, answer, status: 4, statuses: false }) }
+}
+
+/// (count, requests, number, indices, statuses)
+pub unsafe fn testsome<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { waitsome(site) }
+}
+
+unsafe fn complete<L: Language, const N: usize>(mut site: Site<L, N>, places: &Places) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let Some(guard) = recorded() else { return site.invoke() };
+        let thread = Thread::of(&guard);
+        let given = list::<L, N>(&site, places, thread);
+        let mut own = OwnStatus::new();
+        if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
+            substitute::<L, N>(&mut site, places, thread, &mut own);
+        }
+        let enter = clock::ticks();
+        let code = site.invoke();
+        let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
+        thread.requests.extend(given.iter().map(|given| given.open.number));
+        finish::<L, N>(&site, places, thread, &mut seen, &given);
+        code
+    }
+}
+
+/// The open requests given to a call.
+unsafe fn list<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, thread: &mut Thread) -> SmallVec<[Given; 8]>
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let count = places.count.map_or(1, |count| site.int(count).max(0) as usize);
+        let array = site.args[places.requests];
+        thread.handles.clear();
+        thread.handles.extend((0..count).map(|index| L::handle_at(Kind::Request, array, index)));
+        let null = abi().request_null;
+        let open = thread.handles.iter().enumerate().filter(|&(_, &handle)| handle != null);
+        process::with(|process| {
+            open.filter_map(|(place, &handle)| {
+                // Equal handles in one list stand for different requests.
+                let found = match process.requests.find(handle, 0) {
+                    Some(&mut open) if place == 0 || !thread.handles[..place].contains(&handle) => Some(open),
+                    _ => {
+                        let earlier = thread.handles[..place].iter().filter(|&&known| known == handle).count();
+                        process.requests.find(handle, earlier).copied()
+                    }
+                };
+                if found.is_none() {
+                    unknown_request(process, site.function);
+                }
+                let open = found?;
+                (open.persistent.is_none() || open.active).then_some(Given { place, handle, open })
+            })
+            .collect()
+        })
+    }
+}
+
+#[cold]
+fn unknown_request(process: &mut Process, function: Function) {
+    *process.unknown.entry(format!("request of unknown origin in {function}")).or_default() += 1;
+}
+
+/// Puts statuses of ours where the program wants none.
+unsafe fn substitute<L: Language, const N: usize>(
+    site: &mut Site<L, N>,
+    places: &Places,
+    thread: &mut Thread,
+    own: &mut OwnStatus,
+) where
+    [usize; N]: Invoke,
+{
+    let status = &mut site.args[places.status];
+    if !places.statuses {
+        *status = own.instead_of::<L>(*status);
+    } else if L::ignores_status(*status) {
+        let words = (thread.handles.len() * abi().status_bytes).div_ceil(8);
+        thread.statuses.clear();
+        thread.statuses.resize(words, 0);
+        *status = thread.statuses.as_mut_ptr() as usize;
+    }
+}
+
+/// A request that the call completed, and where its status is.
+#[derive(Clone, Copy)]
+struct Done {
+    /// The place in our list.
+    place: usize,
+    status: usize,
+}
+
+unsafe fn finish<L: Language, const N: usize>(
+    site: &Site<L, N>,
+    places: &Places,
+    thread: &mut Thread,
+    seen: &mut Seen,
+    given: &[Given],
+) where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let testing = matches!(seen.function.class(), straggler_trace::Class::Test(_));
+        let done = if good(seen) {
+            completed::<L, N>(site, places, given)
+        } else {
+            Some(gone::<L, N>(site, places, given))
+        };
+        let Some(done) = done else {
+            if testing && good(seen) { thread.poll(seen) } else { thread.record(seen) }
+            return;
+        };
+        let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
+        let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = done
+            .iter()
+            .filter_map(|done| {
+                let open = &given.get(done.place)?.open;
+                let who = open.wildcard.then(|| matched(done.status));
+                let cancelled = open.cancelled && was_cancelled(done.status);
+                (!all || who.is_some() || cancelled).then_some((done.place as u32, who, cancelled))
+            })
+            .collect();
+        if !told.is_empty() {
+            thread.attributes.completed(told.into_iter());
+        }
+        if testing && good(seen) {
+            thread.attributes.found();
+        }
+        forget(&done, given);
+        thread.record(seen);
+    }
+}
+
+/// What completed, or none if nothing did.
+unsafe fn completed<L: Language, const N: usize>(
+    site: &Site<L, N>,
+    places: &Places,
+    given: &[Given],
+) -> Option<SmallVec<[Done; 8]>>
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let status = site.args[places.status];
+        let at = |index: usize| if places.statuses { status + index * abi().status_bytes } else { status };
+        let everything =
+            || given.iter().enumerate().map(|(place, given)| Done { place, status: at(given.place) }).collect();
+        let one = |index: i32| {
+            let index = usize::try_from(L::index(index)).ok();
+            let place = index.and_then(|index| given.iter().position(|given| given.place == index));
+            Some(place.map(|place| Done { place, status }).into_iter().collect())
+        };
+        match places.answer {
+            Answer::All => Some(everything()),
+            Answer::AllIf(flag) => (site.int_behind(flag) != 0).then(everything),
+            Answer::One(index) => one(site.int_behind(index)),
+            Answer::OneIf { index, flag } => {
+                if site.int_behind(flag) != 0 { one(site.int_behind(index)) } else { None }
+            }
+            Answer::Some { count, indices } => {
+                let count = site.int_behind(count);
+                if count == 0 {
+                    return None;
+                }
+                let count = if count == UNDEFINED { 0 } else { count.max(0) as usize };
+                let listed = (0..count).filter_map(|nth| {
+                    let index = (site.args[indices] as *const c_int).add(nth).read();
+                    let index = usize::try_from(L::index(index)).ok()?;
+                    let place = given.iter().position(|given| given.place == index)?;
+                    Some(Done { place, status: at(nth) })
+                });
+                Some(listed.collect())
+            }
+        }
+    }
+}
+
+/// What a call that failed has completed nevertheless: requests that are null now.
+unsafe fn gone<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, given: &[Given]) -> SmallVec<[Done; 8]>
+where
+    [usize; N]: Invoke,
+{
+    let null = |given: &Given| unsafe {
+        L::handle_at(Kind::Request, site.args[places.requests], given.place) == abi().request_null
+    };
+    let status = |given: &Given| {
+        let start = site.args[places.status];
+        if places.statuses { start + given.place * abi().status_bytes } else { start }
+    };
+    let gone = given.iter().enumerate().filter(|(_, given)| null(given));
+    gone.map(|(place, given)| Done { place, status: status(given) }).collect()
+}
+
+fn was_cancelled(status: usize) -> bool {
+    let mut flag = 0i32;
+    pmpi!(Test_cancelled(status, &raw mut flag));
+    flag != 0
+}
+
+/// Persistent requests are inactive now, others are gone.
+fn forget(done: &[Done], given: &[Given]) {
+    process::with(|process| {
+        for given in done.iter().filter_map(|done| given.get(done.place)) {
+            if given.open.persistent.is_none() {
+                process.requests.remove(given.handle, given.open.number);
+            } else if let Some(open) = process.requests.find(given.handle, 0) {
+                open.active = false;
+            }
+        }
+    });
+}
+
+/// (request)
+pub unsafe fn start<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { begin(site, None, 0) }
+}
+
+/// (count, requests)
+pub unsafe fn startall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { begin(site, Some(0), 1) }
+}
+
+/// Persistent requests begin: each gets a number for this run.
+unsafe fn begin<L: Language, const N: usize>(site: Site<L, N>, count: Option<usize>, requests: usize) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            let count = count.map_or(1, |count| site.int(count).max(0) as usize);
+            let handles: Vec<Handle> =
+                (0..count).map(|index| L::handle_at(Kind::Request, site.args[requests], index)).collect();
+            let first = process::with(|process| {
+                let known: Vec<(Handle, u32)> = handles
+                    .iter()
+                    .filter_map(|&handle| Some((handle, process.requests.find(handle, 0)?.persistent?)))
+                    .collect();
+                let first = process.requests.number(known.len() as u32);
+                for (place, &(handle, persistent)) in known.iter().enumerate() {
+                    thread.requests.push(persistent);
+                    if let Some(open) = process.requests.find(handle, 0) {
+                        (open.number, open.active, open.cancelled) = (first + place as u32, true, false);
+                    }
+                }
+                first
+            });
+            if !thread.requests.is_empty() {
+                seen.made = Some((first, thread.requests.len() as u32));
+            }
+        })
+    }
+}
+
+/// (request)
+pub unsafe fn cancel<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let handle = L::handle_at(Kind::Request, site.args[0], 0);
+        call(&site, |thread, _| {
+            process::with(|process| {
+                if let Some(open) = process.requests.find(handle, 0) {
+                    open.cancelled = true;
+                    thread.requests.push(open.number);
+                }
+            });
+        })
+    }
+}
+
+/// (request)
+pub unsafe fn request_free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let handle = L::handle_at(Kind::Request, site.args[0], 0);
+        call(&site, |thread, seen| {
+            process::with(|process| {
+                if let Some(&mut open) = process.requests.find(handle, 0) {
+                    thread.requests.push(open.number);
+                    if good(seen) {
+                        process.requests.remove(handle, open.number);
+                    }
+                }
+            });
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Arguments as C and Fortran pass them, read alike.
+//!
+//! A Fortran program passes everything by reference and handles as integers. Its calls go to the library's own
+//! Fortran functions, so that nothing has to be translated for the library; only what is recorded is read here.
+
+use crate::abi::{Family, Handle, abi, is_fortran_ignore, is_fortran_in_place};
+use crate::symbols::Symbol;
+use libc::c_int;
+
+/// Kinds of handles that have their own translation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Comm,
+    Datatype,
+    Request,
+    Message,
+    Window,
+}
+
+/// How a language passes arguments. Every function takes a word as it came in.
+///
+/// # Safety
+/// All of them read what the MPI standard says such an argument points to.
+#[allow(clippy::missing_safety_doc)]
+pub trait Language {
+    const FORTRAN: bool;
+    unsafe fn int(word: usize) -> i32;
+    unsafe fn count(word: usize) -> u64;
+    unsafe fn count_at(array: usize, index: usize) -> u64;
+    /// A handle passed as a value.
+    unsafe fn handle(kind: Kind, word: usize) -> Handle;
+    /// A handle behind a pointer, at a place of an array.
+    unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle;
+    fn is_in_place(word: usize) -> bool;
+    fn ignores_status(word: usize) -> bool;
+    /// An index as C counts.
+    fn index(value: i32) -> i32;
+}
+
+/// C with counts of type int.
+#[derive(Debug)]
+pub struct C;
+/// C with counts of type MPI_Count, in the functions whose names end in _c.
+#[derive(Debug)]
+pub struct LargeC;
+#[derive(Debug)]
+pub struct Fortran;
+
+macro_rules! c_like {
+    ($language:ident, $count:ty) => {
+        impl Language for $language {
+            const FORTRAN: bool = false;
+            #[inline(always)]
+            unsafe fn int(word: usize) -> i32 {
+                word as i32
+            }
+            #[inline(always)]
+            unsafe fn count(word: usize) -> u64 {
+                (word as $count).max(0) as u64
+            }
+            unsafe fn count_at(array: usize, index: usize) -> u64 {
+                // SAFETY: the caller's promise.
+                unsafe { (array as *const $count).add(index).read() }.max(0) as u64
+            }
+            #[inline(always)]
+            unsafe fn handle(_: Kind, word: usize) -> Handle {
+                abi().handle(word)
+            }
+            #[inline(always)]
+            unsafe fn handle_at(_: Kind, array: usize, index: usize) -> Handle {
+                // SAFETY: the caller's promise.
+                unsafe { abi().handle_at(array, index) }
+            }
+            #[inline(always)]
+            fn is_in_place(word: usize) -> bool {
+                word == abi().in_place
+            }
+            #[inline(always)]
+            fn ignores_status(word: usize) -> bool {
+                word == abi().status_ignore
+            }
+            #[inline(always)]
+            fn index(value: i32) -> i32 {
+                value
+            }
+        }
+    };
+}
+
+c_like!(C, i32);
+c_like!(LargeC, i64);
+
+impl Language for Fortran {
+    const FORTRAN: bool = true;
+    #[inline(always)]
+    unsafe fn int(word: usize) -> i32 {
+        // SAFETY: the caller's promise: a reference to an INTEGER.
+        unsafe { (word as *const i32).read() }
+    }
+    unsafe fn count(word: usize) -> u64 {
+        // SAFETY: as above.
+        unsafe { Self::int(word) }.max(0) as u64
+    }
+    unsafe fn count_at(array: usize, index: usize) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe { (array as *const i32).add(index).read() }.max(0) as u64
+    }
+    unsafe fn handle(kind: Kind, word: usize) -> Handle {
+        // SAFETY: the caller's promise: a reference to an INTEGER.
+        from_fortran(kind, unsafe { Self::int(word) })
+    }
+    unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle {
+        // SAFETY: the caller's promise.
+        from_fortran(kind, unsafe { (array as *const i32).add(index).read() })
+    }
+    fn is_in_place(word: usize) -> bool {
+        is_fortran_in_place(word)
+    }
+    fn ignores_status(word: usize) -> bool {
+        is_fortran_ignore(word)
+    }
+    fn index(value: i32) -> i32 {
+        if value > 0 { value - 1 } else { value }
+    }
+}
+
+/// The C handle of a Fortran one.
+pub fn from_fortran(kind: Kind, value: c_int) -> Handle {
+    static TRANSLATIONS: [Symbol; 5] = [
+        Symbol::new(c"PMPI_Comm_f2c"),
+        Symbol::new(c"PMPI_Type_f2c"),
+        Symbol::new(c"PMPI_Request_f2c"),
+        Symbol::new(c"PMPI_Message_f2c"),
+        Symbol::new(c"PMPI_Win_f2c"),
+    ];
+    if abi().family == Family::Mpich {
+        return value as u32 as usize;
+    }
+    match TRANSLATIONS[kind as usize].get() {
+        // SAFETY: these functions take an MPI_Fint and return a handle in a register.
+        Some(at) => unsafe {
+            let translate: extern "C" fn(c_int) -> usize = std::mem::transmute(at);
+            abi().handle(translate(value))
+        },
+        // The standard's interface has fixed values for what is predefined.
+        None => value as u32 as usize,
+    }
+}

@@ -1,0 +1,148 @@
+//! Recording a call: timed, run, described.
+
+use crate::language::{Kind, Language};
+use crate::process::{self, Phase};
+use crate::recording;
+use crate::requests::Open;
+use crate::site::{Invoke, Site, pmpi};
+use crate::thread::{Guard, Seen, Thread, guard};
+use crate::{abi::Handle, abi::abi, clock};
+use libc::c_int;
+use straggler_trace::call::special;
+use straggler_trace::{Class, Function, Start};
+
+/// The guard of a call that is to be recorded; none if it is inside of another, or nothing is recorded.
+#[inline(always)]
+pub fn recorded() -> Option<Guard> {
+    match process::phase() {
+        Phase::Recording => guard(),
+        Phase::Over => None,
+        Phase::Before => late(),
+    }
+}
+
+#[cold]
+fn late() -> Option<Guard> {
+    let guard = guard()?;
+    recording::begin_late();
+    (process::phase() == Phase::Recording).then_some(guard)
+}
+
+/// Runs a call and records it as `describe` says.
+///
+/// # Safety
+/// The site is the program's.
+#[inline(always)]
+pub unsafe fn call<L: Language, const N: usize>(
+    site: &Site<L, N>,
+    describe: impl FnOnce(&mut Thread, &mut Seen),
+) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(guard) = recorded() else { return site.invoke() };
+        let enter = clock::ticks();
+        let code = site.invoke();
+        let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
+        let thread = Thread::of(&guard);
+        describe(thread, &mut seen);
+        thread.record(&seen);
+        code
+    }
+}
+
+/// Whether a function only prepares what is started later.
+pub fn is_persistent(function: Function) -> bool {
+    match function.class() {
+        Class::Send(_, start) | Class::Recv(start) => start == Start::Persistent,
+        Class::Collective(_, start) | Class::Neighbor(_, start) => start == Start::Persistent,
+        _ => matches!(function, Function::Psend_init | Function::Precv_init),
+    }
+}
+
+/// A peer as traces have it.
+#[inline(always)]
+pub fn peer(rank: i32) -> i32 {
+    let abi = abi();
+    if rank >= 0 {
+        rank
+    } else if rank == abi.any_source {
+        special::ANY
+    } else if rank == abi.nobody {
+        special::NOBODY
+    } else if rank == abi.root {
+        special::ROOT
+    } else {
+        special::NONE
+    }
+}
+
+#[inline(always)]
+pub fn tag(tag: i32) -> i32 {
+    if tag >= 0 {
+        tag
+    } else if tag == abi().any_tag {
+        special::ANY
+    } else {
+        special::NONE
+    }
+}
+
+/// Bytes of `count` elements.
+///
+/// # Safety
+/// The words are a count and a datatype as the language passes them.
+#[inline]
+pub unsafe fn bytes<L: Language>(count: usize, datatype: usize) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { L::count(count).saturating_mul(size_of_type(L::handle(Kind::Datatype, datatype))) }
+}
+
+/// The size of a datatype; 0 for what is none, or has no size.
+#[inline]
+pub fn size_of_type(datatype: Handle) -> u64 {
+    if !abi().may_be_datatype(datatype) {
+        return 0;
+    }
+    let mut size = 0i32;
+    pmpi!(Type_size(datatype, &raw mut size));
+    if size >= 0 {
+        return size as u64;
+    }
+    // Larger than an int can say.
+    let mut size = 0i64;
+    pmpi!(Type_size_x(datatype, &raw mut size));
+    size.max(0) as u64
+}
+
+/// Whether a call went well: what it should have filled in is there.
+#[inline(always)]
+pub fn good(seen: &Seen) -> bool {
+    seen.error == 0
+}
+
+/// Gives the request that a call has made its number. `request` points to the handle.
+///
+/// # Safety
+/// `request` points to a request, written by a call that went well.
+#[inline]
+pub unsafe fn made<L: Language>(seen: &mut Seen, request: usize, persistent: bool, wildcard: bool) {
+    // A call that failed has made none, but its record stands for one.
+    let handle = if good(seen) {
+        // SAFETY: the caller's promise.
+        unsafe { L::handle_at(Kind::Request, request, 0) }
+    } else {
+        abi().request_null
+    };
+    let number = process::with(|process| {
+        let number = process.requests.number(1);
+        if handle != abi().request_null {
+            let persistent = persistent.then_some(number);
+            process.requests.insert(handle, Open { number, persistent, active: false, wildcard, cancelled: false });
+        }
+        number
+    });
+    seen.made = Some((number, 1));
+}

@@ -1,0 +1,271 @@
+//! Point-to-point calls. Positions of arguments are those of the C functions; Fortran's are the same.
+//!
+//! # Safety
+//! All functions here run a call of the program, with its arguments.
+#![allow(clippy::missing_safety_doc)]
+
+use crate::abi::{LONGEST_STATUS, abi};
+use crate::clock;
+use crate::language::{Kind, Language};
+use crate::note::{bytes, call, good, is_persistent, made, peer, recorded, tag};
+use crate::process;
+use crate::site::{Invoke, Site};
+use crate::thread::{Seen, Thread};
+use libc::c_int;
+use straggler_trace::call::{Matched, special};
+use straggler_trace::format::attribute;
+
+/// A status of our own, for where the program does not want one.
+#[repr(C, align(8))]
+pub struct OwnStatus([u8; LONGEST_STATUS]);
+
+impl OwnStatus {
+    pub fn new() -> OwnStatus {
+        OwnStatus([0; LONGEST_STATUS])
+    }
+
+    /// The status to pass: the program's, or this one if it wants none.
+    pub fn instead_of<L: Language>(&mut self, word: usize) -> usize {
+        if L::ignores_status(word) { self.0.as_mut_ptr() as usize } else { word }
+    }
+}
+
+/// Who a status says it was.
+pub unsafe fn matched(status: usize) -> Matched {
+    let (source, its_tag) = unsafe { abi().source_and_tag(status) };
+    Matched { peer: peer(source), tag: tag(its_tag) }
+}
+
+/// (buffer, count, datatype, destination, tag, comm [, request])
+pub unsafe fn send<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            message(thread, seen, &site, 1, [2, 3, 4, 5]);
+            if N > 6 {
+                made::<L>(seen, site.args[6], is_persistent(site.function), false);
+            }
+        })
+    }
+}
+
+/// Fills in what an envelope says. A call that failed may have any arguments, and its datatype is not asked.
+#[inline(always)]
+unsafe fn message<L: Language, const N: usize>(
+    thread: &mut Thread,
+    seen: &mut Seen,
+    site: &Site<L, N>,
+    count: usize,
+    [datatype, other, its_tag, comm]: [usize; 4],
+) where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        (seen.peer, seen.tag) = (peer(site.int(other)), tag(site.int(its_tag)));
+        if good(seen) {
+            seen.comm = thread.comm(L::handle(Kind::Comm, site.args[comm])).local;
+            let size = bytes::<L>(site.args[count], site.args[datatype]);
+            if matches!(seen.function.class(), straggler_trace::Class::Recv(_)) {
+                seen.received = size;
+            } else {
+                seen.sent = size;
+            }
+        }
+    }
+}
+
+fn is_wildcard<L: Language, const N: usize>(site: &Site<L, N>, source: usize, its_tag: usize) -> bool
+where
+    [usize; N]: Invoke,
+{
+    unsafe { peer(site.int(source)) == special::ANY || tag(site.int(its_tag)) == special::ANY }
+}
+
+/// (buffer, count, datatype, source, tag, comm, status)
+pub unsafe fn recv<L: Language, const N: usize>(mut site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let wildcard = is_wildcard(&site, 3, 4);
+        let mut own = OwnStatus::new();
+        if wildcard {
+            site.args[6] = own.instead_of::<L>(site.args[6]);
+        }
+        call(&site, |thread, seen| {
+            message(thread, seen, &site, 1, [2, 3, 4, 5]);
+            if wildcard && good(seen) {
+                thread.attributes.matched(attribute::MATCHED, matched(site.args[6]));
+            }
+        })
+    }
+}
+
+/// (buffer, count, datatype, source, tag, comm, request)
+pub unsafe fn irecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            message(thread, seen, &site, 1, [2, 3, 4, 5]);
+            made::<L>(seen, site.args[6], is_persistent(site.function), is_wildcard(&site, 3, 4));
+        })
+    }
+}
+
+/// (send buffer, count, datatype, destination, tag, receive buffer, count, datatype, source, tag, comm,
+/// status or request)
+pub unsafe fn sendrecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { both(site, [1, 2, 3, 4, 10], [6, 7, 8, 9]) }
+}
+
+/// (buffer, count, datatype, destination, tag, source, tag, comm, status or request)
+pub unsafe fn sendrecv_replace<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { both(site, [1, 2, 3, 4, 7], [1, 2, 5, 6]) }
+}
+
+/// A send and a receive in one call; the last argument is a status or a request.
+unsafe fn both<L: Language, const N: usize>(
+    mut site: Site<L, N>,
+    [count, datatype, destination, send_tag, comm]: [usize; 5],
+    [receive_count, receive_datatype, source, receive_tag]: [usize; 4],
+) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let waits = !site.function.makes_request();
+        let wildcard = is_wildcard(&site, source, receive_tag);
+        let mut own = OwnStatus::new();
+        if waits && wildcard {
+            site.args[N - 1] = own.instead_of::<L>(site.args[N - 1]);
+        }
+        call(&site, |thread, seen| {
+            message(thread, seen, &site, count, [datatype, destination, send_tag, comm]);
+            let half = Matched { peer: peer(site.int(source)), tag: tag(site.int(receive_tag)) };
+            thread.attributes.matched(attribute::RECEIVE, half);
+            if good(seen) {
+                seen.received = bytes::<L>(site.args[receive_count], site.args[receive_datatype]);
+            }
+            if waits && wildcard && good(seen) {
+                thread.attributes.matched(attribute::MATCHED, matched(site.args[N - 1]));
+            } else if !waits {
+                made::<L>(seen, site.args[N - 1], false, wildcard);
+            }
+        })
+    }
+}
+
+/// (source, tag, comm, status)
+pub unsafe fn probe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { look(site, None, None) }
+}
+
+/// (source, tag, comm, flag, status)
+pub unsafe fn iprobe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { look(site, Some(3), None) }
+}
+
+/// (source, tag, comm, message, status)
+pub unsafe fn mprobe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { look(site, None, Some(3)) }
+}
+
+/// (source, tag, comm, flag, message, status)
+pub unsafe fn improbe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { look(site, Some(3), Some(4)) }
+}
+
+/// Looks for a message; the status is the last argument.
+unsafe fn look<L: Language, const N: usize>(
+    mut site: Site<L, N>,
+    flag: Option<usize>,
+    message: Option<usize>,
+) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let Some(guard) = recorded() else { return site.invoke() };
+        let mut own = OwnStatus::new();
+        site.args[N - 1] = own.instead_of::<L>(site.args[N - 1]);
+        let enter = clock::ticks();
+        let code = site.invoke();
+        let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
+        let thread = Thread::of(&guard);
+        (seen.peer, seen.tag) = (peer(site.int(0)), tag(site.int(1)));
+        if !good(&seen) {
+            thread.record(&seen);
+            return code;
+        }
+        seen.comm = thread.comm(L::handle(Kind::Comm, site.args[2])).local;
+        if flag.is_some_and(|flag| site.int_behind(flag) == 0) {
+            thread.poll(&seen);
+            return code;
+        }
+        if flag.is_some() {
+            thread.attributes.found();
+        }
+        thread.attributes.matched(attribute::MATCHED, matched(site.args[N - 1]));
+        if let Some(message) = message {
+            let handle = L::handle_at(Kind::Message, site.args[message], 0);
+            thread.attributes.number(attribute::MESSAGE, u64::from(keep(handle)));
+        }
+        thread.record(&seen);
+        code
+    }
+}
+
+/// Numbers a message that a probe keeps.
+fn keep(handle: crate::abi::Handle) -> u32 {
+    process::with(|process| {
+        let number = process.next_message;
+        process.next_message = number.wrapping_add(1);
+        process.messages.insert(handle, number);
+        number
+    })
+}
+
+/// (buffer, count, datatype, message, status or request)
+pub unsafe fn mrecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let handle = L::handle_at(Kind::Message, site.args[3], 0);
+        call(&site, |thread, seen| {
+            if good(seen) {
+                seen.received = bytes::<L>(site.args[1], site.args[2]);
+            }
+            if handle == abi().message_nobody {
+                seen.peer = special::NOBODY;
+            } else if let Some(number) = process::with(|process| process.messages.remove(&handle)) {
+                thread.attributes.number(attribute::MESSAGE, u64::from(number));
+            }
+            if site.function.makes_request() {
+                made::<L>(seen, site.args[4], false, false);
+            }
+        })
+    }
+}

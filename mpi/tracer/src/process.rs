@@ -1,0 +1,184 @@
+//! What the process remembers: communicators, requests, windows, messages, and whether it is being recorded.
+
+use crate::abi::{Handle, UNDEFINED, abi};
+use crate::requests::{ByHandle, Requests};
+use crate::site::pmpi;
+use crate::topology;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use straggler_trace::format::local_comm;
+use straggler_trace::format::write::{Attributes, NewComm};
+
+/// A communicator as this rank knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Comm {
+    /// Its number on this rank.
+    pub local: u32,
+    pub rank: u32,
+    /// Of the group that peers are counted in: the other one, between two groups.
+    pub size: u32,
+    pub own_size: u32,
+    /// Whether it connects two groups.
+    pub between: bool,
+}
+
+impl Comm {
+    pub const NONE: Comm = Comm { local: straggler_trace::call::NO_COMM, rank: 0, size: 0, own_size: 0, between: false };
+}
+
+/// A window and the communicator it was made on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    pub number: u32,
+    pub comm: Comm,
+}
+
+/// Tables of the process.
+#[derive(Debug, Default)]
+pub struct Process {
+    pub requests: Requests,
+    pub windows: ByHandle<Window>,
+    pub next_window: u32,
+    pub messages: ByHandle<u32>,
+    pub next_message: u32,
+    comms: ByHandle<Comm>,
+    next_comm: u32,
+    /// What was seen and not understood.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
+
+/// Goes up whenever a communicator comes or goes: what threads remember of them is old then.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Ticks in a second.
+static RATE: AtomicU64 = AtomicU64::new(1_000_000_000);
+
+/// Where the recording is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Phase {
+    /// MPI is not there yet.
+    Before = 0,
+    Recording = 1,
+    /// The trace is closed, or none was asked for.
+    Over = 2,
+}
+
+static PHASE: AtomicU8 = AtomicU8::new(0);
+
+#[inline(always)]
+pub fn phase() -> Phase {
+    match PHASE.load(Ordering::Relaxed) {
+        0 => Phase::Before,
+        1 => Phase::Recording,
+        _ => Phase::Over,
+    }
+}
+
+pub fn set_phase(phase: Phase) {
+    PHASE.store(phase as u8, Ordering::Release);
+}
+
+pub fn set_tick_ps(tick_ps: f64) {
+    RATE.store((1e12 / tick_ps) as u64, Ordering::Relaxed);
+}
+
+pub fn ticks_in(nanoseconds: u64) -> u64 {
+    (u128::from(nanoseconds) * u128::from(RATE.load(Ordering::Relaxed)) / 1_000_000_000) as u64
+}
+
+#[inline(always)]
+pub fn generation() -> u32 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+/// Works on the tables of the process.
+#[inline]
+pub fn with<R>(work: impl FnOnce(&mut Process) -> R) -> R {
+    let mut process = PROCESS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    work(process.get_or_insert_with(Process::default))
+}
+
+/// Counts something that was not understood.
+#[cold]
+pub fn not_understood(what: String) {
+    with(|process| *process.unknown.entry(what).or_default() += 1);
+}
+
+/// The communicators every process has.
+pub fn know_world(rank: u32, size: u32) {
+    with(|process| {
+        let known = |local, rank, size| Comm { local, rank, size, own_size: size, between: false };
+        process.comms.insert(abi().comm_world, known(local_comm::WORLD, rank, size));
+        process.comms.insert(abi().comm_self, known(local_comm::SELF, 0, 1));
+        process.next_comm = local_comm::FIRST;
+    });
+}
+
+/// The communicator behind a handle. One that was never seen is described with the call that brings it up.
+pub fn comm(handle: Handle, attributes: &mut Attributes) -> Comm {
+    if handle == abi().comm_null {
+        return Comm::NONE;
+    }
+    let known = with(|process| process.comms.get(&handle).copied());
+    known.unwrap_or_else(|| know(handle, attributes))
+}
+
+/// Gives a new communicator its number and describes it with the call that is being recorded.
+pub fn know(handle: Handle, attributes: &mut Attributes) -> Comm {
+    let (members, remote, rank) = groups(handle);
+    let neighbors = if remote.is_empty() { topology::neighbors(handle) } else { None };
+    let between = !remote.is_empty();
+    let size = if between { remote.len() } else { members.len() } as u32;
+    let comm = with(|process| {
+        let comm = Comm { local: process.next_comm, rank, size, own_size: members.len() as u32, between };
+        process.next_comm += 1;
+        process.comms.insert(handle, comm);
+        comm
+    });
+    GENERATION.fetch_add(1, Ordering::Release);
+    let described = NewComm { local: comm.local, members: &members, remote: &remote, neighbors: neighbors.as_ref() };
+    attributes.new_comm(&described);
+    comm
+}
+
+/// Forgets a communicator: its handle may be used again.
+pub fn forget(handle: Handle) {
+    with(|process| process.comms.remove(&handle));
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// World ranks of the members, of the other side if there is one, and this process's own rank in it.
+fn groups(handle: Handle) -> (Vec<u32>, Vec<u32>, u32) {
+    let (mut rank, mut between) = (0i32, 0i32);
+    pmpi!(Comm_rank(handle, &raw mut rank));
+    pmpi!(Comm_test_inter(handle, &raw mut between));
+    let mut group: Handle = 0;
+    pmpi!(Comm_group(handle, &raw mut group));
+    let members = world_ranks(group);
+    let mut remote = Vec::new();
+    if between != 0 {
+        pmpi!(Comm_remote_group(handle, &raw mut group));
+        remote = world_ranks(group);
+    }
+    (members, remote, rank.max(0) as u32)
+}
+
+/// The world ranks of a group, which is given back.
+fn world_ranks(group: Handle) -> Vec<u32> {
+    let group = abi().handle(group);
+    let mut size = 0i32;
+    pmpi!(Group_size(group, &raw mut size));
+    let ranks: Vec<i32> = (0..size.max(0)).collect();
+    let mut world = vec![UNDEFINED; ranks.len()];
+    let mut world_group: Handle = 0;
+    pmpi!(Comm_group(abi().comm_world, &raw mut world_group));
+    pmpi!(Group_translate_ranks(group, size, ranks.as_ptr(), abi().handle(world_group), world.as_mut_ptr()));
+    pmpi!(Group_free(&raw mut world_group));
+    let mut group = group;
+    pmpi!(Group_free(&raw mut group));
+    world.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect()
+}

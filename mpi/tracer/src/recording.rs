@@ -1,0 +1,211 @@
+//! The beginning and the end of a recording.
+
+use crate::abi::{Handle, abi};
+use crate::exchange::{self, Run};
+use crate::process::{self, Phase};
+use crate::site::pmpi;
+use crate::{clock, output, thread};
+use libc::c_int;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use straggler_trace::format::block::BlockKind;
+use straggler_trace::format::directory::{EXTENSION, file_name};
+use straggler_trace::format::read::Ending;
+use straggler_trace::format::write::Pairs;
+use straggler_trace::format::{end as end_keys, head};
+
+/// Where streams go; nothing is recorded without it.
+const FOLDER: &str = "STRAGGLER_TRACE_DIR";
+
+/// The library's own communicator; 0 when there is none.
+static COMM: AtomicUsize = AtomicUsize::new(0);
+
+/// Begins when MPI has been initialised, by a call that all ranks make.
+pub fn begin() {
+    let Some(folder) = prepared() else { return };
+    let (rank, size) = rank_and_size();
+    let mut comm: Handle = 0;
+    pmpi!(Comm_dup(abi().comm_world, &raw mut comm));
+    let comm = abi().handle(comm);
+    COMM.store(comm, Ordering::Relaxed);
+    let mut own = None;
+    let mut run = Run::default();
+    if rank == 0 {
+        run = Run { id: random(), number: 1 };
+        own = claim(&folder, &mut run.number);
+    }
+    let best = exchange::exchange(comm, rank, size, &mut run);
+    let folder = folder_of(&folder, run.number);
+    let file = own.or_else(|| output::create(&folder.join(file_name(rank))).ok());
+    open(file, rank, size, &run.id, &folder);
+    if let Some(best) = best {
+        exchange::note(&best, false);
+    }
+}
+
+/// Begins in the middle, where the initialisation was not seen: without a word to other ranks.
+#[cold]
+pub fn begin_late() {
+    let mut initialised = 0i32;
+    pmpi!(Initialized(&raw mut initialised));
+    if initialised == 0 {
+        return;
+    }
+    let Some(folder) = prepared() else { return };
+    let (rank, size) = rank_and_size();
+    let free = (1..1000).find_map(|number| {
+        let name = if number == 1 { file_name(rank) } else { format!("rank-{rank:06}-{number}.{EXTENSION}") };
+        output::create(&folder.join(name)).ok()
+    });
+    open(free, rank, size, &[], &folder);
+}
+
+/// Whether there is something to do: once, and only where a folder was named.
+fn prepared() -> Option<PathBuf> {
+    static ONCE: Mutex<bool> = Mutex::new(false);
+    let mut done = ONCE.lock().ok()?;
+    if std::mem::replace(&mut *done, true) {
+        return None;
+    }
+    let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
+    if folder.is_none() {
+        process::set_phase(Phase::Over);
+    }
+    clock::choose();
+    folder.map(PathBuf::from)
+}
+
+fn rank_and_size() -> (u32, u32) {
+    let (mut rank, mut size) = (0i32, 1i32);
+    pmpi!(Comm_rank(abi().comm_world, &raw mut rank));
+    pmpi!(Comm_size(abi().comm_world, &raw mut size));
+    (rank.max(0) as u32, size.max(1) as u32)
+}
+
+fn random() -> [u8; 16] {
+    use std::io::Read;
+    let mut bytes = [0; 16];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+    if read.is_err() {
+        bytes[..8].copy_from_slice(&clock::wall_nanoseconds().to_le_bytes());
+        bytes[8..].copy_from_slice(&u64::from(std::process::id()).to_le_bytes());
+    }
+    bytes
+}
+
+/// Makes rank 0's stream, which claims the folder for this run: a command may start MPI more than once.
+fn claim(folder: &Path, number: &mut u64) -> Option<c_int> {
+    let _ = std::fs::create_dir_all(folder);
+    if let Ok(file) = output::create(&folder.join(file_name(0))) {
+        return Some(file);
+    }
+    for candidate in 2..100_000 {
+        let own = folder_of(folder, candidate);
+        if std::fs::create_dir(&own).is_ok() {
+            *number = candidate;
+            return output::create(&own.join(file_name(0))).ok();
+        }
+    }
+    None
+}
+
+fn folder_of(folder: &Path, number: u64) -> PathBuf {
+    if number == 1 { folder.to_owned() } else { folder.join(format!("run-{number}")) }
+}
+
+fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
+    let Some(file) = file else {
+        eprintln!("straggler: rank {rank} is not recorded: no stream can be made in {}", folder.display());
+        process::set_phase(Phase::Over);
+        return;
+    };
+    output::begin(file);
+    let tick_ps = clock::tick_ps();
+    process::set_tick_ps(tick_ps);
+    process::know_world(rank, size);
+    let mut level = 0i32;
+    pmpi!(Query_thread(&raw mut level));
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cores = cores();
+    let pairs = Pairs::new()
+        .bytes(head::RUN, run)
+        .number(head::RANK, u64::from(rank))
+        .number(head::SIZE, u64::from(size))
+        .bytes(head::HOST, read("/proc/sys/kernel/hostname").trim().as_bytes())
+        .bytes(head::BOOT, read("/proc/sys/kernel/random/boot_id").trim().as_bytes())
+        .number(head::PROCESS, u64::from(std::process::id()))
+        .bytes(head::PROGRAM, read("/proc/self/cmdline").trim_end_matches('\0').replace('\0', " ").as_bytes())
+        .bytes(head::LIBRARY, library().as_bytes())
+        .bytes(head::TICK_PS, &tick_ps.to_le_bytes())
+        .list(head::CORES, cores.into_iter())
+        .number(head::THREAD_LEVEL, level.max(0) as u64)
+        .number(head::STARTED, clock::wall_nanoseconds())
+        .functions();
+    output::write_pairs(BlockKind::Head, pairs);
+    process::set_phase(Phase::Recording);
+}
+
+/// The MPI library's own name, its first line.
+fn library() -> String {
+    let (mut text, mut length) = (vec![0u8; 1 << 15], 0i32);
+    pmpi!(Get_library_version(text.as_mut_ptr(), &raw mut length));
+    text.truncate(length.clamp(0, 1 << 15) as usize);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    text.lines().next().unwrap_or_default().trim_end_matches('\0').trim().to_owned()
+}
+
+/// The cores this process may run on.
+fn cores() -> Vec<u64> {
+    // SAFETY: an empty set is all zeros, and the kernel fills it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
+            return Vec::new();
+        }
+        (0..8 * size_of::<libc::cpu_set_t>()).filter(|&core| libc::CPU_ISSET(core, &set)).map(|core| core as u64).collect()
+    }
+}
+
+/// The exchange at the end, inside of MPI_Finalize.
+pub fn part() {
+    let comm = COMM.swap(0, Ordering::Relaxed);
+    if comm == 0 {
+        return;
+    }
+    let (rank, size) = rank_and_size();
+    let best = exchange::exchange(comm, rank, size, &mut Run::default());
+    let mut comm = comm;
+    pmpi!(Comm_free(&raw mut comm));
+    if let Some(best) = best {
+        exchange::note(&best, true);
+    }
+}
+
+/// Writes what is left and closes the stream.
+pub fn finish(how: Ending) {
+    if process::phase() != Phase::Recording || !output::is_open() {
+        return;
+    }
+    process::set_phase(Phase::Over);
+    thread::write_all();
+    let code = match how {
+        Ending::Finalized => 0,
+        Ending::Exited => 1,
+        Ending::Aborted => 2,
+    };
+    let unknown = process::with(|process| std::mem::take(&mut process.unknown));
+    let entries = unknown.iter().map(|(name, &count)| (count, name.as_str()));
+    let pairs = Pairs::new().names(end_keys::UNKNOWN, entries).number(end_keys::HOW, code);
+    output::write_pairs(BlockKind::End, pairs);
+    output::end();
+}
+
+/// When the process ends without MPI_Finalize, what was recorded is still written.
+extern "C" fn at_exit() {
+    finish(Ending::Exited);
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_EXIT: extern "C" fn() = at_exit;

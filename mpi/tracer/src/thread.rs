@@ -1,0 +1,268 @@
+//! What a thread remembers: the block it fills, and unsuccessful tests that are only counted.
+
+use crate::abi::Handle;
+use crate::process::Comm;
+use crate::{clock, output, process};
+use std::cell::Cell;
+use std::ptr::null_mut;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use straggler_trace::Function;
+use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::format::write::{Attributes, CallBlock, Record};
+
+/// What is known of a call when it is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    pub function: Function,
+    pub enter: u64,
+    pub exit: u64,
+    pub comm: u32,
+    pub peer: i32,
+    pub tag: i32,
+    pub sent: u64,
+    pub received: u64,
+    pub made: Option<(u32, u32)>,
+    pub error: i32,
+}
+
+impl Seen {
+    pub fn new(function: Function, enter: u64, exit: u64, error: i32) -> Seen {
+        Seen {
+            function,
+            enter,
+            exit,
+            comm: NO_COMM,
+            peer: special::NONE,
+            tag: special::NONE,
+            sent: 0,
+            received: 0,
+            made: None,
+            error,
+        }
+    }
+}
+
+/// Unsuccessful calls with the same arguments.
+#[derive(Debug)]
+struct Poll {
+    seen: Seen,
+    requests: Vec<u32>,
+    calls: u64,
+    inside: u64,
+}
+
+/// So many different calls a polling loop may go through and still be counted.
+const MOST_POLLS: usize = 8;
+
+/// A block is written at the latest after this many nanoseconds, if there is a call then.
+const LONGEST_NS: u64 = 100_000_000;
+
+/// The state of one thread. Only its thread touches it, but for the end of the process, which takes `writing`.
+#[derive(Debug)]
+pub struct Thread {
+    number: u32,
+    block: CallBlock,
+    /// Details of the call that is being recorded.
+    pub attributes: Attributes,
+    /// The requests given to the call that is being recorded.
+    pub requests: Vec<u32>,
+    /// Handles and statuses of a call, kept to spare allocations.
+    pub handles: Vec<Handle>,
+    pub statuses: Vec<u64>,
+    polls: Vec<Poll>,
+    /// The communicator last used, valid in a generation of the table.
+    last_comm: Option<(Handle, u32, Comm)>,
+    /// When the block has to be written at the latest, in ticks.
+    deadline: u64,
+    writing: AtomicBool,
+}
+
+thread_local! {
+    static CURRENT: Cell<*mut Thread> = const { Cell::new(null_mut()) };
+    /// Inside of a recorded call: what the library calls itself is not the program's.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// All threads there ever were. They are never freed: their calls may not be written yet.
+static THREADS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Says that the thread is inside of a call until it is dropped.
+#[derive(Debug)]
+pub struct Guard(());
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        INSIDE.set(false);
+    }
+}
+
+/// Enters a call; none if this is a call inside of a call.
+#[inline(always)]
+pub fn guard() -> Option<Guard> {
+    if INSIDE.replace(true) { None } else { Some(Guard(())) }
+}
+
+/// The state of the calling thread.
+#[inline(always)]
+fn current() -> &'static mut Thread {
+    let thread = CURRENT.get();
+    // SAFETY: the pointer comes from a leaked box that only this thread uses, under the guard against re-entry.
+    if thread.is_null() { first() } else { unsafe { &mut *thread } }
+}
+
+#[cold]
+fn first() -> &'static mut Thread {
+    let mut threads = THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let thread = Box::leak(Box::new(Thread {
+        number: threads.len() as u32,
+        block: CallBlock::new(),
+        attributes: Attributes::new(),
+        requests: Vec::new(),
+        handles: Vec::new(),
+        statuses: Vec::new(),
+        polls: Vec::new(),
+        last_comm: None,
+        deadline: 0,
+        writing: AtomicBool::new(false),
+    }));
+    let address: *mut Thread = thread;
+    threads.push(address as usize);
+    CURRENT.set(address);
+    thread.block.begin(clock::ticks(), 0);
+    // SAFETY: as in `current`.
+    unsafe { &mut *address }
+}
+
+impl Thread {
+    /// The thread's state, for the caller who holds its guard.
+    #[inline(always)]
+    pub fn of(_: &Guard) -> &'static mut Thread {
+        current()
+    }
+
+    /// The communicator behind a handle.
+    #[inline]
+    pub fn comm(&mut self, handle: Handle) -> Comm {
+        let generation = process::generation();
+        if let Some((known, at, comm)) = self.last_comm
+            && known == handle
+            && at == generation
+        {
+            return comm;
+        }
+        let comm = process::comm(handle, &mut self.attributes);
+        self.last_comm = Some((handle, process::generation(), comm));
+        comm
+    }
+
+    /// Writes a call down, with the attributes and requests collected for it.
+    #[inline]
+    pub fn record(&mut self, seen: &Seen) {
+        self.lock();
+        if !self.polls.is_empty() {
+            self.write_polls();
+        }
+        write(&mut self.block, seen, &self.requests, &self.attributes);
+        self.after(seen.exit);
+        self.unlock();
+        if !self.attributes.is_empty() {
+            self.attributes.clear();
+        }
+        self.requests.clear();
+    }
+
+    /// Counts a call that found nothing.
+    #[inline]
+    pub fn poll(&mut self, seen: &Seen) {
+        self.lock();
+        let same = |poll: &&mut Poll| {
+            let known = &poll.seen;
+            (known.function, known.comm, known.peer, known.tag) == (seen.function, seen.comm, seen.peer, seen.tag)
+                && poll.requests == self.requests
+        };
+        let inside = seen.exit.saturating_sub(seen.enter);
+        if let Some(poll) = self.polls.iter_mut().find(same) {
+            poll.calls += 1;
+            poll.inside += inside;
+            poll.seen.exit = seen.exit;
+        } else {
+            if self.polls.len() == MOST_POLLS {
+                self.write_polls();
+            }
+            self.polls.push(Poll { seen: *seen, requests: self.requests.clone(), calls: 1, inside });
+        }
+        self.unlock();
+        self.attributes.clear();
+        self.requests.clear();
+    }
+
+    /// The handles of the last poll that is still being counted, if this call has the same: then nothing has to be
+    /// looked up.
+    fn write_polls(&mut self) {
+        let mut counted = Attributes::new();
+        for poll in self.polls.drain(..) {
+            counted.clear();
+            if poll.calls > 1 {
+                counted.repeated(poll.calls, poll.inside);
+            }
+            write(&mut self.block, &poll.seen, &poll.requests, &counted);
+        }
+    }
+
+    /// Writes the block when it is full, or has waited for long.
+    #[inline(always)]
+    fn after(&mut self, now: u64) {
+        if self.block.is_full() || now > self.deadline {
+            self.flush(now);
+        }
+    }
+
+    #[cold]
+    fn flush(&mut self, now: u64) {
+        if self.deadline != 0 {
+            output::write_calls(&mut self.block, self.number);
+        }
+        self.deadline = now.saturating_add(process::ticks_in(LONGEST_NS));
+    }
+
+    #[inline(always)]
+    fn lock(&self) {
+        while self.writing.swap(true, Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[inline(always)]
+    fn unlock(&self) {
+        self.writing.store(false, Ordering::Release);
+    }
+}
+
+#[inline(always)]
+fn write(block: &mut CallBlock, seen: &Seen, requests: &[u32], attributes: &Attributes) {
+    block.record(&Record {
+        comm: seen.comm,
+        peer: seen.peer,
+        tag: seen.tag,
+        sent: seen.sent,
+        received: seen.received,
+        made: seen.made,
+        requests,
+        error: seen.error,
+        ..Record::new(seen.function, seen.enter, seen.exit, attributes)
+    });
+}
+
+/// Writes what all threads have recorded: the process ends.
+pub fn write_all() {
+    let threads = THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for &address in threads.iter() {
+        // SAFETY: a leaked box; `writing` keeps its thread out while it is touched.
+        let thread = unsafe { &mut *(address as *mut Thread) };
+        thread.lock();
+        thread.write_polls();
+        output::write_calls(&mut thread.block, thread.number);
+        thread.unlock();
+    }
+}

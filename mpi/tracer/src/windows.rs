@@ -1,0 +1,234 @@
+//! One-sided communication: windows, epochs, transfers.
+//!
+//! # Safety
+//! All functions here run a call of the program, with its arguments.
+#![allow(clippy::missing_safety_doc)]
+
+use crate::abi::Handle;
+use crate::language::{Kind, Language};
+use crate::note::{bytes, call, good, made, peer};
+use crate::process::{self, Window};
+use crate::site::{Invoke, Site};
+use crate::thread::{Seen, Thread};
+use libc::c_int;
+use straggler_trace::format::attribute;
+
+fn tell(thread: &mut Thread, seen: &mut Seen, window: Option<Window>) {
+    match window {
+        Some(window) => {
+            seen.comm = window.comm.local;
+            thread.attributes.number(attribute::WINDOW, u64::from(window.number));
+        }
+        None => process::not_understood(format!("window of unknown origin in {}", seen.function)),
+    }
+}
+
+fn find(handle: Handle) -> Option<Window> {
+    process::with(|process| process.windows.get(&handle).copied())
+}
+
+unsafe fn make<L: Language, const N: usize>(site: Site<L, N>, comm: usize) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            if !good(seen) {
+                return;
+            }
+            let comm = thread.comm(L::handle(Kind::Comm, site.args[comm]));
+            let handle = L::handle_at(Kind::Window, site.args[N - 1], 0);
+            let window = process::with(|process| {
+                let window = Window { number: process.next_window, comm };
+                process.next_window += 1;
+                process.windows.insert(handle, window);
+                window
+            });
+            tell(thread, seen, Some(window));
+        })
+    }
+}
+
+/// (base, size, unit, info, comm, window), or with the base behind the communicator
+pub unsafe fn create<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, 4) }
+}
+
+/// (size, unit, info, comm, base, window)
+pub unsafe fn allocate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, 3) }
+}
+
+/// (info, comm, window)
+pub unsafe fn create_dynamic<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { make(site, 1) }
+}
+
+/// (window), by reference
+pub unsafe fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let handle = L::handle_at(Kind::Window, site.args[0], 0);
+        call(&site, |thread, seen| {
+            tell(thread, seen, find(handle));
+            if good(seen) {
+                process::with(|process| process.windows.remove(&handle));
+            }
+        })
+    }
+}
+
+/// An epoch's call; the window is the last argument.
+pub unsafe fn epoch<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { call(&site, |thread, seen| tell(thread, seen, find(L::handle(Kind::Window, site.args[N - 1])))) }
+}
+
+/// (rank, window)
+pub unsafe fn with_rank<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            seen.peer = peer(site.int(0));
+            tell(thread, seen, find(L::handle(Kind::Window, site.args[1])));
+        })
+    }
+}
+
+/// (kind of lock, rank, assertions, window)
+pub unsafe fn lock<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            seen.peer = peer(site.int(1));
+            tell(thread, seen, find(L::handle(Kind::Window, site.args[3])));
+        })
+    }
+}
+
+/// (window, flag): unsuccessful tests are counted.
+pub unsafe fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let handle = L::handle(Kind::Window, site.args[0]);
+        call(&site, |thread, seen| {
+            tell(thread, seen, find(handle));
+            if good(seen) && site.int_behind(1) != 0 {
+                thread.attributes.found();
+            }
+        })
+    }
+}
+
+/// A transfer to or from `rank`; `request` says whether one comes last.
+unsafe fn transfer<L: Language, const N: usize>(
+    site: Site<L, N>,
+    [rank, window]: [usize; 2],
+    sent: Option<[usize; 2]>,
+    received: Option<[usize; 2]>,
+) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            seen.peer = peer(site.int(rank));
+            tell(thread, seen, find(L::handle(Kind::Window, site.args[window])));
+            if good(seen) {
+                let size = |[count, datatype]: [usize; 2]| bytes::<L>(site.args[count], site.args[datatype]);
+                (seen.sent, seen.received) = (sent.map_or(0, size), received.map_or(0, size));
+            }
+            if site.function.makes_request() {
+                made::<L>(seen, site.args[N - 1], false, false);
+            }
+        })
+    }
+}
+
+/// (origin, count, datatype, rank, displacement, count, datatype, window [, request])
+pub unsafe fn put<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { transfer(site, [3, 7], Some([1, 2]), None) }
+}
+
+/// The same arguments, the other way.
+pub unsafe fn get<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { transfer(site, [3, 7], None, Some([1, 2])) }
+}
+
+/// (origin, count, datatype, rank, displacement, count, datatype, operation, window [, request])
+pub unsafe fn accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { transfer(site, [3, 8], Some([1, 2]), None) }
+}
+
+/// (origin, count, datatype, result, count, datatype, rank, displacement, count, datatype, operation, window
+/// [, request]); what comes back has a size even where nothing is sent.
+pub unsafe fn get_accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { transfer(site, [6, 11], Some([8, 9]), Some([4, 5])) }
+}
+
+/// (origin, result, datatype, rank, displacement, operation, window)
+pub unsafe fn fetch_and_op<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { one_element(site, 2, [3, 6]) }
+}
+
+/// (origin, compare, result, datatype, rank, displacement, window)
+pub unsafe fn compare_and_swap<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { one_element(site, 3, [4, 6]) }
+}
+
+unsafe fn one_element<L: Language, const N: usize>(
+    site: Site<L, N>,
+    datatype: usize,
+    [rank, window]: [usize; 2],
+) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        call(&site, |thread, seen| {
+            seen.peer = peer(site.int(rank));
+            tell(thread, seen, find(L::handle(Kind::Window, site.args[window])));
+            if good(seen) {
+                let size = crate::note::size_of_type(L::handle(Kind::Datatype, site.args[datatype]));
+                (seen.sent, seen.received) = (size, size);
+            }
+        })
+    }
+}
