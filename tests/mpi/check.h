@@ -1,11 +1,11 @@
 /* What every program in this folder shares.
  *
  * A program says on standard output what it received: a line for each thing, with its rank in front. The same run with
- * and without a tracer must say the same, line for line. All lines of a rank are written at once, at the end, so that
- * launchers do not mix them.
+ * and without a tracer must say the same, line for line. All lines of a rank are written at once, at the end, and where
+ * CHECK_DIR is set also to the file said.RANK there: Open MPI's launcher mixes the lines of several ranks.
  *
- * CALL(MPI_Send(...)) counts the call under its name before it makes it. Where CHECK_CALLS_DIR is set, a rank writes
- * what it counted to the file calls.RANK there, one "NAME COUNT" a line, for compare.py to hold against a trace.
+ * CALL(MPI_Send(...)) counts the call under its name before it makes it. In the end a rank writes what it counted to the
+ * file calls.RANK in CHECK_DIR, one "NAME COUNT" a line, for compare.py to hold against a trace.
  * Calls of a loop that waits are counted as they happen, so that the counts are exact however long the loop runs.
  */
 #ifndef CHECK_H
@@ -28,6 +28,9 @@ static struct {
 
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 static int rank = -1, ranks = 0;
+static FILE *lines;
+static char *line_data;
+static size_t line_bytes;
 
 /* Counts a call: the name ends where the arguments begin. */
 static inline void count_call(const char *call) {
@@ -47,12 +50,14 @@ static inline void count_call(const char *call) {
 
 /* A line of output: "RANK: what". */
 static inline void say(const char *format, ...) {
-    char line[512];
     va_list arguments;
+    if (!lines) lines = open_memstream(&line_data, &line_bytes);
+    if (!lines) abort();
+    fprintf(lines, "%d: ", rank);
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    vfprintf(lines, format, arguments);
     va_end(arguments);
-    printf("%d: %s\n", rank, line);
+    fputc('\n', lines);
 }
 
 /* FNV-1a; 64 bits. */
@@ -100,19 +105,31 @@ static inline void say_error(const char *what, int code) {
     say("%s another error", what);
 }
 
-/* Output is kept until it is written at once. */
-static inline void keep_output(void) {
-    static char buffer[1 << 16];
-    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+/* A file NAME.RANK in CHECK_DIR, or nothing. */
+static inline FILE *check_file(const char *name) {
+    const char *folder = getenv("CHECK_DIR");
+    char path[4096];
+    if (!folder) return NULL;
+    snprintf(path, sizeof path, "%s/%s.%d", folder, name, rank);
+    FILE *file = fopen(path, "w");
+    if (!file) abort();
+    return file;
+}
+
+static inline void write_output(void) {
+    if (!lines) return;
+    fflush(lines);
+    fwrite(line_data, 1, line_bytes, stdout);
+    fflush(stdout);
+    FILE *file = check_file("said");
+    if (!file) return;
+    fwrite(line_data, 1, line_bytes, file);
+    fclose(file);
 }
 
 static inline void write_counts(void) {
-    const char *folder = getenv("CHECK_CALLS_DIR");
-    if (!folder) return;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/calls.%d", folder, rank);
-    FILE *file = fopen(path, "w");
-    if (!file) abort();
+    FILE *file = check_file("calls");
+    if (!file) return;
     for (int slot = 0; slot < MOST_NAMES && counted_calls[slot].calls; slot++)
         fprintf(file, "%s %ld\n", counted_calls[slot].name, counted_calls[slot].calls);
     fclose(file);
@@ -124,14 +141,13 @@ static inline void find_rank(void) {
 }
 
 static inline void begin(int *argc, char ***argv) {
-    keep_output();
     CALL(MPI_Init(argc, argv));
     find_rank();
 }
 
 static inline void end(void) {
     CALL(MPI_Finalize());
-    fflush(stdout);
+    write_output();
     write_counts();
 }
 

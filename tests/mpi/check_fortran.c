@@ -25,7 +25,6 @@ void counted_(const char *name, size_t length) {
 }
 
 void start_saying_(const int *its_rank, const int *its_ranks) {
-    keep_output();
     rank = *its_rank, ranks = *its_ranks;
 }
 
@@ -38,6 +37,6 @@ void say_numbers_(const char *what, const int *numbers, const int *count, size_t
 void fill_(int *numbers, const int *count, const int *seed) { fill(numbers, *count, *seed); }
 
 void stop_saying_(void) {
-    fflush(stdout);
+    write_output();
     write_counts();
 }

@@ -14,7 +14,6 @@ static void read_from(const char *command) {
 /* exit() runs what was registered to be run at the end, in the child as well. */
 static int forked(void) {
     int status;
-    fflush(stdout);
     pid_t process = fork();
     if (process == 0) exit(5);
     waitpid(process, &status, 0);

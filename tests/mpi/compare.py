@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
-"""compare.py CALLS_DIR INFO_JSON [--unseen REGEX]: the calls that the ranks of a program counted themselves, against
+"""compare.py CALLS_DIR INFO_JSON: the calls that the ranks of a program counted themselves, against
 those of a trace of the same run.
 
 CALLS_DIR holds a file calls.RANK for each rank that lived to write one (check.h); INFO_JSON is what `straggler trace info
---json` printed. Counts must be equal, name by name. Two exceptions:
-
-- LOCAL functions neither communicate nor wait: a trace may leave them out, and programs need not count them.
-- --unseen names functions that a library calls out of a tracer's sight; they may be missing, not differ.
+--json` printed. Counts must be equal, name by name, except those of LOCAL functions, which neither communicate nor wait: a
+trace may leave them out, and programs need not count them.
 """
 import json
 import pathlib
@@ -20,14 +18,18 @@ LOCAL = re.compile(
 )
 
 
-def counted(path):
-    """What a rank counted; functions with counts beyond an int go under the name of their older sister."""
+def summed(pairs):
+    """Calls by name; functions with counts beyond an int go under the name of their older sister."""
     calls = {}
-    for line in path.read_text().splitlines():
-        name, count = line.split()
+    for name, count in pairs:
         name = re.sub(r"_c$", "", name)
         calls[name] = calls.get(name, 0) + int(count)
     return calls
+
+
+def counted(path):
+    """What a rank counted."""
+    return summed(line.split() for line in path.read_text().splitlines())
 
 
 def traced(info, rank):
@@ -37,34 +39,24 @@ def traced(info, rank):
         entry = ranks.get(str(rank))
     else:
         entry = ranks[rank] if rank < len(ranks) else None
-    if entry is None:
-        return None
-    return {re.sub(r"_c$", "", name): of["calls"] for name, of in entry["functions"].items()}
+    return entry and summed((name, of["calls"]) for name, of in entry["functions"].items())
 
 
-def differences(own, seen, unseen):
+def differences(own, seen):
     for name in sorted(own.keys() | seen.keys()):
         called, recorded = own.get(name, 0), seen.get(name, 0)
-        if called == recorded or LOCAL.match(name):
-            continue
-        if recorded == 0 and unseen and unseen.match(name):
-            continue
-        yield f"{name}: called {called} times, recorded {recorded} times"
+        if called != recorded and not LOCAL.match(name):
+            yield f"{name}: called {called} times, recorded {recorded} times"
 
 
 def main(arguments):
-    unseen = None
-    if "--unseen" in arguments:
-        at = arguments.index("--unseen")
-        unseen = re.compile(arguments[at + 1] + "$")
-        del arguments[at : at + 2]
     folder, info = pathlib.Path(arguments[0]), json.loads(pathlib.Path(arguments[1]).read_text())
     files = sorted(folder.glob("calls.*"), key=lambda path: int(path.suffix[1:]))
     faults = 0
     for path in files:
         rank = int(path.suffix[1:])
         seen = traced(info, rank)
-        lines = ["is not in the trace"] if seen is None else list(differences(counted(path), seen, unseen))
+        lines = ["is not in the trace"] if seen is None else list(differences(counted(path), seen))
         for line in lines:
             print(f"rank {rank}: {line}")
         faults += len(lines)
