@@ -14,7 +14,7 @@ import sys
 LOCAL = re.compile(
     r"MPI_(Comm_(rank|size|remote_size|group|set_errhandler|create_errhandler)|Group_.*|Get_.*|Type_.*|Op_.*"
     r"|Test_cancelled|Dims_create|Cart_shift|Graph_neighbors.*|Buffer_.*|Request_get_status|Initialized|Finalized"
-    r"|Errhandler_.*|Error_.*|Wtime|Query_thread|Is_thread_main|Comm_get_parent|Comm_(get|set)_name|Comm_compare)$"
+    r"|Errhandler_.*|Error_.*|Wtime|Abort|Query_thread|Is_thread_main|Comm_get_parent|Comm_(get|set)_name|Comm_compare)$"
 )
 
 
