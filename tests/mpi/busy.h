@@ -1,0 +1,22 @@
+/* Work that takes a known time: a rank computes for so many microseconds of its own clock. */
+#ifndef BUSY_H
+#define BUSY_H
+
+#include <time.h>
+
+static volatile double busy_result;
+
+static inline double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline void compute_for(double microseconds) {
+    double end = seconds() + 1e-6 * microseconds, x = 1.0;
+    while (seconds() < end)
+        for (int i = 0; i < 50; i++) x = x * 1.0000001 + 1e-9;
+    busy_result = x;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* What check.h offers, for the programs in Fortran. Text comes with its length behind the other arguments. The build puts
+ * `call counted('MPI_X')` in front of every `call MPI_X(...)` of a program (scripts/test-mpi). */
+#include "check.h"
+#include <ctype.h>
+#include <strings.h>
+
+static const char *ended(const char *text, size_t length) {
+    static char copy[128];
+    if (length >= sizeof copy) abort();
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
+/* As C spells it: MPI_Comm_split, whatever the program writes. */
+void counted_(const char *name, size_t length) {
+    char copy[LONGEST_NAME];
+    if (length >= sizeof copy) abort();
+    memcpy(copy, name, length);
+    copy[length] = 0;
+    if (!strncasecmp(copy, "MPI_", 4))
+        for (size_t i = 0; i < length; i++)
+            copy[i] = (char)(i < 5 ? toupper((unsigned char)copy[i]) : tolower((unsigned char)copy[i]));
+    count_call(copy);
+}
+
+void start_saying_(const int *its_rank, const int *its_ranks) {
+    rank = *its_rank, ranks = *its_ranks;
+}
+
+void say_number_(const char *what, const int *number, size_t length) { say("%s %d", ended(what, length), *number); }
+
+void say_numbers_(const char *what, const int *numbers, const int *count, size_t length) {
+    say_data(ended(what, length), numbers, (size_t)*count * sizeof *numbers);
+}
+
+void fill_(int *numbers, const int *count, const int *seed) { fill(numbers, *count, *seed); }
+
+void stop_saying_(void) {
+    write_output();
+    write_counts();
+}

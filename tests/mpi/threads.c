@@ -1,0 +1,57 @@
+/* Several threads of each rank in MPI at once: each with messages of its own on the communicator of all, told apart by
+ * tags, and with a communicator of its own for collectives. */
+#include "check.h"
+
+enum { THREADS = 3, ROUNDS = 10, COUNT = 32 };
+
+struct Work {
+    int number;
+    MPI_Comm comm;
+    uint64_t sum;
+};
+
+/* Messages around the ring, waited for in the one or the other way. */
+static void exchange(struct Work *work, int round) {
+    int out[COUNT], in[COUNT], tag = 100 * work->number + round, flag = 0;
+    int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+    MPI_Request requests[2];
+    fill(out, COUNT, tag + rank);
+    CALL(MPI_Irecv(in, COUNT, MPI_INT, round % 2 ? left : MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &requests[0]));
+    CALL(MPI_Isend(out, COUNT, MPI_INT, right, tag, MPI_COMM_WORLD, &requests[1]));
+    if (round % 3) CALL(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    else
+        while (!flag) CALL(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE));
+    work->sum = work->sum * 31 + checksum(in, sizeof in);
+}
+
+static void *work(void *argument) {
+    struct Work *work = argument;
+    for (int round = 0; round < ROUNDS; round++) {
+        int sum = 0;
+        exchange(work, round);
+        CALL(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, work->comm));
+        work->sum += (uint64_t)sum;
+    }
+    CALL(MPI_Barrier(work->comm));
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    int provided;
+    pthread_t threads[THREADS];
+    struct Work works[THREADS];
+    CALL(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    find_rank();
+    say("threads %d", provided == MPI_THREAD_MULTIPLE);
+    for (int i = 0; i < THREADS; i++) {
+        works[i] = (struct Work){.number = i};
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &works[i].comm));
+    }
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, &works[i]);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        say("thread %d %016llx", i, (unsigned long long)works[i].sum);
+        CALL(MPI_Comm_free(&works[i].comm));
+    }
+    end();
+}
