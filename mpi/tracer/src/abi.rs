@@ -227,8 +227,12 @@ pub fn is_fortran_ignore(address: usize) -> bool {
         c"MPIR_F08_MPI_STATUS_IGNORE_OBJ",
         c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
     ];
-    let variables =
-        [c"MPI_F_STATUS_IGNORE", c"MPI_F_STATUSES_IGNORE", c"MPI_F08_STATUS_IGNORE", c"MPI_F08_STATUSES_IGNORE"];
+    let variables = [
+        c"MPI_F_STATUS_IGNORE",
+        c"MPI_F_STATUSES_IGNORE",
+        c"MPI_F08_STATUS_IGNORE",
+        c"MPI_F08_STATUSES_IGNORE",
+    ];
     address == 0 || IGNORE.get_or_init(|| Sentinels::find(&objects, &variables)).has(address)
 }
 

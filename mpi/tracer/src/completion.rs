@@ -72,7 +72,10 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        complete(site, &Places { count: Some(0), requests: 1, answer: Answer::All, status: 2, statuses: true })
+        complete(
+            site,
+            &Places { count: Some(0), requests: 1, answer: Answer::All, status: 2, statuses: true },
+        )
     }
 }
 
@@ -82,7 +85,10 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        complete(site, &Places { count: Some(0), requests: 1, answer: Answer::One(2), status: 3, statuses: false })
+        complete(
+            site,
+            &Places { count: Some(0), requests: 1, answer: Answer::One(2), status: 3, statuses: false },
+        )
     }
 }
 
@@ -101,7 +107,10 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        complete(site, &Places { count: None, requests: 0, answer: Answer::AllIf(1), status: 2, statuses: false })
+        complete(
+            site,
+            &Places { count: None, requests: 0, answer: Answer::AllIf(1), status: 2, statuses: false },
+        )
     }
 }
 
@@ -111,7 +120,10 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        complete(site, &Places { count: Some(0), requests: 1, answer: Answer::AllIf(2), status: 3, statuses: true })
+        complete(
+            site,
+            &Places { count: Some(0), requests: 1, answer: Answer::AllIf(2), status: 3, statuses: true },
+        )
     }
 }
 
@@ -154,7 +166,11 @@ where
 }
 
 /// The open requests given to a call.
-unsafe fn list<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, thread: &mut Thread) -> SmallVec<[Given; 8]>
+unsafe fn list<L: Language, const N: usize>(
+    site: &Site<L, N>,
+    places: &Places,
+    thread: &mut Thread,
+) -> SmallVec<[Given; 8]>
 where
     [usize; N]: Invoke,
 {
@@ -171,7 +187,8 @@ where
                 let found = match process.requests.find(handle, 0) {
                     Some(&mut open) if place == 0 || !thread.handles[..place].contains(&handle) => Some(open),
                     _ => {
-                        let earlier = thread.handles[..place].iter().filter(|&&known| known == handle).count();
+                        let earlier =
+                            thread.handles[..place].iter().filter(|&&known| known == handle).count();
                         process.requests.find(handle, earlier).copied()
                     }
                 };
@@ -236,7 +253,11 @@ unsafe fn finish<L: Language, const N: usize>(
             Some(gone::<L, N>(site, places, given))
         };
         let Some(done) = done else {
-            if testing && good(seen) { thread.poll(seen) } else { thread.record(seen) }
+            if testing && good(seen) {
+                thread.poll(seen)
+            } else {
+                thread.record(seen)
+            }
             return;
         };
         let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
@@ -272,8 +293,9 @@ where
     unsafe {
         let status = site.args[places.status];
         let at = |index: usize| if places.statuses { status + index * abi().status_bytes } else { status };
-        let everything =
-            || given.iter().enumerate().map(|(place, given)| Done { place, status: at(given.place) }).collect();
+        let everything = || {
+            given.iter().enumerate().map(|(place, given)| Done { place, status: at(given.place) }).collect()
+        };
         let one = |index: i32| {
             let index = usize::try_from(L::index(index)).ok();
             let place = index.and_then(|index| given.iter().position(|given| given.place == index));
@@ -284,7 +306,11 @@ where
             Answer::AllIf(flag) => (site.int_behind(flag) != 0).then(everything),
             Answer::One(index) => one(site.int_behind(index)),
             Answer::OneIf { index, flag } => {
-                if site.int_behind(flag) != 0 { one(site.int_behind(index)) } else { None }
+                if site.int_behind(flag) != 0 {
+                    one(site.int_behind(index))
+                } else {
+                    None
+                }
             }
             Answer::Some { count, indices } => {
                 let count = site.int_behind(count);
@@ -305,7 +331,11 @@ where
 }
 
 /// What a call that failed has completed nevertheless: requests that are null now.
-unsafe fn gone<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, given: &[Given]) -> SmallVec<[Done; 8]>
+unsafe fn gone<L: Language, const N: usize>(
+    site: &Site<L, N>,
+    places: &Places,
+    given: &[Given],
+) -> SmallVec<[Done; 8]>
 where
     [usize; N]: Invoke,
 {

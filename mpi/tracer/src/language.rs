@@ -43,8 +43,12 @@ pub struct C;
 /// C with counts of type MPI_Count, in the functions whose names end in _c.
 #[derive(Debug)]
 pub struct LargeC;
+/// Fortran by mpif.h or `use mpi`.
 #[derive(Debug)]
 pub struct Fortran;
+/// Fortran by `use mpi_f08`. MPICH 4.0 counts its indices from 0 there.
+#[derive(Debug)]
+pub struct Fortran08;
 
 macro_rules! c_like {
     ($language:ident, $count:ty) => {
@@ -90,38 +94,49 @@ macro_rules! c_like {
 c_like!(C, i32);
 c_like!(LargeC, i64);
 
-impl Language for Fortran {
-    const FORTRAN: bool = true;
-    #[inline(always)]
-    unsafe fn int(word: usize) -> i32 {
-        // SAFETY: the caller's promise: a reference to an INTEGER.
-        unsafe { (word as *const i32).read() }
-    }
-    unsafe fn count(word: usize) -> u64 {
-        // SAFETY: as above.
-        unsafe { Self::int(word) }.max(0) as u64
-    }
-    unsafe fn count_at(array: usize, index: usize) -> u64 {
-        // SAFETY: the caller's promise.
-        unsafe { (array as *const i32).add(index).read() }.max(0) as u64
-    }
-    unsafe fn handle(kind: Kind, word: usize) -> Handle {
-        // SAFETY: the caller's promise: a reference to an INTEGER.
-        from_fortran(kind, unsafe { Self::int(word) })
-    }
-    unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle {
-        // SAFETY: the caller's promise.
-        from_fortran(kind, unsafe { (array as *const i32).add(index).read() })
-    }
-    fn is_in_place(word: usize) -> bool {
-        is_fortran_in_place(word)
-    }
-    fn ignores_status(word: usize) -> bool {
-        is_fortran_ignore(word)
-    }
-    fn index(value: i32) -> i32 {
-        if value > 0 { value - 1 } else { value }
-    }
+macro_rules! fortran_like {
+    ($language:ident, $index:expr) => {
+        impl Language for $language {
+            const FORTRAN: bool = true;
+            #[inline(always)]
+            unsafe fn int(word: usize) -> i32 {
+                // SAFETY: the caller's promise: a reference to an INTEGER.
+                unsafe { (word as *const i32).read() }
+            }
+            unsafe fn count(word: usize) -> u64 {
+                // SAFETY: as above.
+                unsafe { Self::int(word) }.max(0) as u64
+            }
+            unsafe fn count_at(array: usize, index: usize) -> u64 {
+                // SAFETY: the caller's promise.
+                unsafe { (array as *const i32).add(index).read() }.max(0) as u64
+            }
+            unsafe fn handle(kind: Kind, word: usize) -> Handle {
+                // SAFETY: the caller's promise: a reference to an INTEGER.
+                from_fortran(kind, unsafe { Self::int(word) })
+            }
+            unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle {
+                // SAFETY: the caller's promise.
+                from_fortran(kind, unsafe { (array as *const i32).add(index).read() })
+            }
+            fn is_in_place(word: usize) -> bool {
+                is_fortran_in_place(word)
+            }
+            fn ignores_status(word: usize) -> bool {
+                is_fortran_ignore(word)
+            }
+            fn index(value: i32) -> i32 {
+                $index(value)
+            }
+        }
+    };
+}
+
+fortran_like!(Fortran, from_one);
+fortran_like!(Fortran08, |value| if abi().family == Family::Mpich { value } else { from_one(value) });
+
+fn from_one(value: i32) -> i32 {
+    if value > 0 { value - 1 } else { value }
 }
 
 /// The C handle of a Fortran one.

@@ -140,7 +140,9 @@ pub unsafe fn made<L: Language>(seen: &mut Seen, request: usize, persistent: boo
         let number = process.requests.number(1);
         if handle != abi().request_null {
             let persistent = persistent.then_some(number);
-            process.requests.insert(handle, Open { number, persistent, active: false, wildcard, cancelled: false });
+            process
+                .requests
+                .insert(handle, Open { number, persistent, active: false, wildcard, cancelled: false });
         }
         number
     });

@@ -24,7 +24,8 @@ pub struct Comm {
 }
 
 impl Comm {
-    pub const NONE: Comm = Comm { local: straggler_trace::call::NO_COMM, rank: 0, size: 0, own_size: 0, between: false };
+    pub const NONE: Comm =
+        Comm { local: straggler_trace::call::NO_COMM, rank: 0, size: 0, own_size: 0, between: false };
 }
 
 /// A window and the communicator it was made on.
@@ -140,7 +141,8 @@ pub fn know(handle: Handle, attributes: &mut Attributes) -> Comm {
         comm
     });
     GENERATION.fetch_add(1, Ordering::Release);
-    let described = NewComm { local: comm.local, members: &members, remote: &remote, neighbors: neighbors.as_ref() };
+    let described =
+        NewComm { local: comm.local, members: &members, remote: &remote, neighbors: neighbors.as_ref() };
     attributes.new_comm(&described);
     comm
 }

@@ -163,7 +163,10 @@ fn cores() -> Vec<u64> {
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
             return Vec::new();
         }
-        (0..8 * size_of::<libc::cpu_set_t>()).filter(|&core| libc::CPU_ISSET(core, &set)).map(|core| core as u64).collect()
+        (0..8 * size_of::<libc::cpu_set_t>())
+            .filter(|&core| libc::CPU_ISSET(core, &set))
+            .map(|core| core as u64)
+            .collect()
     }
 }
 

@@ -195,8 +195,8 @@ crate::wrap::with_arguments! { 9 fortran_timed Comm_spawn_multiple comm_spawn_mu
 timed_functions! {
     3 Session_init session_init;
     1 Session_finalize session_finalize;
-    8 Psend_init psend_init;
-    8 Precv_init precv_init;
+    9 Psend_init psend_init;
+    9 Precv_init precv_init;
     2 Pready pready;
     3 Pready_range pready_range;
     3 Pready_list pready_list;

@@ -178,7 +178,8 @@ impl Thread {
         self.lock();
         let same = |poll: &&mut Poll| {
             let known = &poll.seen;
-            (known.function, known.comm, known.peer, known.tag) == (seen.function, seen.comm, seen.peer, seen.tag)
+            (known.function, known.comm, known.peer, known.tag)
+                == (seen.function, seen.comm, seen.peer, seen.tag)
                 && poll.requests == self.requests
         };
         let inside = seen.exit.saturating_sub(seen.enter);

@@ -47,7 +47,7 @@ pub(crate) use c_function;
 
 /// One Fortran subroutine.
 macro_rules! fortran_function {
-    (($($arg:ident)*) $name:ident $lower:ident $suffix:literal $routine:path) => {
+    (($($arg:ident)*) $name:ident $lower:ident $language:ident $suffix:literal $routine:path) => {
         const _: () = {
             #[unsafe(export_name = concat!("mpi_", stringify!($lower), $suffix))]
             unsafe extern "C" fn entry($($arg: usize,)* error: usize) {
@@ -58,7 +58,7 @@ macro_rules! fortran_function {
                 let function = straggler_trace::Function::$name;
                 // SAFETY: these are the arguments the program gave.
                 unsafe {
-                    $routine($crate::site::Site::<$crate::language::Fortran, _>::new(function, &REAL, args, error));
+                    $routine($crate::site::Site::<$crate::language::$language, _>::new(function, &REAL, args, error));
                 }
             }
         };
@@ -70,8 +70,8 @@ pub(crate) use fortran_function;
 macro_rules! functions {
     ($($count:tt $name:ident $lower:ident $routine:path;)*) => {$(
         $crate::wrap::with_arguments! { $count c_function $name C "" $routine }
-        $crate::wrap::with_arguments! { $count fortran_function $name $lower "_" $routine }
-        $crate::wrap::with_arguments! { $count fortran_function $name $lower "_f08_" $routine }
+        $crate::wrap::with_arguments! { $count fortran_function $name $lower Fortran "_" $routine }
+        $crate::wrap::with_arguments! { $count fortran_function $name $lower Fortran08 "_f08_" $routine }
     )*};
 }
 pub(crate) use functions;
