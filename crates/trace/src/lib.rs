@@ -4,6 +4,7 @@
 pub mod call;
 pub mod chrome;
 pub mod function;
+pub mod import;
 pub mod timeline;
 pub mod trace;
 
