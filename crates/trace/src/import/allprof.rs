@@ -8,12 +8,12 @@
 //! spcl/LogGOPSim).
 //!
 //! What this means for the reader:
-//! - Requests are known by the address of their variable ([`log`]). What the library wrote back (flags, indices,
+//! - Requests are known by the address of their variable (`log.rs`). What the library wrote back (flags, indices,
 //!   statuses) is not in the trace: who answered a wildcard stays unknown, and which test succeeded is told by what was done
 //!   with the request afterwards.
 //! - The id of a communicator is a handle or an address of this rank; ranks of one communicator are brought together by
-//!   its size and the order of first use ([`communicators`]).
-//! - Times are exact: the text is read as decimal, corrected in whole picoseconds ([`clock`]).
+//!   its size and the order of first use (`communicators.rs`).
+//! - Times are exact: the text is read as decimal, corrected in whole picoseconds (`clock.rs`).
 
 mod clock;
 mod communicators;

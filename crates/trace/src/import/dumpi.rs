@@ -1,9 +1,9 @@
 //! Traces of SST's DUMPI: a binary file a rank, and a text file `.meta` beside them.
 //!
 //! A record a call, with its times on entry and exit, all arguments, and the statuses the library gave back
-//! ([`stream`], [`table`]): who answered a wildcard is known, and so is what completed. Datatypes are known by size
-//! ([`types`]). Communicators are numbers of each rank, and are replayed from the calls that made them
-//! ([`communicators`]). Clocks are those of the nodes; the format has nothing to align them with.
+//! (`stream.rs`, `table.rs`): who answered a wildcard is known, and so is what completed. Datatypes are known by size
+//! (`types.rs`). Communicators are numbers of each rank, and are replayed from the calls that made them
+//! (`communicators.rs`). Clocks are those of the nodes; the format has nothing to align them with.
 
 mod communicators;
 mod rank;

@@ -2,7 +2,7 @@
 //!
 //! A line an action: the rank, a name, its parameters. Computations are amounts of work in flops, calls have no
 //! times: here computations take their work over a flop rate, and calls none. All actions are on the world. The grammar is
-//! that of `smpi_replay.cpp` of SimGrid ([`action`]); traces from before tags were written (`send dst size`, `wait`
+//! that of `smpi_replay.cpp` of SimGrid (`action.rs`); traces from before tags were written (`send dst size`, `wait`
 //! without parameters, mixed case) are recognised and read too. A trace is one file for all ranks, a file a
 //! rank, or an index: a text with the names of those files.
 
