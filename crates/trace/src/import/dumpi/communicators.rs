@@ -6,7 +6,7 @@
 
 use super::rank::{Event, Stream};
 use super::stream::Record;
-use crate::call::{CommId, NO_COMM};
+use crate::call::{Call, CommId, Details, NO_COMM, special};
 use crate::import::arguments;
 use crate::{Communicator, Function, WORLD};
 use std::collections::{BTreeMap, HashMap};
@@ -106,11 +106,9 @@ impl Replay {
             }
             let number = progress.numbers.get(&call.comm).copied();
             let Some(communicator) = number.and_then(|number| self.communicators.get(number as usize)) else {
-                // It stays as a call that took time, with nobody to talk to.
                 self.lost_calls += 1;
                 *stream.rank.unknown.entry(call.function.name().into()).or_default() += 1;
-                call.function = Function::Unknown;
-                call.comm = NO_COMM;
+                lose(call, &mut stream.rank.details);
                 continue;
             };
             call.comm = number.unwrap_or(NO_COMM);
@@ -272,6 +270,20 @@ impl Replay {
         }
         any
     }
+}
+
+/// Keeps a call as one that took time, with nobody to talk to.
+fn lose(call: &mut Call, details: &mut Vec<Details>) {
+    let text = Some(call.function.name().to_string());
+    match details.get_mut(call.details as usize) {
+        Some(details) => details.text = text,
+        None => {
+            call.details = details.len() as u32;
+            details.push(Details { text, ..Details::default() });
+        }
+    }
+    call.function = Function::Unknown;
+    (call.comm, call.peer, call.tag) = (NO_COMM, special::NONE, special::NONE);
 }
 
 /// Whether the members of what a call makes can be told.
