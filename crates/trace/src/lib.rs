@@ -5,6 +5,7 @@ pub mod call;
 pub mod chrome;
 pub mod format;
 pub mod function;
+pub mod import;
 pub mod timeline;
 pub mod trace;
 

@@ -1,0 +1,106 @@
+//! What a call was given, in terms all foreign formats share, and how it becomes a [`Call`].
+//!
+//! Formats write counts and datatypes; a [`Call`] has bytes. Of rooted collectives they write the root's arguments on all
+//! ranks, meaningful or not; a [`Call`] has only what this rank gives and gets.
+
+use crate::call::{Call, Details, Matched, special};
+use crate::{Class, Collective, RankTrace};
+
+/// Arguments of one call, sizes in bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Arguments {
+    /// Destination, source or root.
+    pub peer: Option<i32>,
+    pub tag: Option<i32>,
+    /// Source and tag of the receiving half, where a call does both.
+    pub source: Option<i32>,
+    pub source_tag: Option<i32>,
+    pub sent: u64,
+    pub received: u64,
+    pub sent_sizes: Vec<u64>,
+    pub received_sizes: Vec<u64>,
+}
+
+impl Arguments {
+    /// Writes the arguments into a call and its details.
+    pub fn fill(self, call: &mut Call, details: &mut Details) {
+        call.peer = self.peer.unwrap_or(special::NONE);
+        call.tag = self.tag.unwrap_or(special::NONE);
+        let total = |sizes: &[u64], one: u64| if sizes.is_empty() { one } else { sum(sizes) };
+        call.sent = total(&self.sent_sizes, self.sent);
+        call.received = total(&self.received_sizes, self.received);
+        if let Class::Sendrecv(_) = call.function.class() {
+            let [peer, tag] = [self.source, self.source_tag].map(|half| half.unwrap_or(special::NONE));
+            details.receive = Some(Matched { peer, tag });
+        }
+        details.sent_sizes = self.sent_sizes;
+        details.received_sizes = self.received_sizes;
+    }
+}
+
+/// Leaves a collective only what the rank `own` of its communicator gives and gets.
+pub(super) fn settle(call: &mut Call, details: Option<&mut Details>, own: u32) {
+    let Class::Collective(kind, _) = call.function.class() else { return };
+    let root = call.peer == special::ROOT || u32::try_from(call.peer) == Ok(own);
+    match kind {
+        Collective::Bcast if root => call.received = 0,
+        Collective::Bcast => call.sent = 0,
+        Collective::Reduce | Collective::Gather if !root => call.received = 0,
+        Collective::Scatter if !root => call.sent = 0,
+        Collective::Gatherv if !root => {
+            call.received = 0;
+            details.into_iter().for_each(|details| details.received_sizes.clear());
+        }
+        Collective::Scatterv if !root => {
+            call.sent = 0;
+            details.into_iter().for_each(|details| details.sent_sizes.clear());
+        }
+        Collective::ReduceScatter => {
+            let sizes = details.map(|details| details.sent_sizes.as_slice()).unwrap_or_default();
+            call.received = sizes.get(own as usize).copied().unwrap_or(call.received);
+        }
+        _ => {}
+    }
+}
+
+/// Appends a call, with its details if it has any.
+pub(super) fn push(rank: &mut RankTrace, call: Call, details: Details) {
+    if details == Details::default() {
+        rank.push(call);
+    } else {
+        rank.push_with(call, details);
+    }
+}
+
+/// The sum, at most the largest number.
+pub(super) fn sum(sizes: &[u64]) -> u64 {
+    sizes.iter().fold(0, |total, &size| total.saturating_add(size))
+}
+
+/// So many elements of a size; a count below zero is none.
+pub(super) fn bytes(count: i64, size: u64) -> u64 {
+    u64::try_from(count).unwrap_or(0).saturating_mul(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Function;
+    use straggler_model::Time;
+
+    fn settled(function: Function, own: u32) -> (u64, u64) {
+        let mut call = Call::new(function, Time(0), Time(1));
+        let arguments = Arguments { peer: Some(1), sent: 8, received: 8, ..Arguments::default() };
+        arguments.fill(&mut call, &mut Details::default());
+        settle(&mut call, None, own);
+        (call.sent, call.received)
+    }
+
+    #[test]
+    fn rooted_collectives_keep_what_this_rank_gives_and_gets() {
+        assert_eq!([settled(Function::Bcast, 1), settled(Function::Bcast, 0)], [(8, 0), (0, 8)]);
+        assert_eq!([settled(Function::Reduce, 1), settled(Function::Reduce, 0)], [(8, 8), (8, 0)]);
+        assert_eq!([settled(Function::Scatter, 1), settled(Function::Scatter, 0)], [(8, 8), (0, 8)]);
+        assert_eq!(settled(Function::Allreduce, 0), (8, 8));
+    }
+}

@@ -1,0 +1,128 @@
+//! Traces of SST's DUMPI: a binary file a rank, and a text file `.meta` beside them.
+//!
+//! A record a call, with its times on entry and exit, all arguments, and the statuses the library gave back
+//! (`stream.rs`, `table.rs`): who answered a wildcard is known, and so is what completed. Datatypes are known by size
+//! (`types.rs`). Communicators are numbers of each rank, and are replayed from the calls that made them
+//! (`communicators.rs`). Clocks are those of the nodes; the format has nothing to align them with.
+
+mod communicators;
+mod rank;
+mod stream;
+mod table;
+mod types;
+
+use super::{ImportError, Source};
+use crate::{Meta, Trace};
+use rank::Stream;
+use std::collections::BTreeMap;
+use straggler_model::Time;
+
+/// Whether a file begins like one of DUMPI's.
+pub fn looks_like(head: &[u8]) -> bool {
+    head.starts_with(&stream::MAGIC)
+}
+
+/// Whether a text is the description of a DUMPI trace.
+pub fn is_meta(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    ["numprocs=", "fileprefix="].iter().all(|key| text.lines().any(|line| line.trim_start().starts_with(key)))
+}
+
+/// Reads the files of all ranks, in order of the rank, and the description, if there is one.
+pub fn read(sources: &[Source], meta: Option<&Source>) -> Result<Trace, ImportError> {
+    let more = meta.map(|meta| pairs(&meta.bytes)).unwrap_or_default();
+    if let Some(ranks) = more.get("numprocs").and_then(|ranks| ranks.parse().ok())
+        && ranks != sources.len() as u64
+    {
+        return Err(ImportError::MissingRank { rank: sources.len() as u64, ranks });
+    }
+    let mut streams = Vec::with_capacity(sources.len());
+    for (rank, source) in sources.iter().enumerate() {
+        let failed = |wrong: stream::Wrong| ImportError::Byte {
+            file: source.name.clone(),
+            rank,
+            offset: wrong.offset,
+            what: wrong.what,
+        };
+        streams.push(rank::read(source).map_err(failed)?);
+    }
+    let replay = communicators::replay(&mut streams);
+    let notes = notes(&streams, &replay);
+    set_times(&mut streams);
+    let first = streams.first();
+    let version = first.map(|stream| stream.header.version.map(|part| part.to_string()).join("."));
+    let meta = Meta {
+        format: format!("DUMPI {}", version.unwrap_or_default()),
+        program: first.map(|stream| stream.program.join(" ")).unwrap_or_default(),
+        library: String::new(),
+        more,
+    };
+    let ranks = streams.into_iter().map(|stream| stream.rank).collect();
+    Ok(Trace { meta, ranks, communicators: replay.communicators, notes })
+}
+
+fn pairs(text: &[u8]) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(text);
+    let pairs = text.lines().filter_map(|line| line.split_once('='));
+    pairs.map(|(key, value)| (key.trim().to_string(), value.trim().to_string())).collect()
+}
+
+/// Times of all calls, from the earliest of the run on.
+fn set_times(streams: &mut [Stream]) {
+    let zero = streams.iter().flat_map(|stream| &stream.times).map(|[enter, _]| *enter).min().unwrap_or(0);
+    let after = |moment: i64| {
+        let nanoseconds = u64::try_from(i128::from(moment) - i128::from(zero)).unwrap_or(0);
+        Time::from_ns(nanoseconds)
+    };
+    for stream in streams {
+        for (call, [enter, exit]) in stream.rank.calls.iter_mut().zip(&stream.times) {
+            (call.enter, call.exit) = (after(*enter), after(*exit.max(enter)));
+        }
+        stream.rank.calls.sort_by_key(|call| call.enter);
+        stream.rank.host = std::mem::take(&mut stream.header.host);
+    }
+}
+
+fn notes(streams: &[Stream], replay: &communicators::Replay) -> Vec<String> {
+    let mut notes =
+        vec!["clocks are those of the nodes as recorded; the format says nothing to align them".to_string()];
+    let total =
+        |count: fn(&rank::Counts) -> u64| streams.iter().map(|stream| count(&stream.counts)).sum::<u64>();
+    let mut say = |count: u64, what: &str| {
+        if count > 0 {
+            notes.push(format!("{count} {what}"));
+        }
+    };
+    say(
+        total(|counts| counts.truncated),
+        "files have no index: their programs ended early, they were read as far as they go",
+    );
+    say(
+        total(|counts| counts.no_wall),
+        "calls have no wall-clock times; those of the processor were taken, or none",
+    );
+    say(
+        total(|counts| counts.unmatched),
+        "receives from any source whose status the program did not ask for: who sent is not recorded",
+    );
+    say(total(|counts| counts.unknown_types), "uses of datatypes of unknown size; their bytes are zero");
+    say(
+        total(|counts| counts.strange_requests),
+        "requests were waited for that no call made; they were left out",
+    );
+    say(
+        total(|counts| counts.unrecorded),
+        "calls were counted by the tracer and not recorded, as it was told",
+    );
+    say(
+        replay.lost_communicators,
+        "communicators whose members cannot be told (between groups, of spawned processes, or not made by all)",
+    );
+    say(replay.lost_calls, "calls on such communicators were kept as calls of unknown functions");
+    let unknown: Vec<String> =
+        rank::unknown(streams).iter().map(|(name, count)| format!("{count} {name}")).collect();
+    if !unknown.is_empty() {
+        notes.push(format!("left out, they neither communicate nor wait: {}", unknown.join(", ")));
+    }
+    notes
+}
