@@ -6,7 +6,6 @@ use crate::collectives::sizes::Sizes;
 use crate::collectives::{Collective, Job, Operation};
 use crate::steps::Steps;
 use crate::workloads::{Choose, choose_default};
-use rayon::prelude::*;
 use std::collections::HashMap;
 use std::fmt;
 use straggler_model::{PerByte, Rank};
@@ -41,36 +40,13 @@ pub(super) struct Built {
     pub stages: u32,
     /// Of all ranks together.
     pub messages: u64,
-    pub operations: u64,
 }
 
 impl Built {
-    /// Goes through the whole collective once: not more work than simulating it once.
     fn new(collective: Collective) -> Built {
-        let ranks = (0..collective.processes()).into_par_iter();
-        let [tags, stages, messages, operations] = ranks.map(|rank| extent(&collective, rank)).reduce(
-            || [0; 4],
-            |a, b| [a[0].max(b[0]), a[1].max(b[1]), a[2].saturating_add(b[2]), a[3].saturating_add(b[3])],
-        );
-        Built { tags: tags as u32, stages: stages as u32, messages, operations, collective }
+        let stages = (0..collective.processes()).map(|rank| collective.stages(rank)).max().unwrap_or(0);
+        Built { tags: collective.tags(), stages, messages: collective.messages(), collective }
     }
-}
-
-/// Tags, stages, messages and operations of one rank.
-fn extent(collective: &Collective, rank: Rank) -> [u64; 4] {
-    let stages = collective.stages(rank);
-    let mut all = [0, u64::from(stages), 0, 0];
-    for stage in 0..stages {
-        let step = collective.step(rank, stage);
-        let used = step.send.iter().chain(&step.recv).map(|message| u64::from(message.tag) + 1);
-        all[0] = used.fold(all[0], u64::max);
-        all[2] += u64::from(step.send.is_some());
-        all[3] += u64::from(step.send.is_some())
-            + u64::from(step.recv.is_some())
-            + u64::from(step.calc.is_some())
-            + u64::from(step.after.ps() > 0);
-    }
-    all
 }
 
 /// Calls that are alike share what is built for them.

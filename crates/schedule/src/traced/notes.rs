@@ -36,17 +36,17 @@ impl Reason {
             Reason::AsBarrier => "taken for a barrier of the communicator",
             Reason::AsAllreduce => "taken for an allreduce of 8 bytes on the communicator given",
             Reason::Buffered => "taken for a standard send",
-            Reason::Synchronous => "completes by an answer of 0 bytes from the receiver",
+            Reason::Synchronous => "completed by an answer of 0 bytes from the receiver",
             Reason::Probe => "taken for the receive that follows",
-            Reason::Cancelled => "was cancelled; left out",
+            Reason::Cancelled => "cancelled; left out",
             Reason::BetweenGroups => {
-                "is a collective between two groups; the time the calls took counts as computation"
+                "a collective between two groups; the time the calls took counts as computation"
             }
             Reason::NoNeighbors => "neighbours are not known; the time the calls took counts as computation",
-            Reason::UnknownRequest => "waits for requests of no call in the trace; these are left out",
-            Reason::NeverMatched => "receives from anybody, and the trace does not say from whom; left out",
-            Reason::AfterFinalize => "comes after MPI_Finalize; left out",
-            Reason::Unmatched => "has no counterpart in the trace; left out",
+            Reason::UnknownRequest => "for requests of no call in the trace; these are left out",
+            Reason::NeverMatched => "a receive from anybody, and the trace does not say from whom; left out",
+            Reason::AfterFinalize => "after MPI_Finalize; left out",
+            Reason::Unmatched => "no counterpart in the trace; left out",
         }
     }
 }
@@ -61,7 +61,7 @@ impl Notes {
 
     pub fn texts(&self) -> Vec<String> {
         let text = |(&(reason, name), count): (&(Reason, &str), &u64)| {
-            format!("{name}, {count} times: {}", reason.text())
+            format!("{count} × {name}: {}", reason.text())
         };
         self.0.iter().map(text).collect()
     }

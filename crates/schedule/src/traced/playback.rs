@@ -76,7 +76,7 @@ impl Playback {
         self.messages
     }
 
-    /// Of all processes together.
+    /// Of all processes together, about: what collectives compute is not counted.
     pub fn operations(&self) -> u64 {
         self.operations
     }
@@ -229,7 +229,7 @@ impl Playback {
             let built = &self.built[place as usize];
             let times = if self.recording.groups[call.group as usize].everyone { 1 } else { copies };
             messages = messages.saturating_add(built.messages.saturating_mul(times));
-            operations = operations.saturating_add(built.operations.saturating_mul(times));
+            operations = operations.saturating_add(built.messages.saturating_mul(2 * times));
         }
         let collectives = self.built.iter().map(|built| built.collective.largest_message());
         self.largest_message = collectives.fold(largest, u64::max);
