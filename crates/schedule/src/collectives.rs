@@ -152,6 +152,10 @@ impl Steps for Collective {
         each!(self, steps => steps.largest_message())
     }
 
+    fn tags(&self) -> u32 {
+        each!(self, steps => steps.tags())
+    }
+
     fn overlaps(&self) -> bool {
         each!(self, steps => steps.overlaps())
     }

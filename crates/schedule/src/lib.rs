@@ -7,6 +7,7 @@ pub mod script;
 pub mod steps;
 pub mod summary;
 pub mod tournament;
+pub mod traced;
 pub mod validate;
 pub mod workloads;
 

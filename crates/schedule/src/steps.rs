@@ -82,6 +82,15 @@ pub trait Steps: Sync {
     fn distinct_tags(&self) -> Option<u32> {
         None
     }
+    /// What all tags stay below. Asked where several schedules need different tags.
+    fn tags(&self) -> u32 {
+        let of_rank = |rank| {
+            let steps = (0..self.stages(rank)).map(|stage| self.step(rank, stage));
+            // Whatever is sent is received, so that sends have all of them.
+            steps.filter_map(|step| step.send).map(|sent| sent.tag.saturating_add(1)).max().unwrap_or(0)
+        };
+        (0..self.processes()).map(of_rank).max().unwrap_or(0)
+    }
     /// Whether any step lets the next begin before it has completed.
     fn overlaps(&self) -> bool {
         false

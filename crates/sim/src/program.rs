@@ -58,7 +58,14 @@ pub trait Program: Sync {
         release: &mut impl FnMut(Release),
     );
     /// The operation, of the given kind, behind a number that was released and has not completed.
-    fn operation(&self, rank: Rank, local: &Self::Local, kind: OperationKind, id: u32) -> Operation;
+    fn operation(
+        &self,
+        rank: Rank,
+        local: &Self::Local,
+        block: &Self::Block,
+        kind: OperationKind,
+        id: u32,
+    ) -> Operation;
     /// Operation `id` has started at `at`; releases what waited for that.
     fn started(
         &self,

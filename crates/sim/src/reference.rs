@@ -192,7 +192,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         match event {
             Event::Local(release) => {
                 let local = &self.processes[rank as usize].local;
-                let operation = self.program.operation(rank, local, release.kind, release.id);
+                let operation = self.program.operation(rank, local, &self.state, release.kind, release.id);
                 match release.kind {
                     OperationKind::Send => self.run_send(rank, t, release.id, operation)?,
                     OperationKind::Recv => self.run_recv(rank, t, release.id, operation),
@@ -385,7 +385,8 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                     .unstarted(rank, &self.state, &mut |operation| remains.unstarted(rank, operation));
             }
             for &(id, ..) in &process.posted {
-                let operation = self.program.operation(rank, &process.local, OperationKind::Recv, id);
+                let operation =
+                    self.program.operation(rank, &process.local, &self.state, OperationKind::Recv, id);
                 remains.blocked(Blocked { rank, id, operation });
             }
             for message in &process.unexpected {

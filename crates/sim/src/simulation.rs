@@ -4,7 +4,7 @@ use crate::host::{ManyLanes, OneLane};
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
-use crate::programs::{GraphProgram, OverlappingProgram, StepProgram, Tracked, Untracked};
+use crate::programs::{GraphProgram, OverlappingProgram, Replay, StepProgram, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
 use crate::windowed::Control;
 use crate::{reference, rounds, windowed};
@@ -13,6 +13,7 @@ use straggler_model::noise::{Injection, Phases, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
 use straggler_schedule::steps::Steps;
+use straggler_schedule::traced::Playback;
 use straggler_schedule::workloads::Application;
 use straggler_schedule::{Cycles, Graph, Script};
 
@@ -89,6 +90,20 @@ impl<'a> Simulation<'a> {
             self.run(&GraphProgram::<OneLane>::new(graph, self.receive_overlap), control, observer)
         } else {
             self.run(&GraphProgram::<ManyLanes>::new(graph, self.receive_overlap), control, observer)
+        }
+    }
+
+    /// Runs a traced program, in so many copies as it is played back for.
+    pub fn run_playback<O: Observer>(
+        &self,
+        playback: &Playback,
+        control: &mut Control<'_>,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Result<Run<O>, RunError> {
+        if playback.recording().threads() == 1 {
+            self.run(&Replay::<OneLane>::new(playback), control, observer)
+        } else {
+            self.run(&Replay::<ManyLanes>::new(playback), control, observer)
         }
     }
 

@@ -21,5 +21,9 @@ mod resampling;
 mod rounds;
 #[path = "sim/schedules.rs"]
 mod schedules;
+#[path = "sim/traced.rs"]
+mod traced;
+#[path = "sim/traced_runs.rs"]
+mod traced_runs;
 #[path = "sim/workloads.rs"]
 mod workloads;

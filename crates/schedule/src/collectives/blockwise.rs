@@ -89,6 +89,10 @@ impl<R: Rounds> Steps for Blockwise<R> {
         if self.job.processes == 1 { 0 } else { R::largest(&self.job) }
     }
 
+    fn tags(&self) -> u32 {
+        self.job.processes
+    }
+
     fn overlaps(&self) -> bool {
         R::AT_ONCE && self.job.processes > 2
     }

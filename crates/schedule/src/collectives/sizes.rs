@@ -11,12 +11,46 @@ pub struct Sizes {
     starts: Arc<[u64]>,
     /// How many blocks of the list come before block 0.
     skipped: u64,
+    /// Where the list is a square and the sizes are that square, again and again in both directions.
+    tile: Option<Tile>,
+}
+
+/// A square of sizes that covers a larger one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Tile {
+    side: u64,
+    copies: u64,
+}
+
+impl Tile {
+    /// The row of a block, and its column.
+    #[inline]
+    fn place(self, block: u64) -> (u64, u64) {
+        (block / (self.side * self.copies), block % (self.side * self.copies))
+    }
+
+    fn start(self, starts: &[u64], block: u64) -> u64 {
+        let (row, column) = self.place(block);
+        let at = |row: u64, column: u64| starts[(row * self.side + column) as usize];
+        let (squares, row) = (row / self.side, row % self.side);
+        let above = squares.saturating_mul(at(self.side, 0)).saturating_add(at(row, 0));
+        let left = (column / self.side).saturating_mul(at(row + 1, 0) - at(row, 0));
+        let inside = at(row, column % self.side) - at(row, 0);
+        above.saturating_mul(self.copies).saturating_add(left).saturating_add(inside)
+    }
+
+    /// Which size of the list a block has.
+    #[inline]
+    fn index(self, block: u64) -> usize {
+        let (row, column) = self.place(block);
+        ((row % self.side) * self.side + column % self.side) as usize
+    }
 }
 
 impl Sizes {
     /// All blocks have the same size.
     pub fn uniform(bytes: u64) -> Sizes {
-        Sizes { starts: [0, bytes].into(), skipped: 0 }
+        Sizes { starts: [0, bytes].into(), skipped: 0, tile: None }
     }
 
     /// Sizes that repeat; none stands for blocks of no size.
@@ -29,12 +63,24 @@ impl Sizes {
             end = end.saturating_add(bytes);
             end
         });
-        Sizes { starts: [0].into_iter().chain(ends).collect(), skipped: 0 }
+        Sizes { starts: [0].into_iter().chain(ends).collect(), skipped: 0, tile: None }
+    }
+
+    /// Blocks for each pair of `side`·`copies` ranks, from those for each pair of `side`: ranks that differ by
+    /// a multiple of `side` send and receive the same. There are `side`² sizes, or blocks have no size.
+    pub fn tiled(sizes: &[u64], side: u32, copies: u32) -> Sizes {
+        let (side, copies) = (u64::from(side), u64::from(copies));
+        let fits = side > 0 && copies > 0 && side.checked_mul(side) == Some(sizes.len() as u64);
+        if !fits {
+            return Sizes::uniform(0);
+        }
+        let tile = (copies > 1).then_some(Tile { side, copies });
+        Sizes { tile, ..Sizes::repeating(sizes) }
     }
 
     /// After how many blocks the sizes repeat.
     pub fn period(&self) -> u64 {
-        self.starts.len() as u64 - 1
+        (self.starts.len() as u64 - 1).saturating_mul(self.tile.map_or(1, |tile| tile.copies))
     }
 
     fn period_bytes(&self) -> u64 {
@@ -48,7 +94,8 @@ impl Sizes {
 
     /// The sizes of block `first` and those after it.
     pub fn from(&self, first: u64) -> Sizes {
-        Sizes { starts: self.starts.clone(), skipped: (self.skipped + first % self.period()) % self.period() }
+        let skipped = (self.skipped + first % self.period()) % self.period();
+        Sizes { starts: self.starts.clone(), skipped, tile: self.tile }
     }
 
     /// After how many runs of `blocks` blocks, at least one, their sizes repeat.
@@ -66,6 +113,10 @@ impl Sizes {
         if self.starts.len() == 2 {
             return block.saturating_mul(self.starts[1]);
         }
+        if let Some(tile) = self.tile {
+            let block = self.skipped.saturating_add(block);
+            return tile.start(&self.starts, block) - tile.start(&self.starts, self.skipped);
+        }
         self.start_in_list(self.skipped.saturating_add(block)) - self.starts[self.skipped as usize]
     }
 
@@ -80,7 +131,8 @@ impl Sizes {
         if self.starts.len() == 2 {
             return self.starts[1];
         }
-        let place = ((self.skipped + block % self.period()) % self.period()) as usize;
+        let block = (self.skipped + block % self.period()) % self.period();
+        let place = self.tile.map_or(block as usize, |tile| tile.index(block));
         self.starts[place + 1] - self.starts[place]
     }
 
@@ -91,7 +143,7 @@ impl Sizes {
 
     /// The largest size.
     pub fn largest(&self) -> u64 {
-        self.largest_before(self.period())
+        self.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
     }
 
     /// The largest size of the first blocks.
@@ -223,6 +275,26 @@ mod tests {
         assert_eq!([0, 2, 3, 9].map(|blocks| sizes.largest_before(blocks)), [0, 3, 5, 5]);
         // Blocks 4 and 0, of five, are neighbours on the ring.
         assert_eq!([sizes.cyclic(1, 3, 5), sizes.cyclic(4, 2, 5), sizes.cyclic(2, 5, 5)], [8, 3, 11]);
+    }
+
+    #[test]
+    fn a_tiled_square() {
+        let square = [3, 0, 5, 1, 2, 9, 4, 4, 7];
+        let (side, copies) = (3, 4u32);
+        let sizes = Sizes::tiled(&square, side as u32, copies);
+        let all = side * copies as usize;
+        let plain: Vec<u64> =
+            (0..all * all).map(|at| square[(at / all) % side * side + (at % all) % side]).collect();
+        let expected = Sizes::repeating(&plain);
+        for block in 0..=(all * all) as u64 + 5 {
+            assert_eq!((sizes.of(block), sizes.start(block)), (expected.of(block), expected.start(block)));
+        }
+        assert_eq!((sizes.largest(), sizes.largest_before(2)), (9, 3));
+        let (later, expected) = (sizes.from(17), expected.from(17));
+        assert!((0..200).all(|block| later.start(block) == expected.start(block)));
+        assert_eq!(Sizes::tiled(&square, 3, 1), Sizes::repeating(&square));
+        assert_eq!(Sizes::tiled(&square, 2, 5), Sizes::uniform(0));
+        assert_eq!(Sizes::tiled(&[6], 1, 5).of(24), 6);
     }
 
     proptest! {

@@ -220,3 +220,26 @@ fn what_would_overflow_is_refused() {
     assert!((0..3).all(|stage| scatter.step(0, stage).send.is_some()));
     assert!(matches!(build(Operation::Bcast, "scatter-allgather", &huge), Err(TooManyProcesses { .. })));
 }
+
+#[test]
+fn tags_stay_below_what_is_said() {
+    for operation in Operation::ALL {
+        for &name in operation.algorithms().iter().filter(|&&name| name != Name::TwoLevel) {
+            for processes in 1..14 {
+                let job = Job { root: processes / 2, ..Job::new(processes, 1_000) };
+                let Ok(collective) = Algorithm::from(name).build(operation, &job) else { continue };
+                let ranks = (0..processes)
+                    .flat_map(|rank| (0..collective.stages(rank)).map(move |stage| (rank, stage)));
+                let steps = ranks.map(|(rank, stage)| collective.step(rank, stage));
+                let tags = steps
+                    .flat_map(|step| step.send.into_iter().chain(step.recv))
+                    .map(|message| message.tag + 1);
+                let most = tags.max().unwrap_or(0);
+                assert!(
+                    collective.tags() >= most && collective.tags() <= most + 1,
+                    "{operation} {name:?} {processes}"
+                );
+            }
+        }
+    }
+}

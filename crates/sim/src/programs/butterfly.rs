@@ -261,7 +261,14 @@ impl Program for Butterfly {
     }
 
     #[inline]
-    fn operation(&self, rank: Rank, state: &Exchange, kind: OperationKind, _: u32) -> Operation {
+    fn operation(
+        &self,
+        rank: Rank,
+        state: &Exchange,
+        _: &Self::Block,
+        kind: OperationKind,
+        _: u32,
+    ) -> Operation {
         if kind == OperationKind::Calc {
             return Operation::calc(self.compute);
         }

@@ -132,7 +132,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     }
 
     #[inline]
-    fn operation(&self, rank: Rank, _: &(), _: OperationKind, id: u32) -> Operation {
+    fn operation(&self, rank: Rank, _: &(), _: &Dependencies, _: OperationKind, id: u32) -> Operation {
         self.graph.rank(rank).operation(id)
     }
 

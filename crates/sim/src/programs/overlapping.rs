@@ -128,7 +128,7 @@ impl<S: Script + ?Sized, T: Tracking> Program for OverlappingProgram<'_, S, T> {
     }
 
     #[inline]
-    fn operation(&self, rank: Rank, cursor: &Cursor<T>, kind: OperationKind, id: u32) -> Operation {
+    fn operation(&self, rank: Rank, cursor: &Cursor<T>, _: &(), kind: OperationKind, id: u32) -> Operation {
         let step = self.step(rank, cursor, id);
         let operation = match kind {
             OperationKind::Send => step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),

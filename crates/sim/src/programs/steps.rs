@@ -120,7 +120,7 @@ impl<S: Script + ?Sized> Program for StepProgram<'_, S> {
     }
 
     #[inline(always)]
-    fn operation(&self, rank: Rank, cursor: &Cursor, kind: OperationKind, _: u32) -> Operation {
+    fn operation(&self, rank: Rank, cursor: &Cursor, _: &(), kind: OperationKind, _: u32) -> Operation {
         let step = self.step(rank, cursor);
         let operation = match kind {
             OperationKind::Send => step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),

@@ -347,7 +347,7 @@ impl<P: Program, O: Observer> Block<P, O> {
                 remains.blocked(Blocked {
                     rank,
                     id,
-                    operation: program.operation(rank, &slot.local, OperationKind::Recv, id),
+                    operation: program.operation(rank, &slot.local, &self.state, OperationKind::Recv, id),
                 });
             }
             for early in slot.agenda.unreceived(&self.pool) {

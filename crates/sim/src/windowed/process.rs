@@ -106,15 +106,18 @@ impl<P: Program> Process<'_, P> {
         // The kind is a constant in each branch, so that a program computes no more than it must.
         match self.slot.agenda.take(&self.slot.host, t) {
             (OperationKind::Send, id) => {
-                let operation = turn.program.operation(self.rank, &self.slot.local, OperationKind::Send, id);
+                let operation =
+                    turn.program.operation(self.rank, &self.slot.local, self.state, OperationKind::Send, id);
                 self.run_send(turn, t, id, &operation);
             }
             (OperationKind::Recv, id) => {
-                let operation = turn.program.operation(self.rank, &self.slot.local, OperationKind::Recv, id);
+                let operation =
+                    turn.program.operation(self.rank, &self.slot.local, self.state, OperationKind::Recv, id);
                 self.run_recv(turn, t, id, &operation);
             }
             (OperationKind::Calc, id) => {
-                let operation = turn.program.operation(self.rank, &self.slot.local, OperationKind::Calc, id);
+                let operation =
+                    turn.program.operation(self.rank, &self.slot.local, self.state, OperationKind::Calc, id);
                 self.run_calc(turn, t, id, &operation);
             }
         }
@@ -200,11 +203,12 @@ impl<P: Program> Process<'_, P> {
         let early = Early { done: turn.rules.early_done(&charge), ..early };
         turn.messages += 1;
         let Slot { agenda, local, .. } = &mut *self.slot;
+        let state = &*self.state;
         let completes = if P::TAKES_ARRIVALS {
             None
         } else {
             agenda.arrive(self.pool, early, |id| {
-                let operation = turn.program.operation(self.rank, local, OperationKind::Recv, id);
+                let operation = turn.program.operation(self.rank, local, state, OperationKind::Recv, id);
                 (operation.peer, operation.tag)
             })
         };

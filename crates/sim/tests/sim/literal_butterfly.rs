@@ -137,7 +137,7 @@ impl Program for Literal {
         self.begin(rank, state);
         self.go_on(rank, state, release);
     }
-    fn operation(&self, _: Rank, state: &State, kind: OperationKind, _: u32) -> Operation {
+    fn operation(&self, _: Rank, state: &State, _: &Self::Block, kind: OperationKind, _: u32) -> Operation {
         let (peer, tag) = state.queue[state.first % 48];
         if kind == OperationKind::Calc {
             Operation::calc(self.compute)

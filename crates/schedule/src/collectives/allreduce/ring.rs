@@ -61,6 +61,10 @@ impl Steps for Ring {
         if self.job.processes == 1 { 0 } else { self.blocks.largest() }
     }
 
+    fn tags(&self) -> u32 {
+        self.stages(0)
+    }
+
     fn messages(&self) -> u64 {
         u64::from(self.job.processes) * u64::from(2 * (self.job.processes - 1))
     }

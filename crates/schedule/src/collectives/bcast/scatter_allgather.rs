@@ -73,6 +73,10 @@ impl Steps for ScatterAllgather {
         if self.processes == 1 { 0 } else { self.scatter.largest_message().max(self.parts.largest()) }
     }
 
+    fn tags(&self) -> u32 {
+        self.scatter.tags().max(RING + 1)
+    }
+
     fn messages(&self) -> u64 {
         self.scatter.messages() + u64::from(self.processes) * u64::from(self.processes - 1)
     }

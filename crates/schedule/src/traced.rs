@@ -1,0 +1,40 @@
+//! Traced runs as schedules.
+//!
+//! A [`straggler_trace::Trace`] says what every rank called and when. [`Recording::from_trace`] turns it into a
+//! list of [`Instruction`]s a thread: computations, which are the times between calls, messages, waits and
+//! collectives. What the calls themselves took is left out, because the model charges for it.
+//!
+//! A [`Playback`] is a recording with its collectives built from algorithms, for so many copies of the traced
+//! processes as are asked for (Hoefler, Schneider and Lumsdaine 2010, section V): process c·P + r is copy c of
+//! rank r, partners are renamed inside the copy, smaller communicators exist once in every copy, and a
+//! collective of all traced ranks becomes one of all processes. Nothing is stored for a copy.
+//!
+//! What happens before what, of one thread:
+//! - an instruction begins when the one before it has completed, if that blocks; else when it has started;
+//! - a wait is no operation: what follows begins when all that was waited for has completed;
+//! - a nonblocking collective begins as the call does and goes on by itself, as if the network did the work.
+//!
+//! Instructions are sequences of [`Step`]s, most of them of one. That is all the program which replays a
+//! recording and [`Playback::materialise`] share, and it makes them agree.
+//!
+//! [`Step`]: crate::Step
+
+mod build;
+mod collective;
+mod error;
+mod graph;
+mod matching;
+mod notes;
+mod playback;
+mod reader;
+mod recording;
+mod requests;
+#[cfg(test)]
+mod tests;
+mod translate;
+
+pub use build::Building;
+pub use error::{PlaybackError, TraceError, Unmatched};
+pub use playback::{PLACES, Playback};
+pub use reader::{Begin, Options};
+pub use recording::{Awaited, BlockSizes, CollectiveCall, Group, How, Instruction, RankRecording, Recording};

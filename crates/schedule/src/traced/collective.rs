@@ -1,0 +1,265 @@
+//! The collectives of a trace, each put together from what its members said about it.
+//!
+//! The n-th collective that a rank calls on a communicator is the n-th of all other members too; MPI demands it of
+//! blocking and nonblocking ones together.
+
+use super::error::TraceError;
+use super::recording::{BlockSizes, CollectiveCall, Group};
+use crate::collectives::Operation;
+use std::collections::HashMap;
+use straggler_model::Rank;
+use straggler_trace::{Call, Collective, CommId, Communicator, Details, Function};
+
+/// The operation that stands for a function of MPI.
+pub(super) fn operation_of(kind: Collective) -> Operation {
+    match kind {
+        Collective::Allgather => Operation::Allgather,
+        Collective::Allgatherv => Operation::Allgatherv,
+        Collective::Allreduce => Operation::Allreduce,
+        Collective::Alltoall => Operation::Alltoall,
+        Collective::Alltoallv | Collective::Alltoallw => Operation::Alltoallv,
+        Collective::Barrier => Operation::Barrier,
+        Collective::Bcast => Operation::Bcast,
+        Collective::Exscan => Operation::Exscan,
+        Collective::Gather => Operation::Gather,
+        Collective::Gatherv => Operation::Gatherv,
+        Collective::Reduce => Operation::Reduce,
+        Collective::ReduceScatter => Operation::ReduceScatter,
+        Collective::ReduceScatterBlock => Operation::ReduceScatterBlock,
+        Collective::Scan => Operation::Scan,
+        Collective::Scatter => Operation::Scatter,
+        Collective::Scatterv => Operation::Scatterv,
+    }
+}
+
+/// What one member says about a collective it takes part in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Join<'a> {
+    pub rank: Rank,
+    /// Which call of the rank.
+    pub index: usize,
+    pub call: &'a Call,
+    pub details: &'a Details,
+    pub comm: CommId,
+    pub member: u32,
+    pub operation: Operation,
+    pub root: Rank,
+    pub blocking: bool,
+}
+
+/// A collective while its members join.
+#[derive(Debug)]
+struct Gathering {
+    group: u32,
+    operation: Operation,
+    root: Rank,
+    lane: u32,
+    joined: u32,
+    /// Who joined first.
+    rank: Rank,
+    function: Function,
+    blocking: bool,
+    /// The largest vector or block.
+    bytes: u64,
+    /// If there is none: the largest a rank has room for.
+    room: u64,
+    /// Blocks that differ: one a member.
+    blocks: HashMap<u32, u64>,
+    /// Blocks of all members, as one of them lists them.
+    listed: Option<Vec<u64>>,
+    /// Blocks from each member to each.
+    rows: HashMap<u32, Vec<u64>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Collectives {
+    gatherings: Vec<Gathering>,
+    /// The collectives of each communicator, in order.
+    of_comm: HashMap<CommId, Vec<u32>>,
+    groups: Vec<Group>,
+    group_of: HashMap<CommId, u32>,
+    /// Blocking collectives of a communicator come one after the other and share a lane.
+    lane_of: HashMap<CommId, u32>,
+    pub lanes: u32,
+}
+
+impl Collectives {
+    /// A member takes part in its `number`-th collective on the communicator; gives the number of the call.
+    pub fn join(
+        &mut self,
+        number: usize,
+        join: &Join<'_>,
+        communicator: &Communicator,
+        processes: u32,
+    ) -> Result<u32, TraceError> {
+        let known = self.of_comm.get(&join.comm).and_then(|calls| calls.get(number)).copied();
+        let call = match known {
+            Some(call) => call,
+            None => self.open(join, communicator, processes),
+        };
+        let gathering = &mut self.gatherings[call as usize];
+        let same = gathering.operation == join.operation
+            && gathering.root == join.root
+            && gathering.blocking == join.blocking;
+        if !same {
+            return Err(TraceError::Different {
+                rank: join.rank,
+                call: join.index,
+                function: join.call.function,
+                comm: join.comm,
+                number,
+                other: gathering.rank,
+                theirs: gathering.function,
+            });
+        }
+        gathering.joined += 1;
+        gathering.take(join, communicator.members.len());
+        Ok(call)
+    }
+
+    fn open(&mut self, join: &Join<'_>, communicator: &Communicator, processes: u32) -> u32 {
+        let groups = &mut self.groups;
+        let group = *self.group_of.entry(join.comm).or_insert_with(|| {
+            let members = communicator.members.clone();
+            groups.push(Group { everyone: members.len() == processes as usize, members });
+            groups.len() as u32 - 1
+        });
+        let own = if join.blocking { self.lane_of.get(&join.comm).copied() } else { None };
+        let lane = own.unwrap_or_else(|| {
+            self.lanes += 1;
+            self.lanes - 1
+        });
+        if join.blocking {
+            self.lane_of.insert(join.comm, lane);
+        }
+        self.gatherings.push(Gathering {
+            group,
+            operation: join.operation,
+            root: join.root,
+            lane,
+            joined: 0,
+            rank: join.rank,
+            function: join.call.function,
+            blocking: join.blocking,
+            bytes: 0,
+            room: 0,
+            blocks: HashMap::new(),
+            listed: None,
+            rows: HashMap::new(),
+        });
+        let call = self.gatherings.len() as u32 - 1;
+        self.of_comm.entry(join.comm).or_default().push(call);
+        call
+    }
+
+    /// How many members of a call did not take part.
+    pub fn missing(&self, call: u32) -> usize {
+        let gathering = &self.gatherings[call as usize];
+        self.groups[gathering.group as usize].members.len() - gathering.joined as usize
+    }
+
+    pub fn all_complete(&self) -> bool {
+        (0..self.gatherings.len() as u32).all(|call| self.missing(call) == 0)
+    }
+
+    /// The tables of a recording: groups, calls, and the sizes that occur.
+    pub fn finish(self) -> (Vec<Group>, Vec<CollectiveCall>, Vec<BlockSizes>) {
+        let mut known: HashMap<BlockSizes, u32> = HashMap::new();
+        let mut all = Vec::new();
+        let mut calls = Vec::with_capacity(self.gatherings.len());
+        for gathering in self.gatherings {
+            let members = self.groups[gathering.group as usize].members.len();
+            let Gathering { group, operation, root, lane, .. } = gathering;
+            let sizes = gathering.sizes(members);
+            let place = *known.entry(sizes).or_insert_with_key(|sizes| {
+                all.push(sizes.clone());
+                all.len() as u32 - 1
+            });
+            calls.push(CollectiveCall { group, operation, root, sizes: place, lane });
+        }
+        (self.groups, calls, all)
+    }
+}
+
+impl Gathering {
+    /// Notes what a member gives and gets.
+    fn take(&mut self, join: &Join<'_>, members: usize) {
+        let Call { sent, received, .. } = *join.call;
+        let Details { sent_sizes, received_sizes, .. } = join.details;
+        let is_root = join.member == join.root;
+        let mut own = None;
+        match self.operation {
+            Operation::Barrier => {}
+            Operation::Allreduce
+            | Operation::Bcast
+            | Operation::Exscan
+            | Operation::Reduce
+            | Operation::Scan => {
+                self.bytes = self.bytes.max(sent).max(received);
+            }
+            Operation::Allgather | Operation::Gather => {
+                self.bytes = self.bytes.max(sent);
+                self.room = self.room.max(received / members.max(1) as u64);
+            }
+            Operation::Scatter => self.bytes = self.bytes.max(if is_root { sent } else { received }),
+            Operation::Alltoall => {
+                self.bytes = self.bytes.max(sent);
+                self.room = self.room.max(received);
+            }
+            Operation::ReduceScatterBlock => {
+                self.bytes = self.bytes.max(received);
+                self.room = self.room.max(sent);
+            }
+            Operation::Allgatherv | Operation::Gatherv => own = Some((sent, received_sizes)),
+            Operation::Scatterv => own = Some((received, sent_sizes)),
+            Operation::ReduceScatter => {
+                let list = if received_sizes.is_empty() { sent_sizes } else { received_sizes };
+                own = Some((received, list));
+            }
+            Operation::Alltoallv => {
+                // Data in place has only one list: what is received replaces what was sent.
+                let row = if sent_sizes.is_empty() { received_sizes } else { sent_sizes };
+                if row.len() == members {
+                    self.rows.insert(join.member, row.clone());
+                }
+                self.bytes = self.bytes.max(sent);
+            }
+        }
+        if let Some((bytes, list)) = own {
+            self.blocks.insert(join.member, bytes);
+            if list.len() == members && self.listed.is_none() {
+                self.listed = Some(list.clone());
+            }
+        }
+    }
+
+    fn sizes(mut self, members: usize) -> BlockSizes {
+        match self.operation {
+            Operation::Alltoallv => self.pairs(members),
+            operation if operation.is_vector() => {
+                let own = |member| self.blocks.get(&member).copied().unwrap_or(0);
+                let list = self.listed.take().unwrap_or_else(|| (0..members as u32).map(own).collect());
+                evened(list, BlockSizes::PerMember)
+            }
+            _ => BlockSizes::Uniform(if self.bytes > 0 { self.bytes } else { self.room }),
+        }
+    }
+
+    fn pairs(&self, members: usize) -> BlockSizes {
+        // A list from few members is no square: memory stays in proportion to the trace.
+        if self.rows.len() * 2 <= members {
+            return BlockSizes::Uniform(self.bytes);
+        }
+        let nothing = vec![0; members];
+        let rows = (0..members as u32).map(|member| self.rows.get(&member).unwrap_or(&nothing));
+        evened(rows.flatten().copied().collect(), BlockSizes::PerPair)
+    }
+}
+
+/// A list, unless all its entries are the same.
+fn evened(list: Vec<u64>, kind: fn(std::sync::Arc<[u64]>) -> BlockSizes) -> BlockSizes {
+    match list.first() {
+        Some(&first) if list.iter().any(|&bytes| bytes != first) => kind(list.into()),
+        first => BlockSizes::Uniform(first.copied().unwrap_or(0)),
+    }
+}

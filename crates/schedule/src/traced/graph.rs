@@ -1,0 +1,169 @@
+//! A playback as an explicit graph: for files, and to hold the program that replays it against.
+//!
+//! The operations of an instruction stand together, those of a thread one after the other, thread after thread.
+
+use super::error::PlaybackError;
+use super::playback::Playback;
+use super::recording::{Awaited, Instruction, RankRecording};
+use crate::graph::{Edge, MAX_DEPENDENCIES};
+use crate::steps::{Step, Then};
+use crate::{Graph, GraphBuilder, Operation, RankBuilder};
+use std::collections::HashMap;
+use straggler_model::{Rank, Time};
+
+/// What an operation waits for.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    completed: Vec<u32>,
+    started: Vec<u32>,
+}
+
+impl Before {
+    fn tidy(&mut self) {
+        self.completed.sort_unstable();
+        self.completed.dedup();
+        self.started.retain(|operation| self.completed.binary_search(operation).is_err());
+    }
+}
+
+/// Dependencies on what another thread does are added when all threads are there.
+type Deferred = Vec<(Dependent, u32)>;
+
+/// Operations that wait for an instruction.
+type Dependent = Vec<u32>;
+
+struct RankGraph<'a> {
+    playback: &'a Playback,
+    process: Rank,
+    builder: &'a mut RankBuilder,
+    /// When instructions that are waited for have completed.
+    ends: HashMap<u32, Before>,
+    deferred: Deferred,
+}
+
+impl Playback {
+    /// The whole schedule, every copy written out.
+    pub fn materialise(&self) -> Result<Graph, PlaybackError> {
+        let mut graph = GraphBuilder::default();
+        let mut builder = RankBuilder::default();
+        for process in 0..self.processes() {
+            builder.clear();
+            let mut rank = RankGraph {
+                playback: self,
+                process,
+                builder: &mut builder,
+                ends: HashMap::new(),
+                deferred: Vec::new(),
+            };
+            rank.add(self.rank(process));
+            let too_large =
+                builder.len() > Edge::MAX_OPERATIONS as usize || builder.dependencies() > MAX_DEPENDENCIES;
+            if too_large {
+                return Err(PlaybackError::TooLarge { rank: process });
+            }
+            graph.push_rank(&builder);
+        }
+        Ok(graph.finish())
+    }
+}
+
+impl RankGraph<'_> {
+    fn add(&mut self, recorded: &RankRecording) {
+        for thread in 0..recorded.threads() {
+            let (start, end) = recorded.thread(thread);
+            self.add_thread(recorded, thread, start, end);
+        }
+        for (dependents, instruction) in std::mem::take(&mut self.deferred) {
+            let Some(end) = self.ends.get(&instruction) else { continue };
+            for dependent in dependents {
+                end.completed.iter().for_each(|&before| self.builder.requires(dependent, before));
+                end.started.iter().for_each(|&before| self.builder.irequires(dependent, before));
+            }
+        }
+    }
+
+    fn add_thread(&mut self, recorded: &RankRecording, thread: usize, start: u32, end: u32) {
+        let mut front = Before::default();
+        // Instructions of other threads that the next operations wait for.
+        let mut elsewhere: Vec<u32> = Vec::new();
+        for number in start..end {
+            let instruction = &recorded.instructions()[number as usize];
+            if let Instruction::Wait { first, count } = *instruction {
+                for awaited in recorded.awaited(first, count) {
+                    if recorded.thread_of(*awaited) != thread {
+                        elsewhere.push(*awaited);
+                    } else if let Some(end) = self.ends.remove(awaited) {
+                        front.completed.extend(end.completed);
+                        front.started.extend(end.started);
+                    }
+                }
+                front.tidy();
+                continue;
+            }
+            self.add_instruction(thread, number, instruction, &mut front, &mut elsewhere);
+        }
+    }
+
+    /// Adds an instruction; `front` is what its first operations wait for, and afterwards what the next ones do.
+    fn add_instruction(
+        &mut self,
+        thread: usize,
+        number: u32,
+        instruction: &Instruction,
+        front: &mut Before,
+        elsewhere: &mut Vec<u32>,
+    ) {
+        let how = instruction.how();
+        let stages = self.playback.stages(self.process, instruction);
+        let mut first = Vec::new();
+        let mut before = front.clone();
+        let mut open = Vec::new();
+        for stage in 0..stages {
+            let step = self.playback.step(self.process, instruction, stage);
+            let added = self.add_step(thread, &step, &mut before, &mut open);
+            if stage == 0 {
+                first = added;
+            }
+        }
+        if stages > 0 {
+            self.deferred.extend(elsewhere.drain(..).map(|awaited| (first.clone(), awaited)));
+        }
+        if how.awaited != Awaited::Never {
+            self.ends.insert(number, before.clone());
+        }
+        match (stages, how.blocking) {
+            (0, _) => {}
+            (_, true) => *front = before,
+            (_, false) => *front = Before { completed: Vec::new(), started: first },
+        }
+    }
+
+    /// Adds the operations of a step; gives those that become ready first.
+    fn add_step(&mut self, thread: usize, step: &Step, before: &mut Before, open: &mut Vec<u32>) -> Vec<u32> {
+        let operations = [
+            step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
+            step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
+            step.calc.map(Operation::calc),
+        ];
+        let operations = operations.into_iter().flatten();
+        let added: Vec<u32> = operations.map(|operation| self.push(thread, operation, before)).collect();
+        open.extend_from_slice(&added);
+        *before = match step.then {
+            Then::Go => Before { completed: Vec::new(), started: added.clone() },
+            Then::Wait => Before { completed: std::mem::take(open), started: Vec::new() },
+        };
+        if step.after > Time::ZERO {
+            let reduction = self.push(thread, Operation::calc(step.after), before);
+            *before = Before { completed: vec![reduction], started: Vec::new() };
+        }
+        added
+    }
+
+    fn push(&mut self, thread: usize, operation: Operation, before: &Before) -> u32 {
+        let cpu = u8::try_from(thread).unwrap_or(u8::MAX);
+        let number = self.builder.push(Operation { cpu, ..operation });
+        before.completed.iter().for_each(|&before| self.builder.requires(number, before));
+        before.started.iter().for_each(|&before| self.builder.irequires(number, before));
+        number
+    }
+}

@@ -1,0 +1,129 @@
+//! Whether every message of a recording has a sender and a receiver, and every collective all its members.
+//!
+//! Without wildcards, which the trace has resolved, the n-th send from one rank to another with one tag belongs to
+//! the n-th receive.
+
+use super::collective::Collectives;
+use super::error::Unmatched;
+use super::reader::ReadRank;
+use super::recording::Instruction;
+use std::collections::HashMap;
+use straggler_model::{Rank, Tag};
+use straggler_trace::Trace;
+
+/// From, to, tag.
+type Route = (Rank, Rank, Tag);
+
+/// The sends of a route, and how many of them are received.
+#[derive(Default)]
+struct Traffic {
+    sends: Vec<(u64, bool)>,
+    received: usize,
+}
+
+/// Gives receives the size of their message, and whether it is answered. Gives what has no counterpart: for each
+/// rank the numbers of its instructions.
+pub(super) fn pair(ranks: &mut [ReadRank], collectives: &Collectives) -> Vec<Vec<u32>> {
+    let mut routes: HashMap<Route, Traffic> = HashMap::new();
+    for (rank, read) in (0..).zip(&*ranks) {
+        for instruction in &read.recorded.instructions {
+            if let Instruction::Send { bytes, to, tag, how } = *instruction {
+                routes.entry((rank, to, tag)).or_default().sends.push((bytes, how.answered));
+            }
+        }
+    }
+    let mut lone: Vec<Vec<u32>> = vec![Vec::new(); ranks.len()];
+    for ((rank, read), lone) in (0..).zip(&mut *ranks).zip(&mut lone) {
+        for (number, instruction) in (0..).zip(&mut read.recorded.instructions) {
+            let Instruction::Recv { bytes, from, tag, how } = instruction else { continue };
+            let traffic = routes.entry((*from, rank, *tag)).or_default();
+            match traffic.sends.get(traffic.received) {
+                Some(&(sent, answered)) => {
+                    *bytes = sent;
+                    how.answered = answered;
+                    traffic.received += 1;
+                }
+                None => lone.push(number),
+            }
+        }
+    }
+    if collectives.all_complete() && routes.values().all(|traffic| traffic.received == traffic.sends.len()) {
+        return lone;
+    }
+    let mut sent: HashMap<Route, usize> = HashMap::new();
+    for ((rank, read), lone) in (0..).zip(&*ranks).zip(&mut lone) {
+        for (number, instruction) in (0..).zip(&read.recorded.instructions) {
+            let alone = match *instruction {
+                Instruction::Send { to, tag, .. } => {
+                    let before = sent.entry((rank, to, tag)).or_default();
+                    *before += 1;
+                    routes.get(&(rank, to, tag)).is_none_or(|traffic| *before > traffic.received)
+                }
+                Instruction::Collective { call, .. } => collectives.missing(call) > 0,
+                _ => false,
+            };
+            if alone {
+                lone.push(number);
+            }
+        }
+        lone.sort_unstable();
+    }
+    lone
+}
+
+/// Says what is missing.
+pub(super) fn describe(
+    trace: &Trace,
+    ranks: &[ReadRank],
+    collectives: &Collectives,
+    lone: &[Vec<u32>],
+) -> Vec<Unmatched> {
+    let mut all = Vec::new();
+    for ((rank, read), lone) in (0..).zip(ranks).zip(lone) {
+        for &number in lone {
+            let call = read.origins[number as usize] as usize;
+            let Some(traced) = trace.ranks.get(rank as usize).and_then(|rank| rank.calls.get(call)) else {
+                continue;
+            };
+            let missing = match read.recorded.instructions[number as usize] {
+                Instruction::Send { to, bytes, .. } => {
+                    format!("rank {to} does not receive its {bytes} bytes")
+                }
+                Instruction::Recv { from, .. } => format!("rank {from} does not send what it receives"),
+                Instruction::Collective { call, .. } => {
+                    let missing = collectives.missing(call);
+                    format!("{missing} members of communicator {} do not take part", traced.comm)
+                }
+                _ => continue,
+            };
+            all.push(Unmatched { rank, call, function: traced.function, missing });
+        }
+    }
+    all
+}
+
+/// Takes instructions out; nobody waits for them any more.
+pub(super) fn remove(read: &mut ReadRank, lone: &[u32]) {
+    if lone.is_empty() {
+        return;
+    }
+    let is_lone = |number: u32| lone.binary_search(&number).is_ok();
+    let place = |number: u32| number - lone.partition_point(|&other| other < number) as u32;
+    let recorded = &mut read.recorded;
+    let mut waits = Vec::with_capacity(recorded.waits.len());
+    let mut kept = Vec::with_capacity(recorded.instructions.len());
+    for (number, instruction) in (0..).zip(&recorded.instructions) {
+        match *instruction {
+            _ if is_lone(number) => {}
+            Instruction::Wait { first, count } => {
+                let start = waits.len() as u32;
+                let awaited = recorded.awaited(first, count).iter().copied();
+                waits.extend(awaited.filter(|&awaited| !is_lone(awaited)).map(place));
+                kept.push(Instruction::Wait { first: start, count: waits.len() as u32 - start });
+            }
+            other => kept.push(other),
+        }
+    }
+    recorded.thread_ends.iter_mut().for_each(|end| *end = place(*end));
+    (recorded.instructions, recorded.waits) = (kept, waits);
+}

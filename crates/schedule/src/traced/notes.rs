@@ -1,0 +1,68 @@
+//! What a recording leaves out or simplifies, counted.
+
+use std::collections::BTreeMap;
+use straggler_trace::Function;
+
+/// Why calls are not what they were.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Reason {
+    /// Takes time that the model cannot explain.
+    TimeOnly,
+    /// A synchronisation of the communicator.
+    AsBarrier,
+    /// Agreement of all members on something small.
+    AsAllreduce,
+    Buffered,
+    Synchronous,
+    Probe,
+    Cancelled,
+    /// Between two groups.
+    BetweenGroups,
+    /// Of a topology that the trace does not describe.
+    NoNeighbors,
+    /// Requests the trace says nothing about.
+    UnknownRequest,
+    /// A wildcard that never says whom it received from.
+    NeverMatched,
+    AfterFinalize,
+    /// No counterpart in the trace.
+    Unmatched,
+}
+
+impl Reason {
+    fn text(self) -> &'static str {
+        match self {
+            Reason::TimeOnly => "no model; the time the calls took counts as computation",
+            Reason::AsBarrier => "taken for a barrier of the communicator",
+            Reason::AsAllreduce => "taken for an allreduce of 8 bytes on the communicator given",
+            Reason::Buffered => "taken for a standard send",
+            Reason::Synchronous => "completed by an answer of 0 bytes from the receiver",
+            Reason::Probe => "taken for the receive that follows",
+            Reason::Cancelled => "cancelled; left out",
+            Reason::BetweenGroups => {
+                "a collective between two groups; the time the calls took counts as computation"
+            }
+            Reason::NoNeighbors => "neighbours are not known; the time the calls took counts as computation",
+            Reason::UnknownRequest => "for requests of no call in the trace; these are left out",
+            Reason::NeverMatched => "a receive from anybody, and the trace does not say from whom; left out",
+            Reason::AfterFinalize => "after MPI_Finalize; left out",
+            Reason::Unmatched => "no counterpart in the trace; left out",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Notes(BTreeMap<(Reason, &'static str), u64>);
+
+impl Notes {
+    pub fn count(&mut self, reason: Reason, function: Function) {
+        *self.0.entry((reason, function.name())).or_default() += 1;
+    }
+
+    pub fn texts(&self) -> Vec<String> {
+        let text = |(&(reason, name), count): (&(Reason, &str), &u64)| {
+            format!("{count} × {name}: {}", reason.text())
+        };
+        self.0.iter().map(text).collect()
+    }
+}

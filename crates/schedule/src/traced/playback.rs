@@ -1,0 +1,239 @@
+//! A recording with its collectives as messages, for so many copies of the traced processes.
+
+use super::build::{Building, Built, build_all};
+use super::error::PlaybackError;
+use super::recording::{Awaited, Instruction, RankRecording, Recording};
+use crate::collectives::Collective;
+use crate::steps::{Message, Step, Steps};
+use std::sync::Arc;
+use straggler_model::{Rank, Tag};
+
+/// What a simulation runs. All functions are pure; the only thing that grows with the copies is what the
+/// algorithms of collectives keep for themselves.
+#[derive(Clone, Debug)]
+pub struct Playback {
+    recording: Arc<Recording>,
+    copies: u32,
+    built: Vec<Built>,
+    /// Which of those each call is.
+    of_call: Vec<u32>,
+    /// Tags of a lane.
+    width: u32,
+    largest_message: u64,
+    messages: u64,
+    operations: u64,
+}
+
+/// Numbers that a program keeps free for the operations of a step: a send, a receive, a computation, and
+/// the computation after them.
+pub const PLACES: u32 = 4;
+
+impl Playback {
+    pub fn new(
+        recording: Arc<Recording>,
+        copies: u32,
+        how: &Building<'_>,
+    ) -> Result<Playback, PlaybackError> {
+        let processes = recording.processes();
+        if copies == 0 {
+            return Err(PlaybackError::NoCopies);
+        }
+        if processes.checked_mul(copies).is_none_or(|all| all > i32::MAX as u32) {
+            return Err(PlaybackError::TooManyProcesses { processes, copies });
+        }
+        let (built, of_call) = build_all(&recording, copies, how)?;
+        let width = built.iter().map(|built| built.tags).max().unwrap_or(0);
+        // The last number stands for any tag.
+        let tags = u64::from(recording.tags) * 2 + u64::from(recording.lanes) * u64::from(width);
+        if tags > u64::from(u32::MAX) {
+            return Err(PlaybackError::TooManyTags { lanes: recording.lanes, width });
+        }
+        let (largest_message, messages, operations) = (0, 0, 0);
+        let playback =
+            Playback { recording, copies, built, of_call, width, largest_message, messages, operations };
+        playback.check_numbers()?;
+        Ok(playback.counted())
+    }
+
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    pub fn copies(&self) -> u32 {
+        self.copies
+    }
+
+    pub fn processes(&self) -> u32 {
+        self.recording.processes() * self.copies
+    }
+
+    pub fn largest_message(&self) -> u64 {
+        self.largest_message
+    }
+
+    /// Of all processes together.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Of all processes together, about: what collectives compute is not counted.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Bits of an operation's number that say which thread it belongs to.
+    pub fn thread_bits(&self) -> u32 {
+        usize::BITS - (self.recording.threads() - 1).leading_zeros()
+    }
+
+    /// What a process does: that of the traced rank it is a copy of.
+    #[inline]
+    pub fn rank(&self, process: Rank) -> &RankRecording {
+        self.recording.rank(if self.copies == 1 { process } else { process % self.recording.processes() })
+    }
+
+    /// The first process of the copy that a process belongs to.
+    #[inline]
+    fn base(&self, process: Rank) -> Rank {
+        if self.copies == 1 { 0 } else { process - process % self.recording.processes() }
+    }
+
+    fn collective(&self, call: u32) -> &Collective {
+        &self.built[self.of_call[call as usize] as usize].collective
+    }
+
+    /// How many steps an instruction of a process has; a wait has none.
+    #[inline]
+    pub fn stages(&self, process: Rank, instruction: &Instruction) -> u32 {
+        match *instruction {
+            Instruction::Calc(_) | Instruction::Send { .. } => 1,
+            Instruction::Recv { how, .. } => 1 + u32::from(how.answered),
+            Instruction::Wait { .. } => 0,
+            Instruction::Collective { call, member, .. } => {
+                self.collective(call).stages(self.seat(process, call, member))
+            }
+        }
+    }
+
+    /// A step of an instruction; `stage` is below [`Playback::stages`].
+    #[inline]
+    pub fn step(&self, process: Rank, instruction: &Instruction, stage: u32) -> Step {
+        let base = self.base(process);
+        let message = |peer: Rank, tag: Tag, bytes: u64| Message { peer: base + peer, tag, bytes };
+        match *instruction {
+            Instruction::Calc(duration) => Step::calc(duration),
+            Instruction::Send { bytes, to, tag, how } if how.answered => {
+                Step::exchange(message(to, tag, bytes), message(to, self.recording.tags + tag, 0))
+            }
+            Instruction::Send { bytes, to, tag, .. } => Step::send(message(to, tag, bytes)),
+            Instruction::Recv { bytes, from, tag, .. } if stage == 0 => Step::recv(message(from, tag, bytes)),
+            Instruction::Recv { from, tag, .. } => Step::send(message(from, self.recording.tags + tag, 0)),
+            Instruction::Wait { .. } => Step::default(),
+            Instruction::Collective { call, member, .. } => {
+                self.collective_step(process, call, member, stage)
+            }
+        }
+    }
+
+    /// The rank of a process in a collective.
+    #[inline]
+    fn seat(&self, process: Rank, call: u32, member: u32) -> Rank {
+        let group = &self.recording.groups[self.recording.calls[call as usize].group as usize];
+        if group.everyone { self.base(process) + member } else { member }
+    }
+
+    fn collective_step(&self, process: Rank, call: u32, member: u32, stage: u32) -> Step {
+        let recording = &*self.recording;
+        let described = &recording.calls[call as usize];
+        let group = &recording.groups[described.group as usize];
+        let processes = recording.processes();
+        // The checks of `new` keep this inside 32 bits.
+        let first_tag = recording.tags * 2 + described.lane * self.width;
+        let outside = |message: Message| {
+            let peer = match (group.everyone, self.copies) {
+                (true, 1) => group.members[message.peer as usize],
+                (true, _) => {
+                    let place = message.peer % processes;
+                    message.peer - place + group.members[place as usize]
+                }
+                (false, _) => self.base(process) + group.members[message.peer as usize],
+            };
+            Message { peer, tag: first_tag + message.tag, ..message }
+        };
+        let step = self.collective(call).step(self.seat(process, call, member), stage);
+        Step { send: step.send.map(outside), recv: step.recv.map(outside), ..step }
+    }
+
+    /// Programs number operations from 0 whenever a thread has nothing under way. Refuses recordings in which
+    /// the numbers would not last till then.
+    fn check_numbers(&self) -> Result<(), PlaybackError> {
+        let most = u64::from(u32::MAX >> self.thread_bits());
+        for (rank, recorded) in (0..).zip(self.recording.ranks()) {
+            for thread in 0..recorded.threads() {
+                let (start, end) = recorded.thread(thread);
+                let instructions = &recorded.instructions()[start as usize..end as usize];
+                if self.numbers(instructions) > most {
+                    return Err(PlaybackError::TooLong { rank });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The most numbers that are needed between two moments at which nothing is under way.
+    fn numbers(&self, instructions: &[Instruction]) -> u64 {
+        let (mut used, mut most, mut open) = (0u64, 0, 0u64);
+        for instruction in instructions {
+            let how = instruction.how();
+            let stages = match *instruction {
+                Instruction::Wait { count, .. } => {
+                    open = open.saturating_sub(u64::from(count));
+                    continue;
+                }
+                Instruction::Collective { call, .. } => {
+                    self.built[self.of_call[call as usize] as usize].stages
+                }
+                Instruction::Recv { .. } => 2,
+                _ => 1,
+            };
+            if open == 0 {
+                used = 0;
+            }
+            used += u64::from(stages) * u64::from(PLACES);
+            most = most.max(used);
+            // What another thread waits for, or nobody, may stay open for good.
+            open +=
+                u64::from(!how.blocking) * if how.awaited == Awaited::Here { 1 } else { u64::from(u32::MAX) };
+        }
+        most
+    }
+
+    fn counted(mut self) -> Playback {
+        let (mut messages, mut operations, mut largest) = (0u64, 0u64, 0u64);
+        for instruction in self.recording.ranks().iter().flat_map(RankRecording::instructions) {
+            match *instruction {
+                Instruction::Calc(_) => operations += 1,
+                Instruction::Send { bytes, how, .. } => {
+                    largest = largest.max(bytes);
+                    messages += 1 + u64::from(how.answered);
+                    operations += 1 + u64::from(how.answered);
+                }
+                Instruction::Recv { how, .. } => operations += 1 + u64::from(how.answered),
+                Instruction::Wait { .. } | Instruction::Collective { .. } => {}
+            }
+        }
+        let copies = u64::from(self.copies);
+        let (mut messages, mut operations) =
+            (messages.saturating_mul(copies), operations.saturating_mul(copies));
+        for (call, &place) in self.recording.calls.iter().zip(&self.of_call) {
+            let built = &self.built[place as usize];
+            let times = if self.recording.groups[call.group as usize].everyone { 1 } else { copies };
+            messages = messages.saturating_add(built.messages.saturating_mul(times));
+            operations = operations.saturating_add(built.messages.saturating_mul(2 * times));
+        }
+        let collectives = self.built.iter().map(|built| built.collective.largest_message());
+        self.largest_message = collectives.fold(largest, u64::max);
+        (self.messages, self.operations) = (messages, operations);
+        self
+    }
+}

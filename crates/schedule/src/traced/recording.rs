@@ -1,0 +1,246 @@
+//! What a trace becomes: instructions, a list a thread, and tables of what they share.
+
+use crate::collectives::Operation;
+use std::sync::Arc;
+use straggler_model::{Rank, Tag, Time};
+
+/// Something a thread does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Instruction {
+    Calc(Time),
+    Send {
+        bytes: u64,
+        to: Rank,
+        tag: Tag,
+        how: How,
+    },
+    Recv {
+        bytes: u64,
+        from: Rank,
+        tag: Tag,
+        how: How,
+    },
+    /// Waits for those of [`RankRecording::waits`].
+    Wait {
+        first: u32,
+        count: u32,
+    },
+    /// Number `member` of its group takes part in [`Recording::calls`].
+    Collective {
+        call: u32,
+        member: u32,
+        how: How,
+    },
+}
+
+// There are as many as a trace has calls and gaps between them.
+const _: () = assert!(size_of::<Instruction>() == 24);
+
+/// How an instruction is gone about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct How {
+    /// The next instruction begins when this one has completed.
+    pub blocking: bool,
+    /// A synchronous send: the receive is answered with a message of no bytes, and the send has completed when
+    /// that has arrived. Both sides say so.
+    pub answered: bool,
+    /// Some instruction waits for it.
+    pub awaited: Awaited,
+}
+
+/// Who waits for the completion of a nonblocking instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Awaited {
+    /// Nobody.
+    #[default]
+    Never,
+    /// The thread it belongs to.
+    Here,
+    /// Another thread.
+    Elsewhere,
+}
+
+impl Instruction {
+    /// How it is gone about; computations block.
+    #[inline]
+    pub fn how(&self) -> How {
+        match *self {
+            Instruction::Calc(_) | Instruction::Wait { .. } => How { blocking: true, ..How::default() },
+            Instruction::Send { how, .. }
+            | Instruction::Recv { how, .. }
+            | Instruction::Collective { how, .. } => how,
+        }
+    }
+
+    pub(super) fn how_mut(&mut self) -> Option<&mut How> {
+        match self {
+            Instruction::Calc(_) | Instruction::Wait { .. } => None,
+            Instruction::Send { how, .. }
+            | Instruction::Recv { how, .. }
+            | Instruction::Collective { how, .. } => Some(how),
+        }
+    }
+}
+
+/// What one traced rank did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RankRecording {
+    /// Of all threads, one after the other.
+    pub(super) instructions: Vec<Instruction>,
+    /// Where each thread's end; the first begins at 0.
+    pub(super) thread_ends: Vec<u32>,
+    /// Numbers of instructions of this rank that are waited for.
+    pub(super) waits: Vec<u32>,
+    /// When the trace says that the rank was done, on the clock of the recording.
+    pub(super) traced_end: Time,
+}
+
+impl RankRecording {
+    #[inline]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// The instructions a wait is for.
+    #[inline]
+    pub fn awaited(&self, first: u32, count: u32) -> &[u32] {
+        let first = first as usize;
+        self.waits.get(first..first + count as usize).unwrap_or_default()
+    }
+
+    pub fn threads(&self) -> usize {
+        self.thread_ends.len()
+    }
+
+    /// Where a thread's instructions begin and end.
+    #[inline]
+    pub fn thread(&self, thread: usize) -> (u32, u32) {
+        let start = thread.checked_sub(1).and_then(|before| self.thread_ends.get(before)).copied();
+        let end = self.thread_ends.get(thread).copied();
+        (start.unwrap_or(0), end.unwrap_or(0))
+    }
+
+    /// The thread an instruction belongs to.
+    #[inline]
+    pub fn thread_of(&self, instruction: u32) -> usize {
+        if self.thread_ends.len() < 2 {
+            0
+        } else {
+            self.thread_ends.partition_point(|&end| end <= instruction)
+        }
+    }
+
+    /// When the rank was done in the traced run. The clock begins when the first rank has left MPI_Init, or, where
+    /// ranks begin together, when this one has.
+    pub fn traced_end(&self) -> Time {
+        self.traced_end
+    }
+}
+
+/// The members of a communicator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// World ranks, in the communicator's order.
+    pub members: Vec<Rank>,
+    /// Whether these are all traced ranks: its collectives grow with the number of copies.
+    pub everyone: bool,
+}
+
+/// One collective that all members of a group take part in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CollectiveCall {
+    pub group: u32,
+    pub operation: Operation,
+    pub root: Rank,
+    /// Which of [`Recording::sizes`].
+    pub sizes: u32,
+    /// Collectives that may be under way at once have different lanes, and tags of their own.
+    pub lane: u32,
+}
+
+/// How much a collective moves.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum BlockSizes {
+    Uniform(u64),
+    /// A block for each member.
+    PerMember(Arc<[u64]>),
+    /// A block from each member to each, those of one sender together.
+    PerPair(Arc<[u64]>),
+}
+
+/// A traced run, ready to be played back for any number of copies.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recording {
+    pub(super) ranks: Vec<RankRecording>,
+    pub(super) groups: Vec<Group>,
+    pub(super) calls: Vec<CollectiveCall>,
+    pub(super) sizes: Vec<BlockSizes>,
+    /// How many tags point-to-point messages have; answers have as many behind them.
+    pub(super) tags: u32,
+    pub(super) lanes: u32,
+    pub(super) notes: Vec<String>,
+}
+
+impl Recording {
+    pub fn processes(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    /// What a traced rank did; it is below [`Recording::processes`].
+    #[inline]
+    pub fn rank(&self, rank: Rank) -> &RankRecording {
+        &self.ranks[rank as usize]
+    }
+
+    pub fn ranks(&self) -> &[RankRecording] {
+        &self.ranks
+    }
+
+    /// The most threads of a rank.
+    pub fn threads(&self) -> usize {
+        self.ranks.iter().map(RankRecording::threads).max().unwrap_or(1).max(1)
+    }
+
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    pub fn calls(&self) -> &[CollectiveCall] {
+        &self.calls
+    }
+
+    pub fn sizes(&self) -> &[BlockSizes] {
+        &self.sizes
+    }
+
+    /// What was left out, guessed or simplified, for people.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    pub fn instructions(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.instructions.len() as u64).sum()
+    }
+
+    /// From the first to the last moment of the traced run.
+    pub fn traced_end(&self) -> Time {
+        self.ranks.iter().map(|rank| rank.traced_end).max().unwrap_or(Time::ZERO)
+    }
+
+    /// What the recording occupies, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let rank = |rank: &RankRecording| {
+            rank.instructions.capacity() * size_of::<Instruction>()
+                + (rank.waits.capacity() + rank.thread_ends.capacity()) * 4
+                + size_of::<RankRecording>()
+        };
+        let sizes = |sizes: &BlockSizes| match sizes {
+            BlockSizes::Uniform(_) => 0,
+            BlockSizes::PerMember(list) | BlockSizes::PerPair(list) => list.len() * 8,
+        };
+        let groups: usize = self.groups.iter().map(|group| group.members.capacity() * 4).sum();
+        let calls = self.calls.capacity() * size_of::<CollectiveCall>();
+        let all = self.ranks.iter().map(rank).sum::<usize>() + self.sizes.iter().map(sizes).sum::<usize>();
+        (all + groups + calls) as u64
+    }
+}

@@ -1,0 +1,262 @@
+//! What each call of a rank becomes.
+
+mod communication;
+mod completion;
+
+use super::error::TraceError;
+use super::notes::Reason;
+use super::reader::{Begin, ReadRank, ReadThread, Shared, assembled, init_exit};
+use super::recording::Instruction;
+use super::requests::{Fates, Place, Requests};
+use std::collections::HashMap;
+use straggler_model::{Rank, Time};
+use straggler_trace::call::NO_COMM;
+use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Matched, RankTrace, Start};
+
+/// One rank while it is read.
+pub(super) struct RankReader<'s, 'a> {
+    shared: &'s mut Shared<'a>,
+    rank: Rank,
+    traced: &'a RankTrace,
+    fates: Fates,
+    requests: Requests,
+    threads: Vec<Thread>,
+    thread_of: HashMap<u16, u16>,
+    /// Its rank in each communicator that was used, and how many collectives it has called there.
+    seats: HashMap<CommId, Seat>,
+    /// The communicator a window was made on.
+    windows: HashMap<u32, CommId>,
+    /// What matching probes have kept.
+    messages: HashMap<u32, (CommId, Matched)>,
+    /// Where the rank's clock begins.
+    start: Time,
+    end: Time,
+    finalized: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seat {
+    member: u32,
+    collectives: usize,
+}
+
+#[derive(Debug)]
+struct Thread {
+    read: ReadThread,
+    /// Computation that no instruction has yet.
+    computed: Time,
+    last_exit: Time,
+    /// Whether the last call was an unsuccessful test or probe.
+    polling: bool,
+}
+
+/// A call of the trace, and who made it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site<'a> {
+    index: usize,
+    thread: u16,
+    call: &'a Call,
+    details: &'a Details,
+}
+
+static NO_DETAILS: Details = Details {
+    requests: Vec::new(),
+    completed: Vec::new(),
+    found: false,
+    matched: None,
+    receive: None,
+    repeated: None,
+    sent_sizes: Vec::new(),
+    received_sizes: Vec::new(),
+    new_comm: None,
+    message: None,
+    window: None,
+    text: None,
+    error: None,
+};
+
+impl<'s, 'a> RankReader<'s, 'a> {
+    pub fn new(shared: &'s mut Shared<'a>, rank: Rank, traced: &'a RankTrace) -> Self {
+        let own = init_exit(traced).or(traced.calls.first().map(|call| call.enter));
+        let start = match shared.options.begin {
+            Begin::AsTraced => shared.origin,
+            Begin::Together => own.unwrap_or(shared.origin),
+        };
+        RankReader {
+            shared,
+            rank,
+            traced,
+            fates: Fates::of(traced),
+            requests: Requests::default(),
+            threads: Vec::new(),
+            thread_of: HashMap::new(),
+            seats: HashMap::new(),
+            windows: HashMap::new(),
+            messages: HashMap::new(),
+            start,
+            end: start,
+            finalized: false,
+        }
+    }
+
+    pub fn read(mut self) -> Result<ReadRank, TraceError> {
+        let traced = self.traced;
+        for (index, call) in traced.calls.iter().enumerate() {
+            if self.finalized {
+                self.shared.notes.count(Reason::AfterFinalize, call.function);
+                continue;
+            }
+            let thread = self.thread(call.thread)?;
+            let details = traced.details(call).unwrap_or(&NO_DETAILS);
+            let site = Site { index, thread, call, details };
+            self.pass_time(&site);
+            self.translate(&site)?;
+        }
+        let last = u32::try_from(traced.calls.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        for thread in &mut self.threads {
+            thread.flush(last);
+        }
+        let threads = self.threads.into_iter().map(|thread| thread.read).collect();
+        assembled(self.rank, threads, self.end.since(self.start))
+    }
+
+    /// The number of a thread among those of the rank.
+    fn thread(&mut self, thread: u16) -> Result<u16, TraceError> {
+        if let Some(&known) = self.thread_of.get(&thread) {
+            return Ok(known);
+        }
+        let number = self.threads.len();
+        if number > usize::from(u8::MAX) {
+            return Err(TraceError::TooManyThreads { rank: self.rank, threads: number + 1 });
+        }
+        let (read, computed) = (ReadThread::default(), Time::ZERO);
+        self.threads.push(Thread { read, computed, last_exit: self.start, polling: false });
+        self.thread_of.insert(thread, number as u16);
+        Ok(number as u16)
+    }
+
+    /// The time since the thread's last call was computation, unless it was spent polling.
+    fn pass_time(&mut self, site: &Site<'_>) {
+        let spin = self.shared.options.spin;
+        let class = site.call.function.class();
+        let polls = matches!(class, Class::Test(_) | Class::Probe { .. });
+        let thread = &mut self.threads[usize::from(site.thread)];
+        let gap = site.call.enter.since(thread.last_exit);
+        if !(thread.polling && polls && gap < spin) {
+            thread.computed += gap;
+        }
+        thread.last_exit = thread.last_exit.max(site.call.exit);
+        thread.polling = false;
+        // What follows MPI_Finalize, and it itself, is no part of the run.
+        let end = if class == Class::Finalize { site.call.enter } else { site.call.exit };
+        self.end = self.end.max(end);
+    }
+
+    fn translate(&mut self, site: &Site<'a>) -> Result<(), TraceError> {
+        match site.call.function.class() {
+            Class::Init => self.threads[usize::from(site.thread)].computed = site.call.exit.since(self.start),
+            Class::Finalize => self.finalized = true,
+            Class::Send(_, start)
+            | Class::Recv(start)
+            | Class::Sendrecv(start)
+            | Class::MatchedRecv(start)
+            | Class::Collective(_, start)
+            | Class::Neighbor(_, start) => match start {
+                Start::Persistent => self.requests.prepare(site.call.request, site.index),
+                _ => self.operate(site, site, start, site.call.request)?,
+            },
+            Class::Begin => self.begin(site)?,
+            Class::Probe { blocking, keeps } => self.probe(site, blocking, keeps),
+            Class::Wait(how_many) => self.wait(site, how_many),
+            Class::Test(how_many) => self.test(site, how_many),
+            Class::Drop => self.give_up(site),
+            Class::NewComm { collective: true } => self.new_communicator(site)?,
+            Class::Epoch { collective: true } => self.synchronise_window(site)?,
+            Class::Mark => self.take_time(site),
+            Class::NewComm { .. }
+            | Class::FreeComm
+            | Class::OneSided
+            | Class::Epoch { .. }
+            | Class::Other => {
+                self.time_only(site, Reason::TimeOnly);
+            }
+        }
+        Ok(())
+    }
+
+    /// The time a call took counts as computation.
+    fn take_time(&mut self, site: &Site<'_>) {
+        self.threads[usize::from(site.thread)].computed += site.call.exit.since(site.call.enter);
+    }
+
+    /// A call without a model.
+    fn time_only(&mut self, site: &Site<'_>, reason: Reason) {
+        self.take_time(site);
+        self.shared.notes.count(reason, site.call.function);
+        if site.call.request != Call::NO_REQUEST {
+            self.requests.make(site.call.request, Vec::new());
+        }
+    }
+
+    /// Appends an instruction to a thread, after what it has computed.
+    fn emit(&mut self, site: &Site<'_>, instruction: Instruction) -> Place {
+        let origin = u32::try_from(site.index).unwrap_or(u32::MAX);
+        let thread = &mut self.threads[usize::from(site.thread)];
+        thread.flush(origin);
+        let number = thread.read.push(origin, instruction);
+        Place { thread: site.thread, number }
+    }
+
+    /// A communicator that a call names, and the rank's place in it.
+    fn communicator(&self, site: &Site<'_>, comm: CommId) -> Result<&'a Communicator, TraceError> {
+        self.shared.trace.communicators.get(comm as usize).ok_or(TraceError::NoCommunicator {
+            rank: self.rank,
+            call: site.index,
+            function: site.call.function,
+            comm,
+        })
+    }
+
+    fn seat(&mut self, site: &Site<'_>, comm: CommId) -> Result<&mut Seat, TraceError> {
+        let fault =
+            TraceError::NotAMember { rank: self.rank, call: site.index, function: site.call.function, comm };
+        let rank = self.rank;
+        let communicator = self.communicator(site, comm)?;
+        match self.seats.entry(comm) {
+            std::collections::hash_map::Entry::Occupied(seat) => Ok(seat.into_mut()),
+            std::collections::hash_map::Entry::Vacant(empty) => {
+                let member = communicator.rank_of(rank).ok_or(fault)?;
+                Ok(empty.insert(Seat { member, collectives: 0 }))
+            }
+        }
+    }
+
+    /// The communicator of a call on a window.
+    fn window_communicator(&mut self, site: &Site<'_>) -> Option<CommId> {
+        let window = site.details.window;
+        let known = window.and_then(|window| self.windows.get(&window)).copied();
+        let comm = if site.call.comm == NO_COMM { known? } else { site.call.comm };
+        if let Some(window) = window.filter(|_| site.call.function != Function::Win_free) {
+            self.windows.insert(window, comm);
+        }
+        Some(comm)
+    }
+}
+
+impl Thread {
+    /// What was computed becomes an instruction.
+    fn flush(&mut self, origin: u32) {
+        let computed = std::mem::take(&mut self.computed);
+        if computed > Time::ZERO {
+            self.read.push(origin, Instruction::Calc(computed));
+        }
+    }
+}
+
+impl ReadThread {
+    fn push(&mut self, origin: u32, instruction: Instruction) -> u32 {
+        self.instructions.push(instruction);
+        self.origins.push(origin);
+        (self.instructions.len() - 1) as u32
+    }
+}

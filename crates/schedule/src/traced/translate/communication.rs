@@ -1,0 +1,308 @@
+//! Calls that send, receive or do something together.
+
+use super::{RankReader, Site};
+use crate::collectives::Operation;
+use crate::traced::collective::{Join, operation_of};
+use crate::traced::error::TraceError;
+use crate::traced::notes::Reason;
+use crate::traced::recording::{How, Instruction};
+use crate::traced::requests::Place;
+use crate::workloads::Only;
+use straggler_model::{Rank, Tag};
+use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::{
+    Call, Class, Collective, CommId, Communicator, Details, Matched, Mode, Neighbors, RequestId, Start,
+};
+
+/// Stands for the tag of neighbourhood collectives; tags of programs are not negative.
+const NEIGHBORS: i64 = -16;
+
+/// What agreement on a communicator takes.
+const AGREEMENT: u64 = 8;
+
+impl<'a> RankReader<'_, 'a> {
+    /// The operations of a call. `by` is the call that begins them: the same one, or a later one for persistent
+    /// requests. `request` is the one that stands for them, if they do not block.
+    pub(super) fn operate(
+        &mut self,
+        by: &Site<'a>,
+        site: &Site<'a>,
+        start: Start,
+        request: RequestId,
+    ) -> Result<(), TraceError> {
+        let blocking = start == Start::Blocking;
+        if self.left_out(site, blocking, request) {
+            if !blocking {
+                self.requests.make(request, Vec::new());
+            }
+            return Ok(());
+        }
+        let places = match site.call.function.class() {
+            Class::Send(mode, _) => self.send(by, site, mode, blocking)?,
+            Class::Recv(_) | Class::MatchedRecv(_) => self.receive(by, site, blocking, request)?,
+            Class::Sendrecv(_) => self.send_and_receive(by, site, request)?,
+            Class::Collective(kind, _) => self.collective(by, site, kind, blocking)?,
+            Class::Neighbor(kind, _) => self.neighbors(by, site, kind)?,
+            _ => Vec::new(),
+        };
+        match (blocking, site.call.function.class()) {
+            (true, Class::Sendrecv(_) | Class::Neighbor(..)) => self.await_all(by, places),
+            (true, _) => {}
+            (false, _) => self.requests.make(request, places),
+        }
+        Ok(())
+    }
+
+    /// Whether a call's operations are not wanted, or never happened.
+    fn left_out(&mut self, site: &Site<'_>, blocking: bool, request: RequestId) -> bool {
+        if !blocking && self.fates.get(request).cancelled {
+            self.shared.notes.count(Reason::Cancelled, site.call.function);
+            return true;
+        }
+        let collective = matches!(site.call.function.class(), Class::Collective(..) | Class::Neighbor(..));
+        match self.shared.options.only {
+            Only::All => false,
+            Only::P2p => collective,
+            Only::Collectives => !collective,
+        }
+    }
+
+    /// The other end of a message as the schedule names it; nothing where there is nobody.
+    fn partner(
+        &mut self,
+        site: &Site<'_>,
+        comm: CommId,
+        other: Matched,
+    ) -> Result<Option<(Rank, Tag)>, TraceError> {
+        let communicator = self.communicator(site, comm)?;
+        if other.peer == special::NOBODY {
+            return Ok(None);
+        }
+        let fault = TraceError::NoPeer {
+            rank: self.rank,
+            call: site.index,
+            function: site.call.function,
+            comm,
+            peer: other.peer,
+        };
+        let peer = communicator.world_rank(other.peer).ok_or(fault)?;
+        Ok(Some((peer, self.shared.tag(comm, i64::from(other.tag))?)))
+    }
+
+    fn send(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        mode: Mode,
+        blocking: bool,
+    ) -> Result<Vec<Place>, TraceError> {
+        let reason = match mode {
+            Mode::Standard | Mode::Ready => None,
+            Mode::Buffered => Some(Reason::Buffered),
+            Mode::Synchronous => Some(Reason::Synchronous),
+        };
+        reason.into_iter().for_each(|reason| self.shared.notes.count(reason, site.call.function));
+        let Call { comm, peer, tag, sent: bytes, .. } = *site.call;
+        let Some((to, tag)) = self.partner(site, comm, Matched { peer, tag })? else { return Ok(Vec::new()) };
+        let how = How { blocking, answered: mode == Mode::Synchronous, ..How::default() };
+        Ok(vec![self.emit(by, Instruction::Send { bytes, to, tag, how })])
+    }
+
+    fn receive(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        blocking: bool,
+        request: RequestId,
+    ) -> Result<Vec<Place>, TraceError> {
+        let kept = site.details.message.and_then(|message| self.messages.get(&message)).copied();
+        let (comm, asked) = match kept {
+            Some(kept) if matches!(site.call.function.class(), Class::MatchedRecv(_)) => kept,
+            _ => (site.call.comm, Matched { peer: site.call.peer, tag: site.call.tag }),
+        };
+        let matched = site.details.matched.filter(|_| blocking).or(self.fates.get(request).matched);
+        self.receive_from(by, site, comm, asked, matched, blocking)
+    }
+
+    /// A receive of what was asked for, or if that was a wildcard, of what came.
+    fn receive_from(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        comm: CommId,
+        asked: Matched,
+        matched: Option<Matched>,
+        blocking: bool,
+    ) -> Result<Vec<Place>, TraceError> {
+        let is_open = |value: i32| value == special::ANY || value == special::NONE;
+        let is_wild = asked.peer != special::NOBODY && (is_open(asked.peer) || is_open(asked.tag));
+        let from = if is_wild { matched } else { Some(asked) };
+        let Some(from) = from else {
+            self.shared.notes.count(Reason::NeverMatched, site.call.function);
+            return Ok(Vec::new());
+        };
+        let Some((from, tag)) = self.partner(site, comm, from)? else { return Ok(Vec::new()) };
+        let how = How { blocking, ..How::default() };
+        let bytes = site.call.received;
+        Ok(vec![self.emit(by, Instruction::Recv { bytes, from, tag, how })])
+    }
+
+    /// Both begin together: the receive costs nothing to post, so it comes first, as in MPI libraries.
+    fn send_and_receive(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        request: RequestId,
+    ) -> Result<Vec<Place>, TraceError> {
+        let mut places = Vec::new();
+        if let Some(asked) = site.details.receive {
+            let matched = site.details.matched.or(self.fates.get(request).matched);
+            places.extend(self.receive_from(by, site, site.call.comm, asked, matched, false)?);
+        }
+        places.extend(self.send(by, site, Mode::Standard, false)?);
+        Ok(places)
+    }
+
+    fn collective(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        kind: Collective,
+        blocking: bool,
+    ) -> Result<Vec<Place>, TraceError> {
+        let operation = operation_of(kind);
+        let root = if operation.has_root() { site.call.peer } else { 0 };
+        self.join(by, site, site.call.comm, operation, root, blocking)
+    }
+
+    fn join(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        comm: CommId,
+        operation: Operation,
+        root: i32,
+        blocking: bool,
+    ) -> Result<Vec<Place>, TraceError> {
+        let (rank, index, function) = (self.rank, site.index, site.call.function);
+        let communicator = self.communicator(site, comm)?;
+        if !communicator.remote.is_empty() {
+            self.shared.notes.count(Reason::BetweenGroups, function);
+            self.take_time(site);
+            return Ok(Vec::new());
+        }
+        let size = communicator.members.len();
+        let root = u32::try_from(root)
+            .ok()
+            .filter(|&root| (root as usize) < size)
+            .ok_or(TraceError::NoPeer { rank, call: index, function, comm, peer: root })?;
+        let seat = self.seat(site, comm)?;
+        let (number, member) = (seat.collectives, seat.member);
+        seat.collectives += 1;
+        let Site { call, details, .. } = *site;
+        let join = Join { rank, index, call, details, comm, member, operation, root, blocking };
+        let processes = self.shared.trace.processes();
+        let call = self.shared.collectives.join(number, &join, communicator, processes)?;
+        let how = How { blocking, ..How::default() };
+        Ok(vec![self.emit(by, Instruction::Collective { call, member, how })])
+    }
+
+    /// A synchronisation that the program did not ask for by name.
+    fn join_plainly(
+        &mut self,
+        site: &Site<'_>,
+        comm: CommId,
+        operation: Operation,
+        bytes: u64,
+    ) -> Result<(), TraceError> {
+        let call = Call { sent: bytes, received: 0, ..*site.call };
+        let nothing = Details::default();
+        let plain = Site { call: &call, details: &nothing, ..*site };
+        let blocking = site.call.request == Call::NO_REQUEST;
+        let places = self.join(site, &plain, comm, operation, 0, blocking)?;
+        if !blocking {
+            self.requests.make(site.call.request, places);
+        }
+        Ok(())
+    }
+
+    pub(super) fn new_communicator(&mut self, site: &Site<'_>) -> Result<(), TraceError> {
+        if site.call.comm == NO_COMM || self.shared.options.only == Only::P2p {
+            self.time_only(site, Reason::TimeOnly);
+            return Ok(());
+        }
+        self.shared.notes.count(Reason::AsAllreduce, site.call.function);
+        self.join_plainly(site, site.call.comm, Operation::Allreduce, AGREEMENT)
+    }
+
+    pub(super) fn synchronise_window(&mut self, site: &Site<'_>) -> Result<(), TraceError> {
+        match self.window_communicator(site).filter(|_| self.shared.options.only != Only::P2p) {
+            Some(comm) => {
+                self.shared.notes.count(Reason::AsBarrier, site.call.function);
+                self.join_plainly(site, comm, Operation::Barrier, 0)
+            }
+            None => {
+                self.time_only(site, Reason::TimeOnly);
+                Ok(())
+            }
+        }
+    }
+
+    /// A message to and from every neighbour, all begun at once.
+    fn neighbors(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        kind: Collective,
+    ) -> Result<Vec<Place>, TraceError> {
+        let comm = site.call.comm;
+        let member = self.seat(site, comm)?.member as usize;
+        let communicator = self.communicator(site, comm)?;
+        let Some(neighbors) = communicator.neighbors.get(member) else {
+            self.shared.notes.count(Reason::NoNeighbors, site.call.function);
+            self.take_time(site);
+            return Ok(Vec::new());
+        };
+        self.exchange(by, site, communicator, neighbors, kind)
+    }
+
+    fn exchange(
+        &mut self,
+        by: &Site<'_>,
+        site: &Site<'_>,
+        communicator: &Communicator,
+        neighbors: &Neighbors,
+        kind: Collective,
+    ) -> Result<Vec<Place>, TraceError> {
+        let tag = self.shared.tag(site.call.comm, NEIGHBORS)?;
+        let how = How::default();
+        let mut places = Vec::new();
+        for &peer in neighbors.sources.iter().filter(|&&peer| peer != special::NOBODY) {
+            let from = self.member(site, communicator, peer)?;
+            places.push(self.emit(by, Instruction::Recv { bytes: 0, from, tag, how }));
+        }
+        for (place, &peer) in neighbors.destinations.iter().enumerate() {
+            if peer == special::NOBODY {
+                continue;
+            }
+            let to = self.member(site, communicator, peer)?;
+            let own = site.details.sent_sizes.get(place).copied();
+            // The same goes to all, unless each neighbour gets its own.
+            let own = own.filter(|_| matches!(kind, Collective::Alltoallv | Collective::Alltoallw));
+            let bytes = own.unwrap_or(site.call.sent);
+            places.push(self.emit(by, Instruction::Send { bytes, to, tag, how }));
+        }
+        Ok(places)
+    }
+
+    fn member(&self, site: &Site<'_>, communicator: &Communicator, peer: i32) -> Result<Rank, TraceError> {
+        let member = usize::try_from(peer).ok().and_then(|peer| communicator.members.get(peer).copied());
+        member.ok_or(TraceError::NoPeer {
+            rank: self.rank,
+            call: site.index,
+            function: site.call.function,
+            comm: site.call.comm,
+            peer,
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! Calls that begin, complete, ask about or give up requests.
+
+use super::{RankReader, Site};
+use crate::traced::error::TraceError;
+use crate::traced::notes::Reason;
+use crate::traced::recording::Instruction;
+use crate::traced::requests::Place;
+use straggler_model::Time;
+use straggler_trace::{Call, Function, HowMany, RequestId, Start};
+
+impl<'a> RankReader<'_, 'a> {
+    /// Begins persistent requests.
+    pub(super) fn begin(&mut self, site: &Site<'a>) -> Result<(), TraceError> {
+        let requests = &site.details.requests;
+        for (place, &persistent) in (0..).zip(requests) {
+            let known = self.requests.prepared_by(persistent);
+            let prepared = known.and_then(|index| Some((index, self.traced.calls.get(index)?)));
+            let made = site.call.request.checked_add(place).filter(|_| site.call.request != Call::NO_REQUEST);
+            let Some((index, call)) = prepared else {
+                self.shared.notes.count(Reason::UnknownRequest, site.call.function);
+                made.into_iter().for_each(|made| self.requests.make(made, Vec::new()));
+                continue;
+            };
+            let details = self.traced.details(call).unwrap_or(&super::NO_DETAILS);
+            // Traces that give no new numbers mean the persistent request itself.
+            let made = made.unwrap_or(persistent);
+            self.requests.begin(persistent, made);
+            let prepared = Site { index, thread: site.thread, call, details };
+            self.operate(site, &prepared, Start::Nonblocking, made)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wait(&mut self, site: &Site<'_>, how_many: HowMany) {
+        let completed = site.details.completed.iter().map(|one| one.request);
+        let listed = &site.details.requests;
+        let all = matches!(how_many, HowMany::One | HowMany::All) && !listed.is_empty();
+        let requests: Vec<RequestId> = if all { listed.clone() } else { completed.collect() };
+        let mut places = Vec::new();
+        for request in requests {
+            match self.requests.complete(request) {
+                Some(operations) => places.extend(operations),
+                None => self.shared.notes.count(Reason::UnknownRequest, site.call.function),
+            }
+        }
+        self.await_all(site, places);
+    }
+
+    pub(super) fn test(&mut self, site: &Site<'_>, how_many: HowMany) {
+        if site.details.found { self.wait(site, how_many) } else { self.poll(site) }
+    }
+
+    /// A message is received where the program receives it. What was kept for one receive is remembered.
+    pub(super) fn probe(&mut self, site: &Site<'_>, blocking: bool, keeps: bool) {
+        if !blocking && !site.details.found {
+            return self.poll(site);
+        }
+        if blocking {
+            self.shared.notes.count(Reason::Probe, site.call.function);
+        }
+        if let (true, Some(message), Some(matched)) = (keeps, site.details.message, site.details.matched) {
+            self.messages.insert(message, (site.call.comm, matched));
+        }
+    }
+
+    /// Nothing was there. Time inside of the calls is waiting; between them too, if there is little.
+    fn poll(&mut self, site: &Site<'_>) {
+        let thread = &mut self.threads[usize::from(site.thread)];
+        thread.polling = true;
+        let Some(repeated) = site.details.repeated else { return };
+        let between = site.call.exit.since(site.call.enter).since(repeated.inside);
+        let gaps = repeated.calls.saturating_sub(1).max(1);
+        if Time(between.ps() / gaps) >= self.shared.options.spin {
+            thread.computed += between;
+        }
+    }
+
+    /// A request that is given up is still served, but nobody waits for it.
+    pub(super) fn give_up(&mut self, site: &Site<'_>) {
+        if site.call.function == Function::Request_free {
+            for &request in &site.details.requests {
+                self.requests.complete(request);
+            }
+        }
+    }
+
+    /// What follows waits for these operations.
+    pub(super) fn await_all(&mut self, site: &Site<'_>, places: Vec<Place>) {
+        if places.is_empty() {
+            return;
+        }
+        let waits = &mut self.threads[usize::from(site.thread)].read.waits;
+        let (first, count) = (waits.len() as u32, places.len() as u32);
+        waits.extend(places);
+        self.emit(site, Instruction::Wait { first, count });
+    }
+}

@@ -1,0 +1,399 @@
+//! A traced program that is played back: every thread of a process goes through its instructions.
+//!
+//! A process keeps where its threads are and what is under way, whatever the length of the trace. Operations are
+//! numbered in the order of the schedule: [`PLACES`] numbers a step, those of an instruction together, from 0 again
+//! whenever a thread has nothing under way. The top bits of a number say which thread it belongs to. That is the
+//! order in which the materialised schedule has them, so that both run to the same integers.
+
+mod state;
+
+use crate::host::Host;
+use crate::program::{Program, Release};
+use crate::windowed::Queues;
+use state::{Process, Thread, UnderWay};
+use std::marker::PhantomData;
+use std::ops::Range;
+use straggler_model::{Rank, Time};
+use straggler_schedule::traced::{Awaited, Instruction, PLACES, Playback};
+use straggler_schedule::{Operation, OperationKind, Step, Then};
+
+/// The place in a step of the computation after the rest.
+const AFTER: u32 = 3;
+
+/// `H` is [`crate::host::OneLane`] where no rank has more than one thread, else [`crate::host::ManyLanes`].
+#[derive(Debug)]
+pub struct Replay<'a, H> {
+    playback: &'a Playback,
+    /// Where the thread begins in a number.
+    shift: u32,
+    host: PhantomData<fn() -> H>,
+}
+
+/// What some neighbouring processes keep.
+#[derive(Debug)]
+pub struct Processes {
+    first: Rank,
+    states: Vec<Process>,
+}
+
+impl Processes {
+    #[inline]
+    fn get(&self, rank: Rank) -> &Process {
+        &self.states[(rank - self.first) as usize]
+    }
+
+    #[inline]
+    fn get_mut(&mut self, rank: Rank) -> &mut Process {
+        &mut self.states[(rank - self.first) as usize]
+    }
+}
+
+impl<'a, H: Host> Replay<'a, H> {
+    pub fn new(playback: &'a Playback) -> Self {
+        Replay { playback, shift: u32::BITS - playback.thread_bits(), host: PhantomData }
+    }
+
+    /// The thread of an operation, and its number there.
+    #[inline]
+    fn split(&self, id: u32) -> (usize, u32) {
+        let thread = u64::from(id) >> self.shift;
+        (thread as usize, (u64::from(id) - (thread << self.shift)) as u32)
+    }
+
+    #[inline]
+    fn number(&self, thread: usize, local: u32) -> u32 {
+        ((thread as u64) << self.shift) as u32 | local
+    }
+
+    fn instruction(&self, rank: Rank, number: u32) -> &'a Instruction {
+        &self.playback.rank(rank).instructions()[number as usize]
+    }
+
+    /// Goes through a thread's instructions up to the first that has to run.
+    fn advance(&self, rank: Rank, process: &mut Process, at: usize, release: &mut impl FnMut(Release)) {
+        let instructions = self.playback.rank(rank).instructions();
+        loop {
+            let thread = &mut process.threads[at];
+            if thread.cursor == thread.end {
+                return;
+            }
+            let (number, instruction) = (thread.cursor, &instructions[thread.cursor as usize]);
+            thread.cursor += 1;
+            if let Instruction::Wait { first, count } = *instruction {
+                self.wait(rank, process, at, first, count);
+                if process.threads[at].waiting > 0 {
+                    return;
+                }
+                continue;
+            }
+            let stages = self.playback.stages(rank, instruction);
+            let how = instruction.how();
+            if stages > 0 {
+                let ready = thread.ready;
+                let place = thread.begin(number, stages, !how.blocking);
+                return self.enter(rank, thread, at, place, 0, ready, release);
+            }
+            if how.awaited == Awaited::Elsewhere {
+                let place = thread.begin(number, 0, false);
+                thread.under_way[place].done = thread.ready;
+                self.tell_others(rank, process, at, place, release);
+            }
+        }
+    }
+
+    /// Begins to wait for what has not completed of a list.
+    fn wait(&self, rank: Rank, process: &mut Process, at: usize, first: u32, count: u32) {
+        let recorded = self.playback.rank(rank);
+        for &awaited in recorded.awaited(first, count) {
+            let owner = recorded.thread_of(awaited);
+            let found = process.threads[owner].find(awaited);
+            let over = found.map(|place| process.threads[owner].under_way[place]).filter(|entry| entry.over);
+            match (over, found) {
+                (Some(entry), Some(place)) => {
+                    process.threads[owner].remove(place);
+                    let thread = &mut process.threads[at];
+                    thread.ready = thread.ready.max(entry.done);
+                }
+                // What is nowhere any more was nothing to begin with.
+                (_, None) if owner == at => {}
+                (_, None) => process.threads[at].waiting += 1,
+                (None, Some(place)) => {
+                    process.threads[owner].under_way[place].awaited_now = owner == at;
+                    process.threads[at].waiting += 1;
+                }
+            }
+        }
+    }
+
+    /// Releases the operations of a step.
+    #[allow(clippy::too_many_arguments)]
+    #[inline]
+    fn enter(
+        &self,
+        rank: Rank,
+        thread: &mut Thread,
+        at: usize,
+        place: usize,
+        stage: u32,
+        ready: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let entry = &mut thread.under_way[place];
+        let step = self.playback.step(rank, self.instruction(rank, entry.instruction), stage);
+        let first = self.number(at, entry.first + stage * PLACES);
+        let cpu = at as u8;
+        let mut count = 0;
+        let mut issue = |there: bool, kind: OperationKind| {
+            if there {
+                count += 1;
+                release(Release { id: first + place_of(kind), kind, cpu, nic: 0, ready });
+            }
+        };
+        issue(step.send.is_some(), OperationKind::Send);
+        issue(step.recv.is_some(), OperationKind::Recv);
+        issue(step.calc.is_some(), OperationKind::Calc);
+        debug_assert_ne!(count, 0, "an empty step never completes");
+        entry.stage = stage;
+        entry.open += u32::from(count);
+        entry.unstarted = count;
+        entry.waits = step.then == Then::Wait;
+        entry.after = step.after > Time::ZERO;
+    }
+
+    /// An instruction has completed.
+    fn finish(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        at: usize,
+        place: usize,
+        release: &mut impl FnMut(Release),
+    ) {
+        let thread = &mut process.threads[at];
+        let entry = &mut thread.under_way[place];
+        let (done, awaited_now) = (entry.done, entry.awaited_now);
+        let how = self.instruction(rank, entry.instruction).how();
+        match how.awaited {
+            _ if how.blocking => {
+                thread.remove(place);
+                thread.ready = thread.ready.max(done);
+                self.advance(rank, process, at, release);
+            }
+            Awaited::Never => thread.remove(place),
+            Awaited::Here if awaited_now => {
+                thread.remove(place);
+                self.served(rank, process, at, done, release);
+            }
+            Awaited::Here => entry.over = true,
+            Awaited::Elsewhere => self.tell_others(rank, process, at, place, release),
+        }
+    }
+
+    /// Something a thread waits for has completed.
+    fn served(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        at: usize,
+        done: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let thread = &mut process.threads[at];
+        thread.ready = thread.ready.max(done);
+        thread.waiting -= 1;
+        if thread.waiting == 0 {
+            self.advance(rank, process, at, release);
+        }
+    }
+
+    /// An instruction that another thread waits for, now or later, has completed.
+    fn tell_others(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        at: usize,
+        place: usize,
+        release: &mut impl FnMut(Release),
+    ) {
+        let entry = &mut process.threads[at].under_way[place];
+        entry.over = true;
+        let (number, done) = (entry.instruction, entry.done);
+        let recorded = self.playback.rank(rank);
+        let waits = |thread: &Thread| {
+            // A thread that waits has just passed the instruction to do so.
+            let last =
+                thread.cursor.checked_sub(1).and_then(|last| recorded.instructions().get(last as usize));
+            match last {
+                Some(&Instruction::Wait { first, count }) if thread.waiting > 0 => {
+                    recorded.awaited(first, count).contains(&number)
+                }
+                _ => false,
+            }
+        };
+        if let Some(other) = process.threads.iter().position(waits) {
+            process.threads[at].remove(place);
+            self.served(rank, process, other, done, release);
+        }
+    }
+
+    /// The step an operation belongs to, and its place there.
+    #[inline]
+    fn step_of(&self, rank: Rank, entry: &UnderWay, local: u32) -> (Step, u32) {
+        let (stage, place) = ((local - entry.first) / PLACES, (local - entry.first) % PLACES);
+        (self.playback.step(rank, self.instruction(rank, entry.instruction), stage), place)
+    }
+}
+
+#[inline]
+fn place_of(kind: OperationKind) -> u32 {
+    kind as u32 - 1
+}
+
+/// An operation of a step.
+#[inline]
+fn operation_of(step: &Step, kind: OperationKind, place: u32) -> Option<Operation> {
+    match kind {
+        OperationKind::Send => step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
+        OperationKind::Recv => step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
+        OperationKind::Calc if place == AFTER => Some(Operation::calc(step.after)),
+        OperationKind::Calc => step.calc.map(Operation::calc),
+    }
+}
+
+impl<H: Host> Program for Replay<'_, H> {
+    type Host = H;
+    type Agenda = Queues;
+    type Local = ();
+    type Block = Processes;
+
+    fn processes(&self) -> u32 {
+        self.playback.processes()
+    }
+
+    fn largest_message(&self) -> u64 {
+        self.playback.largest_message()
+    }
+
+    fn block(&self, ranks: Range<Rank>) -> Processes {
+        let first = ranks.start;
+        let states = ranks.map(|rank| Process::new(self.playback.rank(rank))).collect();
+        Processes { first, states }
+    }
+
+    fn start(&self, rank: Rank, _: &mut (), block: &mut Processes, release: &mut impl FnMut(Release)) {
+        let process = block.get_mut(rank);
+        for thread in 0..process.threads.len() {
+            // Another thread may have set it going already.
+            if process.threads[thread].is_at_start() {
+                self.advance(rank, process, thread, release);
+            }
+        }
+    }
+
+    #[inline]
+    fn operation(&self, rank: Rank, _: &(), block: &Processes, kind: OperationKind, id: u32) -> Operation {
+        let (at, local) = self.split(id);
+        let thread = &block.get(rank).threads[at];
+        let operation = thread.holding(local).and_then(|place| {
+            let (step, place) = self.step_of(rank, &thread.under_way[place], local);
+            operation_of(&step, kind, place)
+        });
+        debug_assert!(operation.is_some(), "rank {rank}: operation {id} is not under way");
+        Operation { cpu: at as u8, ..operation.unwrap_or(Operation::calc(Time::ZERO)) }
+    }
+
+    #[inline]
+    fn started(
+        &self,
+        rank: Rank,
+        _: &mut (),
+        block: &mut Processes,
+        id: u32,
+        at: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let process = block.get_mut(rank);
+        let (number, local) = self.split(id);
+        let thread = &mut process.threads[number];
+        let Some(place) = thread.holding(local) else { return };
+        let entry = &mut thread.under_way[place];
+        let stage = (local - entry.first) / PLACES;
+        if stage != entry.stage || (local - entry.first) % PLACES == AFTER {
+            return;
+        }
+        entry.unstarted -= 1;
+        if entry.unstarted > 0 {
+            return;
+        }
+        let starting = std::mem::take(&mut entry.starting);
+        if !entry.waits {
+            self.enter(rank, thread, number, place, stage + 1, at, release);
+        }
+        if starting {
+            thread.ready = thread.ready.max(at);
+            self.advance(rank, process, number, release);
+        }
+    }
+
+    #[inline]
+    fn completed(
+        &self,
+        rank: Rank,
+        _: &mut (),
+        block: &mut Processes,
+        id: u32,
+        done: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let process = block.get_mut(rank);
+        let (number, local) = self.split(id);
+        process.latest = process.latest.max(done);
+        let thread = &mut process.threads[number];
+        let Some(place) = thread.holding(local) else { return };
+        let entry = &mut thread.under_way[place];
+        entry.done = entry.done.max(done);
+        entry.open -= 1;
+        if entry.open > 0 || !entry.waits {
+            return;
+        }
+        let (stage, ready) = (entry.stage, entry.done);
+        if std::mem::take(&mut entry.after) {
+            entry.open = 1;
+            let id = self.number(number, entry.first + stage * PLACES + AFTER);
+            return release(Release { id, kind: OperationKind::Calc, cpu: number as u8, nic: 0, ready });
+        }
+        if stage + 1 < entry.stages {
+            self.enter(rank, thread, number, place, stage + 1, ready, release);
+        } else {
+            self.finish(rank, process, number, place, release);
+        }
+    }
+
+    fn finished(&self, rank: Rank, _: &(), block: &Processes) -> bool {
+        block.get(rank).threads.iter().all(Thread::is_over)
+    }
+
+    fn unstarted(&self, rank: Rank, block: &Processes, tell: &mut dyn FnMut(&Operation)) {
+        let mut all = |instruction: &Instruction, from: u32| {
+            for stage in from..self.playback.stages(rank, instruction) {
+                let step = self.playback.step(rank, instruction, stage);
+                let kinds = [OperationKind::Send, OperationKind::Recv, OperationKind::Calc];
+                let operations =
+                    kinds.into_iter().filter_map(|kind| operation_of(&step, kind, place_of(kind)));
+                operations.for_each(|operation| tell(&operation));
+            }
+        };
+        for thread in &block.get(rank).threads {
+            for entry in thread.under_way.iter().filter(|entry| !entry.gone && !entry.over) {
+                all(self.instruction(rank, entry.instruction), entry.stage + 1);
+            }
+            for number in thread.cursor..thread.end {
+                all(self.instruction(rank, number), 0);
+            }
+        }
+    }
+
+    fn last_completion(&self, rank: Rank, _: &(), block: &Processes) -> Time {
+        block.get(rank).latest
+    }
+}
