@@ -5,6 +5,7 @@ pub mod critical_path;
 pub mod growth;
 pub mod inflection;
 pub mod noise;
+pub mod predict;
 pub mod recovery;
 pub mod replicas;
 pub mod study;

@@ -74,6 +74,7 @@ impl<'a> RankReader<'_, 'a> {
         comm: CommId,
         other: Matched,
     ) -> Result<Option<(Rank, Tag)>, TraceError> {
+        let me = self.rank;
         let communicator = self.communicator(site, comm)?;
         if other.peer == special::NOBODY {
             return Ok(None);
@@ -85,7 +86,7 @@ impl<'a> RankReader<'_, 'a> {
             comm,
             peer: other.peer,
         };
-        let peer = communicator.world_rank(other.peer).ok_or(fault)?;
+        let peer = communicator.world_rank(me, other.peer).ok_or(fault)?;
         Ok(Some((peer, self.shared.tag(comm, i64::from(other.tag))?)))
     }
 

@@ -1,0 +1,84 @@
+//! How long the model says that a traced program runs, against how long it ran.
+//!
+//! The model charges for what happens between ranks; what happened on a rank alone is taken from the trace. The
+//! difference is therefore what the network's parameters, or LogGOPS itself, get wrong. They may come from a file or,
+//! by [`fit`](mod@fit), from the trace itself.
+
+pub mod fit;
+mod pairs;
+
+use std::collections::{BTreeMap, BTreeSet};
+use straggler_model::Time;
+use straggler_schedule::traced::Recording;
+use straggler_trace::Trace;
+
+pub use fit::{Fit, FitError, fit};
+
+/// When one rank was done, in the trace and in the model, on the clock of the recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RankPrediction {
+    pub traced: Time,
+    pub predicted: Time,
+}
+
+/// A whole run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Prediction {
+    pub ranks: Vec<RankPrediction>,
+    /// When the last rank was done.
+    pub traced: Time,
+    pub predicted: Time,
+}
+
+impl Prediction {
+    /// `finish` is what a run without copies gave.
+    pub fn new(recording: &Recording, finish: &[Time]) -> Prediction {
+        let ranks: Vec<RankPrediction> = recording
+            .ranks()
+            .iter()
+            .zip(finish)
+            .map(|(rank, &predicted)| RankPrediction { traced: rank.traced_end(), predicted })
+            .collect();
+        let last = |of: fn(&RankPrediction) -> Time| ranks.iter().map(of).max().unwrap_or_default();
+        Prediction { traced: last(|rank| rank.traced), predicted: last(|rank| rank.predicted), ranks }
+    }
+
+    /// By which share of the traced time the model is off; positive when it is too slow. None for an empty trace.
+    pub fn error(&self) -> Option<f64> {
+        relative(self.predicted, self.traced)
+    }
+
+    /// The largest error of a rank, and whose it is.
+    pub fn worst(&self) -> Option<(u32, f64)> {
+        let errors = self.ranks.iter().enumerate();
+        let errors = errors.filter_map(|(rank, one)| Some((rank as u32, relative(one.predicted, one.traced)?)));
+        errors.max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()))
+    }
+}
+
+/// (a − b) / b.
+pub fn relative(a: Time, b: Time) -> Option<f64> {
+    (b > Time::ZERO).then(|| (a.ps() as f64 - b.ps() as f64) / b.ps() as f64)
+}
+
+/// A host with more ranks than cores: computations of one wait for those of others there, and their times mean little.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sharing {
+    pub host: String,
+    pub ranks: u32,
+    pub cores: u32,
+}
+
+/// Hosts on which ranks shared cores.
+pub fn sharing(trace: &Trace) -> Vec<Sharing> {
+    let mut hosts: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
+    for rank in trace.ranks.iter().filter(|rank| !rank.cores.is_empty()) {
+        let (ranks, cores) = hosts.entry(&rank.host).or_default();
+        *ranks += 1;
+        cores.extend(&rank.cores);
+    }
+    let crowded = hosts.into_iter().filter(|(_, (ranks, cores))| *ranks as usize > cores.len());
+    crowded
+        .map(|(host, (ranks, cores))| Sharing { host: host.to_owned(), ranks, cores: cores.len() as u32 })
+        .collect()
+}

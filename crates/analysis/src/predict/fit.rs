@@ -1,0 +1,289 @@
+//! The parameters of the network, from the times of matching calls.
+//!
+//! - A send that does not wait for its receiver takes o_s + (k−1)·O.
+//! - A receive whose message lies there already takes o_r; the model charges that when the message arrives.
+//! - A receive that was waiting ends o_s + L + o_r + (k−1)·G after its send began.
+//! - A sender that stays in its call until the receiver comes used rendezvous: its size is above S.
+//!
+//! Disturbances only lengthen calls, so quantiles below the middle are taken, and lines are those of Theil and Sen: the
+//! median of slopes between sizes. g is left at 0: what a rank does between two messages takes longer.
+
+use super::pairs::{Pair, pairs};
+use std::collections::BTreeMap;
+use straggler_model::network::{Link, PerByte};
+use straggler_model::stats::{median_in_place, quantile_in_place};
+use straggler_model::{Network, Time};
+use straggler_trace::{Class, Start, Trace};
+
+/// Which of its values stand for a size: rather the quick ones.
+const QUANTILE: f64 = 0.3;
+
+/// Farther apart than this, one call was surely before another.
+const CLEARLY: Time = Time::from_ns(2_000);
+
+/// A network as a trace shows it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fit {
+    pub network: Network,
+    /// Messages that told something about sends, about receives whose message was there, and about flights.
+    pub sends: usize,
+    pub receives: usize,
+    pub flights: usize,
+    /// Collectives that told something, where messages did not.
+    pub collectives: usize,
+    /// What could not be told and was assumed.
+    pub assumed: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FitError {
+    #[error(
+        "the trace has too little communication to tell the network's parameters from ({messages} messages and \
+         {collectives} collectives that say something): give them with --network"
+    )]
+    TooLittle { messages: usize, collectives: usize },
+}
+
+/// Finds the parameters of the network a trace was recorded on.
+pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
+    let pairs = pairs(trace);
+    let sends = Line::through(pairs.iter().filter(|pair| is_eager_send(pair)).map(|pair| (pair.bytes, length(pair.sent))));
+    let waits = pairs.iter().filter(|pair| pair.alone && pair.sent.1 + CLEARLY < pair.received.0);
+    let receives = Line::through(waits.map(|pair| (pair.bytes, length(pair.received))));
+    let late = pairs.iter().filter(|pair| pair.alone && pair.received.0 + CLEARLY < pair.sent.0);
+    let flights = Line::through(late.map(|pair| (pair.bytes, pair.received.1.since(pair.sent.0))));
+    if sends.samples == 0 || flights.samples == 0 {
+        return by_collectives(trace, &pairs, sends);
+    }
+    let mut assumed = Vec::new();
+    let send_overhead = sends.start;
+    let rest = flights.start.since(send_overhead);
+    // A message that waits is copied out by the receive; one that is waited for ends with the same copy.
+    let recv_overhead = if receives.samples > 0 {
+        receives.start.min(rest)
+    } else {
+        assumed.push("o_r is taken to be o_s: no receive found its message there".into());
+        send_overhead.min(rest)
+    };
+    let latency = rest.since(recv_overhead).max(Time::from_ns(1));
+    let link = Link {
+        latency,
+        send_overhead,
+        recv_overhead,
+        gap: Time::ZERO,
+        gap_per_byte: per_byte(flights.slope),
+        overhead_per_byte: per_byte(sends.slope.min(flights.slope)),
+        eager_limit: eager_limit(&pairs),
+    };
+    let network = Network::uniform("fitted", link);
+    let (sends, receives, flights) = (sends.samples, receives.samples, flights.samples);
+    Ok(Fit { network, sends, receives, flights, collectives: 0, assumed })
+}
+
+fn length((enter, exit): (Time, Time)) -> Time {
+    exit.since(enter)
+}
+
+/// A send that was over before anybody asked for its message, or is too small to wait for that.
+fn is_eager_send(pair: &Pair) -> bool {
+    pair.only_sends && (pair.sent.1 < pair.posted || pair.bytes <= 256)
+}
+
+fn per_byte(ps: f64) -> PerByte {
+    PerByte::from_bits((ps.max(0.0) * (1u64 << PerByte::FRACTION_BITS) as f64) as u64)
+}
+
+/// The largest size that was sent without waiting for its receiver, below those that did wait.
+fn eager_limit(pairs: &[Pair]) -> u64 {
+    let late = pairs.iter().filter(|pair| pair.only_sends && pair.posted > pair.sent.0 + CLEARLY);
+    let (waited, went): (Vec<&Pair>, Vec<&Pair>) = late.partition(|pair| pair.sent.1 >= pair.posted);
+    // A send may be held up by chance; a size counts as waiting when most of its sends did.
+    let mut votes: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
+    waited.iter().for_each(|pair| votes.entry(pair.bytes).or_default().0 += 1);
+    went.iter().for_each(|pair| votes.entry(pair.bytes).or_default().1 += 1);
+    let waiting = votes.iter().find(|(_, (waited, went))| waited > went).map(|(&bytes, _)| bytes);
+    match waiting {
+        None => u64::MAX,
+        Some(first) => votes.range(..first).next_back().map_or(first.saturating_sub(1), |(&bytes, _)| bytes),
+    }
+}
+
+/// A line over sizes: what a message of one byte takes, and each byte more, in picoseconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Line {
+    start: Time,
+    slope: f64,
+    samples: usize,
+}
+
+impl Line {
+    fn through(values: impl Iterator<Item = (u64, Time)>) -> Line {
+        let mut by_size: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for (bytes, time) in values {
+            by_size.entry(bytes.max(1)).or_default().push(time.ps());
+        }
+        let samples = by_size.values().map(Vec::len).sum();
+        // Sizes seen once or twice say little where others were seen often.
+        let often = by_size.values().map(Vec::len).max().unwrap_or(0).min(8).div_ceil(2);
+        let points: Vec<(f64, f64)> = by_size
+            .into_iter()
+            .filter(|(_, times)| times.len() >= often)
+            .filter_map(|(bytes, mut times)| Some((bytes as f64, quantile_in_place(&mut times, QUANTILE)? as f64)))
+            .collect();
+        let slope = theil_sen(&points).max(0.0);
+        let mut starts: Vec<u64> =
+            points.iter().map(|(bytes, time)| (time - slope * (bytes - 1.0)).max(0.0) as u64).collect();
+        Line { start: Time(median_in_place(&mut starts).unwrap_or(0)), slope, samples }
+    }
+}
+
+/// The median of the slopes between any two points.
+fn theil_sen(points: &[(f64, f64)]) -> f64 {
+    let mut slopes: Vec<f64> = Vec::new();
+    // Some hundred sizes are enough to tell a line.
+    let points = &points[..points.len().min(300)];
+    for (place, first) in points.iter().enumerate() {
+        slopes.extend(points[place + 1..].iter().map(|second| (second.1 - first.1) / (second.0 - first.0)));
+    }
+    slopes.sort_by(f64::total_cmp);
+    slopes.get(slopes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+}
+
+/// From small collectives that all have to wait in, where there are too few messages: from the last to enter to the last
+/// to leave go as many flights as a tree is high.
+fn by_collectives(trace: &Trace, pairs: &[Pair], sends: Line) -> Result<Fit, FitError> {
+    let mut lengths: Vec<u64> = Vec::new();
+    for comm in 0..trace.communicators.len() as u32 {
+        lengths.extend(flights_of_collectives(trace, comm));
+    }
+    let collectives = lengths.len();
+    let Some(flight) = quantile_in_place(&mut lengths, QUANTILE) else {
+        return Err(FitError::TooLittle { messages: pairs.len(), collectives });
+    };
+    let overhead = if sends.samples > 0 { sends.start.min(Time(flight / 3)) } else { Time(flight / 4) };
+    let link = Link {
+        latency: Time(flight).since(overhead + overhead).max(Time::from_ns(1)),
+        send_overhead: overhead,
+        recv_overhead: overhead,
+        gap: Time::ZERO,
+        gap_per_byte: per_byte(sends.slope),
+        overhead_per_byte: PerByte::ZERO,
+        eager_limit: u64::MAX,
+    };
+    let mut assumed = vec!["L and o are told from collectives alone, as flights through a binomial tree".to_owned()];
+    if sends.samples == 0 {
+        assumed.push("a quarter of a flight is taken to be overhead, at each end; G is taken to be 0".into());
+    }
+    let network = Network::uniform("fitted", link);
+    Ok(Fit { network, sends: sends.samples, receives: 0, flights: 0, collectives, assumed })
+}
+
+/// What a flight takes in the collectives of a communicator in which everybody waits for everybody.
+fn flights_of_collectives(trace: &Trace, comm: u32) -> Vec<u64> {
+    use straggler_trace::Collective::{Allreduce, Barrier};
+    let Some(group) = trace.communicators.get(comm as usize).filter(|group| group.members.len() > 1) else {
+        return Vec::new();
+    };
+    let rounds = u64::from(u32::BITS - (group.members.len() as u32 - 1).leading_zeros());
+    let of_rank = |rank: &u32| -> Vec<(Time, Time, bool)> {
+        let calls = trace.ranks.get(*rank as usize).map_or(&[][..], |rank| &rank.calls);
+        let collectives = calls.iter().filter(|call| call.comm == comm);
+        collectives
+            .filter_map(|call| match call.function.class() {
+                Class::Collective(operation, Start::Blocking) => {
+                    let small = matches!(operation, Barrier | Allreduce) && call.sent <= 64;
+                    Some((call.enter, call.exit, small))
+                }
+                _ => None,
+            })
+            .collect()
+    };
+    let ranks: Vec<Vec<(Time, Time, bool)>> = group.members.iter().map(of_rank).collect();
+    let common = ranks.iter().map(Vec::len).min().unwrap_or(0);
+    let flight = |nth: usize| {
+        let calls = || ranks.iter().map(move |calls| calls[nth]);
+        let (entered, left) = (calls().map(|call| call.0).max()?, calls().map(|call| call.1).max()?);
+        calls().all(|call| call.2).then(|| left.since(entered).ps() / rounds)
+    };
+    (0..common).filter_map(flight).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_trace::{Call, Communicator, Function, RankTrace};
+
+    /// A ping-pong as LogGOPS has it, every other message late at its receiver.
+    fn ping_pong(link: &Link, sizes: &[u64]) -> Trace {
+        let mut ranks = [RankTrace::default(), RankTrace::default()];
+        let mut now = Time::from_ns(1_000_000);
+        for (turn, &bytes) in sizes.iter().cycle().take(200).enumerate() {
+            let (from, to) = (turn / 2 % 2, 1 - turn / 2 % 2);
+            let busy = link.send_overhead + link.overhead_per_byte.of_message(bytes);
+            let arrival = now + link.flight() + link.recv_overhead + link.gap_per_byte.of_message(bytes);
+            let mut send = Call::new(Function::Send, now, now + busy);
+            (send.comm, send.peer, send.tag, send.sent) = (0, to as i32, 1, bytes);
+            let (enter, exit) = if turn % 2 == 0 {
+                (Time(now.ps() - 500_000_000), arrival)
+            } else {
+                let there = arrival + Time::from_ns(300_000);
+                (there, there + link.recv_overhead)
+            };
+            let mut recv = Call::new(Function::Recv, enter, exit);
+            (recv.comm, recv.peer, recv.tag, recv.received) = (0, from as i32, 1, bytes);
+            ranks[from].push(send);
+            ranks[to].push(recv);
+            now = exit.max(now + busy) + Time::from_ns(2_000_000);
+        }
+        for rank in &mut ranks {
+            rank.calls.sort_by_key(|call| call.enter);
+        }
+        Trace { ranks: ranks.into(), communicators: vec![Communicator::world(2)], ..Trace::default() }
+    }
+
+    #[test]
+    fn the_parameters_of_a_known_network_come_back() {
+        let link = Link {
+            latency: Time::from_ns(2_500),
+            send_overhead: Time::from_ns(700),
+            recv_overhead: Time::from_ns(900),
+            gap: Time::ZERO,
+            gap_per_byte: PerByte::from_ps(250),
+            overhead_per_byte: PerByte::from_ps(50),
+            eager_limit: u64::MAX,
+        };
+        let fit = fit(&ping_pong(&link, &[1, 64, 1024, 8192, 32768])).unwrap();
+        let found = fit.network.base;
+        assert_eq!(found.send_overhead, link.send_overhead);
+        assert_eq!(found.recv_overhead, link.recv_overhead);
+        assert!(found.latency.ps().abs_diff(link.latency.ps()) < 2_000, "{:?}", found.latency);
+        assert!((found.gap_per_byte.picoseconds() - 250.0).abs() < 0.1, "{:?}", found.gap_per_byte);
+        assert!((found.overhead_per_byte.picoseconds() - 50.0).abs() < 0.1);
+        assert_eq!(fit.assumed, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn senders_that_wait_show_the_eager_limit() {
+        let pair = |bytes, waits: bool| {
+            let exit = if waits { 60_000 } else { 11_000 };
+            Pair {
+                bytes,
+                sent: (Time::from_ns(10_000), Time::from_ns(exit)),
+                only_sends: true,
+                posted: Time::from_ns(50_000),
+                received: (Time::from_ns(50_000), Time::from_ns(61_000)),
+                alone: true,
+            }
+        };
+        let pairs = [pair(100, false), pair(4096, false), pair(4096, false), pair(4096, true), pair(9000, true)];
+        assert_eq!(eager_limit(&pairs), 4096);
+        assert_eq!(eager_limit(&pairs[..3]), u64::MAX);
+        assert_eq!(eager_limit(&pairs[4..]), 8999);
+    }
+
+    #[test]
+    fn a_trace_without_communication_is_refused() {
+        let trace = Trace { communicators: vec![Communicator::world(1)], ..Trace::default() };
+        assert_eq!(fit(&trace), Err(FitError::TooLittle { messages: 0, collectives: 0 }));
+    }
+}
