@@ -4,6 +4,7 @@
 pub mod call;
 pub mod chrome;
 pub mod function;
+pub mod otf2;
 pub mod timeline;
 pub mod trace;
 
