@@ -47,6 +47,7 @@ pub(super) mod event {
     pub(in crate::otf2) const CALLING_CONTEXT_ENTER: u8 = 66;
     pub(in crate::otf2) const CALLING_CONTEXT_LEAVE: u8 = 67;
     pub(in crate::otf2) const PROGRAM_BEGIN: u8 = 83;
+    pub(in crate::otf2) const PROGRAM_END: u8 = 84;
     pub(in crate::otf2) const COLLECTIVE_REQUEST: u8 = 85;
     pub(in crate::otf2) const COLLECTIVE_COMPLETE: u8 = 86;
     pub(in crate::otf2) const COMM_CREATE: u8 = 87;
