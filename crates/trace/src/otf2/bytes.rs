@@ -3,13 +3,15 @@
 //! A file is a sequence of chunks of one size, the last one shorter. A chunk begins with a byte 3, the byte order of
 //! its writer, and the numbers of its first and last event. Records follow: a byte that says what it is, a byte with the
 //! length (255: the length is in the next eight), the body. Most integers are squeezed: a byte says how many bytes
-//! follow, 0 stands for zero and 255 for a value that is not defined. A chunk ends with bytes 1 up to its size, the file
+//! follow, 0 stands for zero and 255 for a value that is not defined. A chunk ends with bytes 0 up to its size, the file
 //! with a byte 2. Event files have timestamps between the records, nine bytes each, that hold for all that follows.
 //! (As libotf2 3.0 writes and reads them: OTF2_Buffer.c, OTF2_EvtReader.c.)
 
 use super::error::Fault;
 
-pub(super) const END_OF_CHUNK: u8 = 1;
+pub(super) const END_OF_CHUNK: u8 = 0;
+/// Behind the end of a file.
+pub(super) const END_OF_BUFFER: u8 = 1;
 pub(super) const END_OF_FILE: u8 = 2;
 pub(super) const CHUNK_HEADER: u8 = 3;
 pub(super) const LITTLE_ENDIAN: u8 = b'B';

@@ -1,7 +1,7 @@
 //! Numbers, records and chunks as bytes: the other half of [`crate::otf2::bytes`].
 
 use crate::otf2::bytes::{
-    CHUNK_HEADER, END_OF_CHUNK, END_OF_FILE, HEADER_SIZE, LITTLE_ENDIAN, LONG, TIMESTAMP,
+    CHUNK_HEADER, END_OF_BUFFER, END_OF_CHUNK, END_OF_FILE, HEADER_SIZE, LITTLE_ENDIAN, LONG, TIMESTAMP,
 };
 
 /// As large as libotf2 makes them.
@@ -168,10 +168,11 @@ impl Encoder {
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {
-        if let Some((_, start)) = self.chunks {
-            self.close_chunk(start);
+        self.bytes.extend([END_OF_FILE, END_OF_BUFFER]);
+        match self.chunks {
+            Some((_, start)) => self.close_chunk(start),
+            None => self.u8(END_OF_CHUNK),
         }
-        self.bytes.extend([END_OF_FILE, END_OF_CHUNK]);
         self.bytes
     }
 }
