@@ -10,9 +10,9 @@
 //! 7.def ──► LocalDefinitions     MPI_IRECV from 2, 42    ─► who sent, for an earlier MPI_Irecv
 //! 7.evt ──► LocationCalls      LEAVE MPI_Waitall         ═► Call { Waitall, requests [0, 1] }
 //! ```
-//! Threads of a rank are merged, times are corrected by the measured offsets of the clocks ([`local`]) and counted in
+//! Threads of a rank are merged, times are corrected by the measured offsets of the clocks (`local.rs`) and counted in
 //! picoseconds from the earliest event. What the records do not tell, and what is guessed instead, is said in
-//! [`rank`] and in the notes of the trace. The parsers take bytes; only this file opens files, and [`write`].
+//! `rank.rs` and in the notes of the trace. The parsers take bytes; only this file and `write.rs` open files.
 //!
 //! The facts about the format come from libotf2 (its headers, its sources, and what it writes), those about its use from
 //! Score-P and TAU.

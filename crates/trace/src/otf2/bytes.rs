@@ -244,3 +244,63 @@ impl<'a> Records<'a> {
 fn has_no_length(id: u8) -> bool {
     matches!(id, 12 | 13 | 16 | 17 | 20 | 21 | 24 | 28 | 29 | 30)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same event file in both orders of bytes: a timestamp, an attribute list, MPI_SEND to 258, and a long record.
+    fn file(big_endian: bool) -> Vec<u8> {
+        let order = |mut bytes: Vec<u8>| {
+            if big_endian {
+                bytes.reverse();
+            }
+            bytes
+        };
+        let mut out = vec![CHUNK_HEADER, if big_endian { BIG_ENDIAN } else { LITTLE_ENDIAN }];
+        out.extend([0; 16]);
+        out.push(TIMESTAMP);
+        out.extend(order(0x0102_0304_0506_0708_u64.to_le_bytes().into()));
+        out.extend([ATTRIBUTES, 2, 9, 9, 14, 7, 2]);
+        out.extend(order(vec![2, 1]));
+        out.extend([0, LONG, 1, 3, 200, LONG]);
+        out.extend(order(300_u64.to_le_bytes().into()));
+        out.extend([7; 300]);
+        out.push(END_OF_FILE);
+        out
+    }
+
+    #[test]
+    fn both_orders_of_bytes_are_read() {
+        for big_endian in [false, true] {
+            let bytes = file(big_endian);
+            let mut records = Records::of_events(&bytes, 1 << 20).unwrap();
+            let Record { id, time, mut body, .. } = records.next().unwrap().unwrap();
+            assert_eq!((id, time), (14, 0x0102_0304_0506_0708));
+            let message = (body.u32(), body.u32(), body.u32(), body.u64());
+            assert_eq!(message, (Ok(258), Ok(0), Ok(u32::MAX), Ok(3)));
+            assert!(body.is_empty());
+            let long = records.next().unwrap().unwrap();
+            assert_eq!((long.id, long.body.left()), (200, 300));
+            assert!(records.next().unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn chunks_end_where_their_size_says() {
+        let mut bytes = file(false);
+        bytes.pop();
+        bytes.resize(512, END_OF_CHUNK);
+        bytes.extend(file(true));
+        let mut records = Records::of_events(&bytes, 512).unwrap();
+        let mut ids = Vec::new();
+        while let Some(record) = records.next().unwrap() {
+            ids.push((record.id, record.offset));
+        }
+        assert_eq!(ids, [(14, 31), (200, 40), (14, 543), (200, 552)]);
+        bytes.truncate(512);
+        let mut records = Records::of_events(&bytes, 512).unwrap();
+        assert!(records.next().is_ok() && records.next().is_ok());
+        assert_eq!(records.next().unwrap_err().offset, 512);
+    }
+}

@@ -174,6 +174,9 @@ fn is_identity(members: &[Rank]) -> bool {
     members.iter().enumerate().all(|(place, &member)| place == member as usize)
 }
 
+/// The members here, and those on the other side where there is one.
+type Sides = (Vec<Rank>, Vec<Rank>);
+
 /// Members of groups as ranks.
 struct Members<'a> {
     definitions: &'a Definitions,
@@ -188,8 +191,8 @@ impl<'a> Members<'a> {
         Members { definitions, processes: processes.len(), rank_of }
     }
 
-    /// The members here and on the other side; nothing for one that each process has of its own.
-    fn sides(&self, comm: &Comm) -> Result<Option<(Vec<Rank>, Vec<Rank>)>, String> {
+    /// Nothing for one that each process has of its own.
+    fn sides(&self, comm: &Comm) -> Result<Option<Sides>, String> {
         let Some(here) = self.of(comm.group)? else {
             return Ok(None);
         };

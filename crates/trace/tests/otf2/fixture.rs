@@ -169,3 +169,32 @@ fn regions_of_the_program_are_marks_when_asked_for() {
         ]
     );
 }
+
+/// TAU writes no requests: receives end in the order of their beginning, and the wait takes the send as well.
+#[test]
+fn requests_of_tau_are_matched_by_their_order() {
+    let anchor = small().with_file_name("../tau/tau.otf2");
+    let trace = otf2::read(&anchor).unwrap();
+    let call = |function, enter: u64, exit: u64| {
+        Call::new(function, Time((enter - 10) * 1_000_000), Time((exit - 10) * 1_000_000))
+    };
+    let made = |request, call: Call| Call { request, ..call };
+    let expected = vec![
+        (made(0, with(call(Function::Irecv, 20, 21), 0, 1, 6, 0, 200)), None),
+        (made(1, with(call(Function::Irecv, 22, 23), 0, 1, 7, 0, 300)), None),
+        (made(2, with(call(Function::Isend, 24, 26), 0, 1, 5, 100, 0)), None),
+        (call(Function::Waitall, 30, 40), requests(&[0, 1, 2], true)),
+        (call(Function::Allreduce, 50, 60), None),
+    ];
+    assert_calls(&trace, 0, expected);
+    let expected = vec![
+        (made(0, with(call(Function::Isend, 20, 21), 0, 0, 6, 200, 0)), None),
+        (made(1, with(call(Function::Isend, 22, 23), 0, 0, 7, 300, 0)), None),
+        (call(Function::Wait, 30, 31), requests(&[0], true)),
+        (with(call(Function::Recv, 45, 45), 0, 0, 5, 0, 100), None),
+        (call(Function::Allreduce, 50, 50), None),
+    ];
+    assert_calls(&trace, 1, expected);
+    let numbers: Vec<&str> = trace.notes.iter().filter_map(|note| note.split_whitespace().next()).collect();
+    assert_eq!(numbers, ["1", "1", "2", "4"], "{:?}", trace.notes);
+}
