@@ -6,6 +6,9 @@ use super::ids::{definition, group};
 use crate::Function;
 use std::collections::{BTreeMap, HashMap};
 
+/// Names are cut here: many things may share one, and a small file shall not need much memory.
+const LONGEST_NAME: usize = 1000;
+
 /// A function or block of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Region {
@@ -92,7 +95,10 @@ impl Definitions {
     fn add(&mut self, id: u8, body: &mut Cursor<'_>) -> Result<(), Fault> {
         match id {
             definition::CLOCK => self.ticks_per_second = body.u64()?,
-            definition::STRING => drop(self.strings.insert(body.u32()?, body.text()?)),
+            definition::STRING => {
+                let (own, text) = (body.u32()?, body.text()?);
+                self.strings.insert(own, text.chars().take(LONGEST_NAME).collect());
+            }
             definition::SYSTEM_TREE_NODE => drop(self.nodes.insert(body.u32()?, body.u32()?)),
             definition::LOCATION_GROUP => {
                 let (own, _name) = (body.u32()?, body.u32()?);

@@ -70,7 +70,8 @@ impl LocalDefinitions {
         let passed = i128::from(time) - i128::from(from.time);
         let span = i128::from(to.time) - i128::from(from.time);
         let change = rounded(rise.checked_mul(passed)?, span);
-        u64::try_from(i128::from(time) + i128::from(from.ticks) + change).ok()
+        let offset = change.checked_add(i128::from(from.ticks))?;
+        offset.checked_add(i128::from(time)).and_then(|time| u64::try_from(time).ok())
     }
 }
 
@@ -118,7 +119,9 @@ mod tests {
         }
         assert_eq!(with(&[(5, 100)]).correct(7), Some(7), "a single offset says nothing of the drift");
         assert_eq!(with(&[]).correct(7), Some(7));
-        assert_eq!(with(&[(0, i64::MIN), (1, i64::MAX)]).correct(u64::MAX), None);
+        for last in [i64::MAX, i64::MAX / 2, 0] {
+            assert_eq!(with(&[(0, i64::MIN), (1, last)]).correct(u64::MAX), None);
+        }
     }
 
     #[test]

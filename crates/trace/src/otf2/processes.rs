@@ -4,7 +4,7 @@ use super::definitions::{Comm, Definitions, Group};
 use super::ids::{CPU_THREAD, PARADIGM_MPI, PROCESS_GROUP, group};
 use crate::call::CommId;
 use crate::{Communicator, WORLD};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use straggler_model::Rank;
 
 /// More members of communicators in all than any real run has: a small file cannot ask for much memory.
@@ -49,7 +49,11 @@ fn process(
 fn masters(definitions: &Definitions) -> Result<Vec<u64>, String> {
     let is_world = |group: &&Group| group.kind == group::COMM_LOCATIONS && group.paradigm == PARADIGM_MPI;
     if let Some(world) = definitions.groups.values().find(is_world) {
-        return Ok(world.members.clone());
+        let mut seen = HashSet::new();
+        return match world.members.iter().find(|&member| !seen.insert(member)) {
+            Some(twice) => Err(format!("location {twice} has two ranks")),
+            None => Ok(world.members.clone()),
+        };
     }
     let is_process =
         |group: u32| definitions.location_groups.get(&group).map(|group| group.kind) == Some(PROCESS_GROUP);
@@ -109,7 +113,9 @@ impl Communicators {
             let is_world = there.is_empty() && here.len() == processes.len() && is_identity(&here);
             if is_world && !world_found {
                 world_found = true;
-                building.all.iter_mut().take(1).for_each(|world| world.name.clone_from(&name));
+                if let Some(world) = building.all.first_mut() {
+                    world.name = name;
+                }
                 building.entries.insert(number, Entry::One(WORLD));
             } else {
                 building.add(number, name, here, there);

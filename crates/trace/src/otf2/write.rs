@@ -5,7 +5,8 @@
 //! all is written into a folder of its own and then moved, the anchor last.
 //!
 //! What OTF2 has no place for is lost: sizes that differ from rank to rank, topologies, epochs, repeated tests, probed
-//! messages and return codes.
+//! messages, return codes, the receiving half of MPI_Isendrecv, and which prepared request MPI_Start begins. Messages
+//! are counted as Score-P counts them ([`super::volume`]).
 
 mod definitions;
 mod encoder;

@@ -97,6 +97,31 @@ fn regions_of_the_program_come_back() {
     assert_eq!(read(false).calls(), 0);
 }
 
+/// OTF2 has no prepared requests: what MPI_Start begins comes back as the nonblocking call it is like.
+#[test]
+fn prepared_operations_come_back_as_nonblocking_ones() {
+    let mut trace = plain([]);
+    let rank = &mut trace.ranks[0];
+    let details =
+        |requests: &[u32], found| Details { requests: requests.to_vec(), found, ..Details::default() };
+    let call = |function, enter| Call::new(function, Time(enter), Time(enter + 5));
+    rank.push(Call { request: 0, sent: 64, comm: 0, peer: 0, tag: 3, ..call(Function::Send_init, 0) });
+    rank.push(Call { request: 1, received: 64, comm: 0, peer: 0, tag: 3, ..call(Function::Recv_init, 10) });
+    for (first, time) in [(2, 20), (4, 40)] {
+        rank.push_with(Call { request: first, ..call(Function::Startall, time) }, details(&[0, 1], false));
+        rank.push_with(call(Function::Waitall, time + 10), details(&[first, first + 1], true));
+    }
+    let read = there_and_back(&trace);
+    let names: Vec<_> = read.ranks[0].calls.iter().map(|call| call.function.name()).collect();
+    let round = ["MPI_Isend", "MPI_Irecv", "MPI_Waitall"];
+    assert_eq!(names, [&["MPI_Send_init", "MPI_Recv_init"][..], &round, &round].concat());
+    let (isend, irecv) = (read.ranks[0].calls[5], read.ranks[0].calls[6]);
+    assert_eq!((isend.enter, isend.exit, isend.request), (Time(40), Time(45), 2));
+    assert_eq!((isend.peer, isend.tag, isend.sent), (0, 3, 64));
+    assert_eq!((irecv.enter, irecv.request, irecv.received), (Time(45), 3, 64));
+    assert_eq!(calls(&read, 0)[7].1, Some(details(&[2, 3], true)));
+}
+
 #[test]
 fn an_archive_replaces_the_one_that_was_there() {
     let directory = tempfile::tempdir().unwrap();

@@ -82,8 +82,10 @@ fn requests(rank: &RankTrace) -> HashMap<RequestId, Made> {
             }
             Class::Begin => {
                 let begun = rank.details(call).map(|details| details.requests.as_slice()).unwrap_or_default();
-                let pairs = begun.iter().zip(call.request..);
-                made.extend(pairs.filter_map(|(from, to)| Some((to, *prepared.get(from)?))));
+                for (place, from) in begun.iter().enumerate() {
+                    let own = call.request.saturating_add(place as RequestId);
+                    made.extend(prepared.get(from).map(|&operation| (own, operation)));
+                }
                 continue;
             }
             _ => continue,
@@ -264,6 +266,7 @@ impl Writing<'_> {
             Class::Test(HowMany::One | HowMany::All) => details.found,
             _ => listed.is_some(),
         };
+        // Also of a request that a call gives up: no other record names a request that goes on.
         if !has_ended {
             self.out.short_record(event::REQUEST_TEST, request.into());
             return Ok(());
