@@ -71,7 +71,7 @@ fn masters(definitions: &Definitions) -> Result<Vec<u64>, String> {
 }
 
 /// The communicators of an archive, by the numbers of its events.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Communicators {
     pub(super) all: Vec<Communicator>,
     entries: HashMap<u32, Entry>,
@@ -91,12 +91,8 @@ enum Entry {
 
 impl Communicators {
     pub(super) fn new(definitions: &Definitions, processes: &[Process]) -> Result<Communicators, String> {
-        let mut building = Communicators {
-            all: vec![Communicator::world(processes.len() as u32)],
-            entries: HashMap::new(),
-            own: HashMap::new(),
-            own_names: HashMap::new(),
-        };
+        let world = vec![Communicator::world(processes.len() as u32)];
+        let mut building = Communicators { all: world, ..Communicators::default() };
         let members = Members::new(definitions, processes);
         let mut room = MOST_MEMBERS;
         let mut world_found = false;

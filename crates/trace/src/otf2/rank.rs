@@ -205,13 +205,7 @@ impl<'a> Building<'a> {
                     self.fill_receive(maker, message)?;
                 }
             }
-            Event::RequestTest(number) => {
-                draft.tested = true;
-                match self.requests.get(&number) {
-                    Some(&request) => draft.details.requests.push(request),
-                    None => self.doubts.unknown_requests += 1,
-                }
-            }
+            Event::RequestTest(number) => self.tested(draft, number),
             Event::CollectiveEnd(collected) => self.collective(&mut draft.call, collected)?,
             Event::CollectiveComplete(collected, number) => {
                 if let Some(maker) = self.completed(draft, number, false) {
@@ -280,6 +274,15 @@ impl<'a> Building<'a> {
             draft.call.request = request;
         }
         request
+    }
+
+    /// Notes a request that was asked for and goes on.
+    fn tested(&mut self, draft: &mut Draft, number: u64) {
+        draft.tested = true;
+        match self.requests.get(&number) {
+            Some(&request) => draft.details.requests.push(request),
+            None => self.doubts.unknown_requests += 1,
+        }
     }
 
     /// Notes the end of a request; returns the call that made it.

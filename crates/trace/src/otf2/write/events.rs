@@ -37,20 +37,7 @@ pub(super) fn encode(
         regions: Vec::new(),
         time: 0,
     };
-    let calls = own.calls.iter().enumerate().filter(|(_, call)| call.thread == thread);
-    let program = Some(trace.meta.program.as_str()).filter(|name| !name.is_empty() && thread == 0);
-    let first = calls.clone().next().map(|(_, call)| call.enter.ps());
-    let program = first.zip(program);
-    if let Some((time, name)) = program {
-        writing.program_begin(time, name);
-    }
-    for (number, call) in calls {
-        writing.call(number, call)?;
-    }
-    writing.leave_regions();
-    if program.is_some() {
-        writing.program_end();
-    }
+    writing.thread(thread)?;
     let events = writing.out.count();
     Ok((writing.out.finish(), events))
 }
@@ -110,6 +97,25 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
+    /// All calls of a thread; the first thread also has the name of the program.
+    fn thread(&mut self, thread: u16) -> Result<(), WriteError> {
+        let own = self.own;
+        let mut calls = own.calls.iter().enumerate().filter(|(_, call)| call.thread == thread).peekable();
+        let program = Some(self.trace.meta.program.as_str()).filter(|name| !name.is_empty() && thread == 0);
+        let program = calls.peek().map(|(_, call)| call.enter.ps()).zip(program);
+        if let Some((time, name)) = program {
+            self.program_begin(time, name);
+        }
+        for (number, call) in calls {
+            self.call(number, call)?;
+        }
+        self.leave_regions();
+        if program.is_some() {
+            self.program_end();
+        }
+        Ok(())
+    }
+
     fn call(&mut self, number: usize, call: &Call) -> Result<(), WriteError> {
         let (enter, exit) = (call.enter.ps(), call.exit.ps());
         if enter < self.time || exit < enter {
