@@ -6,6 +6,7 @@ pub mod chrome;
 pub mod format;
 pub mod function;
 pub mod import;
+pub mod otf2;
 pub mod timeline;
 pub mod trace;
 

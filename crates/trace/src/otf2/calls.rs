@@ -1,0 +1,199 @@
+//! From the events of one location to calls: what lies between entering and leaving a function of MPI belongs to that
+//! call.
+//!
+//! Only the outermost function of MPI is a call; records of functions that it calls itself are its own. Records
+//! outside of any function (the archive was filtered, or its writer keeps no regions) make calls that take no time.
+
+use super::Options;
+use super::bytes::{Record, Records};
+use super::definitions::{Definitions, Region};
+use super::error::Fault;
+use super::events::Event;
+use super::local::LocalDefinitions;
+use super::volume;
+use crate::Function;
+use std::ops::Range;
+
+/// A call, in ticks of the clock of all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct RawCall {
+    pub(super) function: Function,
+    /// The region, where there is one.
+    pub(super) region: Option<u32>,
+    pub(super) enter: u64,
+    pub(super) exit: u64,
+    facts: Range<usize>,
+}
+
+/// What one location did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct LocationCalls {
+    /// In order of `enter`.
+    pub(super) calls: Vec<RawCall>,
+    facts: Vec<Event>,
+    pub(super) first: Option<u64>,
+    last: u64,
+    pub(super) program: Option<u32>,
+    /// Records of MPI outside of any of its functions.
+    pub(super) orphans: u64,
+    /// Calls that had not ended with the file.
+    pub(super) open_at_end: u64,
+    /// Events that were earlier than the one before.
+    pub(super) back_in_time: u64,
+}
+
+impl LocationCalls {
+    /// The records of a call.
+    pub(super) fn facts(&self, call: &RawCall) -> &[Event] {
+        self.facts.get(call.facts.clone()).unwrap_or_default()
+    }
+
+    /// All records of all calls.
+    pub(super) fn all_facts(&self) -> &[Event] {
+        &self.facts
+    }
+
+    pub(super) fn parse(
+        bytes: &[u8],
+        chunk_size: u64,
+        definitions: &Definitions,
+        local: &LocalDefinitions,
+        options: Options,
+    ) -> Result<LocationCalls, Fault> {
+        let mut records = Records::of_events(bytes, chunk_size)?;
+        let mut reading =
+            Reading { definitions, options, stack: Vec::new(), open: None, out: Self::default() };
+        while let Some(Record { id, offset, time, body }) = records.next()? {
+            let time = local.correct(time);
+            let time =
+                time.ok_or_else(|| Fault::new(offset, "a time that the clock's offsets make impossible"))?;
+            let time = reading.out.tick(time);
+            let event = Event::read(id, body, local)?;
+            reading.take(event, time).map_err(|what| Fault::new(offset, what))?;
+        }
+        Ok(reading.end())
+    }
+
+    /// Time stands still where an event claims to be earlier than the one before it.
+    fn tick(&mut self, time: u64) -> u64 {
+        self.back_in_time += u64::from(self.first.is_some() && time < self.last);
+        self.first.get_or_insert(time);
+        self.last = self.last.max(time);
+        self.last
+    }
+}
+
+struct Reading<'a> {
+    definitions: &'a Definitions,
+    options: Options,
+    /// The regions that are open.
+    stack: Vec<u32>,
+    /// The call that is open, and how many regions are open inside of it and around it.
+    open: Option<(RawCall, usize)>,
+    out: LocationCalls,
+}
+
+impl Reading<'_> {
+    fn take(&mut self, event: Event, time: u64) -> Result<(), String> {
+        match event {
+            Event::Enter(region) => self.enter(region, time),
+            Event::Leave(region) => self.leave(region, time),
+            Event::EnterContext(context) => self.enter(self.region_of(context)?, time),
+            Event::LeaveContext(context) => self.leave(self.region_of(context)?, time),
+            Event::ProgramBegin(name) => {
+                self.out.program.get_or_insert(name);
+                Ok(())
+            }
+            Event::Other => Ok(()),
+            fact => {
+                self.fact(fact, time);
+                Ok(())
+            }
+        }
+    }
+
+    fn region_of(&self, context: u32) -> Result<u32, String> {
+        let region = self.definitions.contexts.get(&context).copied();
+        region.ok_or_else(|| format!("calling context {context} is not defined"))
+    }
+
+    fn enter(&mut self, number: u32, time: u64) -> Result<(), String> {
+        let region = self.definitions.regions.get(&number);
+        let Region { function, .. } = region.ok_or_else(|| format!("region {number} is not defined"))?;
+        self.stack.push(number);
+        match *function {
+            _ if self.open.is_some() => {}
+            Some(function) => self.open = Some((self.call(function, Some(number), time), self.stack.len())),
+            None => self.mark(Function::RegionEnter, number, time),
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, number: u32, time: u64) -> Result<(), String> {
+        match self.stack.last() {
+            Some(&open) if open == number => {}
+            Some(open) => return Err(format!("leaves region {number}, but is in region {open}")),
+            None => return Err(format!("leaves region {number} without having entered it")),
+        }
+        match self.open.take() {
+            Some((call, depth)) if depth == self.stack.len() => self.close(call, time),
+            Some(open) => self.open = Some(open),
+            None => self.mark(Function::RegionLeave, number, time),
+        }
+        self.stack.pop();
+        Ok(())
+    }
+
+    fn call(&self, function: Function, region: Option<u32>, time: u64) -> RawCall {
+        let facts = self.out.facts.len()..self.out.facts.len();
+        RawCall { function, region, enter: time, exit: time, facts }
+    }
+
+    fn close(&mut self, call: RawCall, time: u64) {
+        let facts = call.facts.start..self.out.facts.len();
+        self.out.calls.push(RawCall { exit: time, facts, ..call });
+    }
+
+    fn mark(&mut self, function: Function, region: u32, time: u64) {
+        if self.options.user_regions {
+            let call = self.call(function, Some(region), time);
+            self.out.calls.push(call);
+        }
+    }
+
+    fn fact(&mut self, fact: Event, time: u64) {
+        if self.open.is_some() {
+            self.out.facts.push(fact);
+        } else if let Some(function) = function_of(fact) {
+            self.out.orphans += 1;
+            let call = self.call(function, None, time);
+            self.out.facts.push(fact);
+            self.close(call, time);
+        }
+    }
+
+    fn end(mut self) -> LocationCalls {
+        if let Some((call, _)) = self.open.take() {
+            self.out.open_at_end += 1;
+            self.close(call, self.out.last);
+        }
+        self.out
+    }
+}
+
+/// The function that a record outside of any function must come from.
+fn function_of(fact: Event) -> Option<Function> {
+    match fact {
+        Event::Send(_) => Some(Function::Send),
+        Event::Isend(..) => Some(Function::Isend),
+        Event::IrecvRequest(_) => Some(Function::Irecv),
+        Event::Recv(_) => Some(Function::Recv),
+        Event::RequestTest(_) => Some(Function::Test),
+        Event::CollectiveEnd(collected) => volume::blocking(collected.operation),
+        Event::IsendComplete(_)
+        | Event::Irecv(..)
+        | Event::CollectiveComplete(..)
+        | Event::RequestCancelled(_) => Some(Function::Wait),
+        _ => None,
+    }
+}

@@ -1,0 +1,161 @@
+//! The global definitions: strings, regions, locations, groups and communicators, by the numbers that events use.
+
+use super::bytes::{Cursor, Record, Records};
+use super::error::Fault;
+use super::ids::{definition, group};
+use crate::Function;
+use std::collections::{BTreeMap, HashMap};
+
+/// Names are cut here: many things may share one, and a small file shall not need much memory.
+const LONGEST_NAME: usize = 1000;
+
+/// A function or block of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Region {
+    pub(super) name: String,
+    /// The function of MPI it is; [`Function::Unknown`] for one of MPI that we have no name for; none for the user's.
+    pub(super) function: Option<Function>,
+}
+
+/// A process, or whatever else holds locations.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct LocationGroup {
+    pub(super) kind: u8,
+    pub(super) node: u32,
+}
+
+/// A thread, or whatever else has events of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Location {
+    pub(super) kind: u8,
+    pub(super) events: u64,
+    pub(super) group: u32,
+}
+
+/// A list of locations, or of places in such a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Group {
+    pub(super) kind: u8,
+    pub(super) paradigm: u8,
+    pub(super) global_members: bool,
+    pub(super) members: Vec<u64>,
+}
+
+/// A communicator, by its groups.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Comm {
+    pub(super) name: u32,
+    pub(super) group: u32,
+    /// The other side, for one between two groups.
+    pub(super) remote: Option<u32>,
+    pub(super) parent: u32,
+}
+
+/// What the file of global definitions holds, as far as we need it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Definitions {
+    pub(super) ticks_per_second: u64,
+    pub(super) strings: HashMap<u32, String>,
+    /// Names of the nodes of the system tree.
+    pub(super) nodes: HashMap<u32, u32>,
+    pub(super) location_groups: BTreeMap<u32, LocationGroup>,
+    pub(super) locations: BTreeMap<u64, Location>,
+    pub(super) regions: HashMap<u32, Region>,
+    pub(super) groups: BTreeMap<u32, Group>,
+    pub(super) comms: BTreeMap<u32, Comm>,
+    /// The region of each calling context.
+    pub(super) contexts: HashMap<u32, u32>,
+}
+
+impl Definitions {
+    pub(super) fn parse(bytes: &[u8], chunk_size: u64) -> Result<Definitions, Fault> {
+        let mut records = Records::of_definitions(bytes, chunk_size)?;
+        let mut all = Definitions::default();
+        let mut regions = Vec::new();
+        while let Some(Record { id, mut body, .. }) = records.next()? {
+            if id == definition::REGION {
+                regions.push((body.u32()?, body.u32()?));
+            } else {
+                all.add(id, &mut body)?;
+            }
+        }
+        if all.ticks_per_second == 0 {
+            return Err(Fault::new(0, "does not say how many ticks its clock has a second"));
+        }
+        // Only now are all names known.
+        for (region, name) in regions {
+            let name = all.string(name).trim_end_matches("()").trim().to_owned();
+            let function = function(&name);
+            all.regions.insert(region, Region { name, function });
+        }
+        Ok(all)
+    }
+
+    /// Takes up one record. Those of no interest, and what later versions put behind the known fields, are passed over.
+    fn add(&mut self, id: u8, body: &mut Cursor<'_>) -> Result<(), Fault> {
+        match id {
+            definition::CLOCK => self.ticks_per_second = body.u64()?,
+            definition::STRING => {
+                let (own, text) = (body.u32()?, body.text()?);
+                self.strings.insert(own, text.chars().take(LONGEST_NAME).collect());
+            }
+            definition::SYSTEM_TREE_NODE => drop(self.nodes.insert(body.u32()?, body.u32()?)),
+            definition::LOCATION_GROUP => {
+                let (own, _name) = (body.u32()?, body.u32()?);
+                self.location_groups.insert(own, LocationGroup { kind: body.u8()?, node: body.u32()? });
+            }
+            definition::LOCATION => {
+                let (own, _name) = (body.u64()?, body.u32()?);
+                let location = Location { kind: body.u8()?, events: body.u64()?, group: body.u32()? };
+                self.locations.insert(own, location);
+            }
+            definition::GROUP => {
+                let own = body.u32()?;
+                self.groups.insert(own, read_group(body)?);
+            }
+            definition::COMM => {
+                let (own, name, group, parent) = (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
+                self.comms.insert(own, Comm { name, group, remote: None, parent });
+            }
+            definition::INTER_COMM => {
+                let (own, name, group, remote) = (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
+                self.comms.insert(own, Comm { name, group, remote: Some(remote), parent: body.u32()? });
+            }
+            definition::CALLING_CONTEXT => drop(self.contexts.insert(body.u32()?, body.u32()?)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A string by its number; empty when there is none.
+    pub(super) fn string(&self, number: u32) -> &str {
+        self.strings.get(&number).map_or("", String::as_str)
+    }
+}
+
+fn read_group(body: &mut Cursor<'_>) -> Result<Group, Fault> {
+    let (_name, old_kind, count) = (body.u32()?, body.u8()?, body.u32()?);
+    let mut members = Vec::with_capacity((count as usize).min(body.left()));
+    for _ in 0..count {
+        members.push(body.u64()?);
+    }
+    if !body.is_empty() {
+        let (kind, paradigm, flags) = (body.u8()?, body.u8()?, body.u32()?);
+        let global_members = flags != u32::MAX && flags & group::GLOBAL_MEMBERS != 0;
+        return Ok(Group { kind, paradigm, global_members, members });
+    }
+    // Before version 1.2 the kind said that it was a group of MPI, and there was nothing behind the members.
+    let kind = match old_kind {
+        4 => group::COMM_GROUP,
+        5 => group::COMM_SELF,
+        6 => group::COMM_LOCATIONS,
+        _ => 0,
+    };
+    Ok(Group { kind, paradigm: super::ids::PARADIGM_MPI, global_members: false, members })
+}
+
+/// The function of MPI with a region's name. TAU puts parentheses behind it, which are gone by now.
+fn function(name: &str) -> Option<Function> {
+    let is_mpi = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("MPI_"));
+    is_mpi.then(|| Function::named(name).unwrap_or(Function::Unknown))
+}

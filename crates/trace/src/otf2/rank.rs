@@ -1,0 +1,439 @@
+//! The calls of one rank: its threads merged, requests numbered, and what the end of an operation tells put into the call
+//! that began it.
+//!
+//! OTF2 says who sent only where a receive ends, and which communicator only where a nonblocking collective ends. A wait
+//! lists the requests it has records of. Whether a receive was a wildcard is not recorded: its peer is who it was.
+//!
+//! MPI_Start has the records of a nonblocking call, but nothing says which prepared request it begins; so it becomes
+//! that nonblocking call, one for each request.
+//!
+//! TAU writes neither requests nor who waits for them: a send lies in MPI_Isend, a receive in the wait that ended it.
+//! Then receives end in the order of their beginning, and a wait without a receive is for sends.
+
+use super::calls::{LocationCalls, RawCall};
+use super::definitions::Definitions;
+use super::events::{Collected, Event, Message};
+use super::ids::root;
+use super::processes::Communicators;
+use super::volume::{self, Factors};
+use crate::call::{CommId, NO_COMM, special};
+use crate::{Call, Class, Completed, Details, Function, HowMany, Matched, RankTrace, RequestId, Start};
+use std::collections::{HashMap, VecDeque};
+use straggler_model::{Rank, Time};
+
+/// The clock of the run: its earliest tick, and how many there are in a second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticks {
+    pub(super) zero: u64,
+    pub(super) per_second: u64,
+}
+
+impl Ticks {
+    /// Whole picoseconds since the beginning, rounded down; nothing when they are too many.
+    pub(super) fn time(self, ticks: u64) -> Option<Time> {
+        let ticks = u128::from(ticks.saturating_sub(self.zero));
+        let ps = ticks * 1_000_000_000_000 / u128::from(self.per_second.max(1));
+        u64::try_from(ps).ok().map(Time)
+    }
+}
+
+/// What the writer of an archive records at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Habits {
+    pub(super) messages: bool,
+    pub(super) requests: bool,
+}
+
+impl Habits {
+    pub(super) fn of<'a>(facts: impl Iterator<Item = &'a Event>) -> Habits {
+        let mut habits = Habits::default();
+        for fact in facts {
+            match fact {
+                Event::Send(_) | Event::Recv(_) => habits.messages = true,
+                Event::Isend(..) | Event::IrecvRequest(_) => {
+                    habits = Habits { messages: true, requests: true }
+                }
+                _ => {}
+            }
+        }
+        habits
+    }
+}
+
+/// What was guessed, repaired or left out, in numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Doubts {
+    /// Records of requests that nothing had begun.
+    pub(super) unknown_requests: u64,
+    /// Collectives of which only the time is known.
+    pub(super) bare_collectives: u64,
+    /// Requests that were matched by their order.
+    pub(super) guessed_requests: u64,
+    /// Prepared operations shown as nonblocking ones.
+    pub(super) started: u64,
+}
+
+/// Makes the calls of one rank.
+pub(super) struct Building<'a> {
+    pub(super) rank: Rank,
+    pub(super) ticks: Ticks,
+    pub(super) habits: Habits,
+    pub(super) definitions: &'a Definitions,
+    pub(super) communicators: &'a mut Communicators,
+    pub(super) out: RankTrace,
+    pub(super) doubts: Doubts,
+    /// By the archive's numbers.
+    requests: HashMap<u64, RequestId>,
+    /// The call that made each request.
+    makers: Vec<usize>,
+    receives_in_order: VecDeque<RequestId>,
+    sends_in_order: VecDeque<RequestId>,
+}
+
+/// A call in the making.
+struct Draft {
+    call: Call,
+    details: Details,
+    has_message: bool,
+    tested: bool,
+}
+
+impl<'a> Building<'a> {
+    pub(super) fn new(
+        rank: Rank,
+        ticks: Ticks,
+        habits: Habits,
+        definitions: &'a Definitions,
+        communicators: &'a mut Communicators,
+    ) -> Building<'a> {
+        Building {
+            rank,
+            ticks,
+            habits,
+            definitions,
+            communicators,
+            out: RankTrace::default(),
+            doubts: Doubts::default(),
+            requests: HashMap::new(),
+            makers: Vec::new(),
+            receives_in_order: VecDeque::new(),
+            sends_in_order: VecDeque::new(),
+        }
+    }
+
+    /// Takes up the calls of all threads, in order of time.
+    pub(super) fn threads(&mut self, threads: &[LocationCalls]) -> Result<(), String> {
+        let numbered = threads.iter().enumerate();
+        let all = numbered.flat_map(|(thread, location)| location.calls.iter().map(move |raw| (thread, raw)));
+        let mut all: Vec<(usize, &RawCall)> = all.collect();
+        all.sort_by_key(|&(thread, raw)| (raw.enter, thread));
+        for (thread, raw) in all {
+            let facts = threads.get(thread).map(|location| location.facts(raw)).unwrap_or_default();
+            self.call(thread, raw, facts)?;
+        }
+        // A started operation may lie behind the beginning of another thread's call.
+        self.out.calls.sort_by_key(|call| call.enter);
+        Ok(())
+    }
+
+    fn call(&mut self, thread: usize, raw: &RawCall, facts: &[Event]) -> Result<(), String> {
+        let too_late = || format!("rank {}: is longer than 213 days", self.rank);
+        let (enter, exit) = (self.ticks.time(raw.enter), self.ticks.time(raw.exit));
+        let (enter, exit) = (enter.ok_or_else(too_late)?, exit.ok_or_else(too_late)?);
+        let thread =
+            u16::try_from(thread).map_err(|_| format!("rank {}: has too many threads", self.rank))?;
+        let call = Call { thread, ..Call::new(raw.function, enter, exit) };
+        if raw.function.class() == Class::Begin && facts.iter().any(|&fact| begun(fact).is_some()) {
+            return self.started(call, facts);
+        }
+        let mut draft = Draft { call, details: Details::default(), has_message: false, tested: false };
+        self.name(&mut draft, raw.region);
+        for &fact in facts {
+            self.fact(&mut draft, fact)?;
+        }
+        self.finish(draft);
+        Ok(())
+    }
+
+    /// Prepared operations that are begun, as the nonblocking ones they are like. The first takes the time of the call.
+    fn started(&mut self, call: Call, facts: &[Event]) -> Result<(), String> {
+        let mut enter = call.enter;
+        for &fact in facts {
+            let Some(function) = begun(fact) else { continue };
+            let call = Call { function, enter, ..call };
+            let mut draft = Draft { call, details: Details::default(), has_message: true, tested: false };
+            self.fact(&mut draft, fact)?;
+            self.finish(draft);
+            self.doubts.started += 1;
+            enter = call.exit;
+        }
+        Ok(())
+    }
+
+    /// What has no function of its own keeps its name as text.
+    fn name(&mut self, draft: &mut Draft, region: Option<u32>) {
+        let name = region.and_then(|region| self.definitions.regions.get(&region)).map(|region| &region.name);
+        match (draft.call.function, name) {
+            (Function::Unknown, Some(name)) => {
+                *self.out.unknown.entry(name.clone()).or_default() += 1;
+                draft.details.text = Some(name.clone());
+            }
+            (Function::RegionEnter | Function::RegionLeave, Some(name)) => {
+                draft.details.text = Some(name.clone())
+            }
+            _ => {}
+        }
+    }
+
+    fn comm(&mut self, number: u32) -> Result<CommId, String> {
+        let comm = self.communicators.resolve(number, self.rank);
+        comm.ok_or_else(|| format!("rank {}: communicator {number} is not defined", self.rank))
+    }
+
+    fn fact(&mut self, draft: &mut Draft, fact: Event) -> Result<(), String> {
+        match fact {
+            Event::Send(message) | Event::Isend(message, _) => self.sent(draft, message, fact)?,
+            Event::Recv(message) => self.received(draft, message)?,
+            Event::IrecvRequest(number) | Event::CollectiveRequest(number) => {
+                draft.has_message = true;
+                self.request(draft, Some(number));
+            }
+            Event::IsendComplete(number) => drop(self.completed(draft, number, false)),
+            Event::RequestCancelled(number) => drop(self.completed(draft, number, true)),
+            Event::Irecv(message, number) => {
+                if let Some(maker) = self.completed(draft, number, false) {
+                    self.fill_receive(maker, message)?;
+                }
+            }
+            Event::RequestTest(number) => self.tested(draft, number),
+            Event::CollectiveEnd(collected) => self.collective(&mut draft.call, collected)?,
+            Event::CollectiveComplete(collected, number) => {
+                if let Some(maker) = self.completed(draft, number, false) {
+                    self.fill_collective(maker, collected)?;
+                }
+            }
+            Event::CommCreate(number) if draft.call.function.class() != Class::Init => {
+                draft.details.new_comm = Some(self.comm(number)?);
+            }
+            Event::CommDestroy(number) if draft.call.function.class() == Class::FreeComm => {
+                draft.call.comm = self.comm(number)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn sent(&mut self, draft: &mut Draft, message: Message, fact: Event) -> Result<(), String> {
+        draft.has_message = true;
+        draft.call.comm = self.comm(message.comm)?;
+        draft.call.peer = message.peer as i32;
+        draft.call.tag = message.tag as i32;
+        draft.call.sent = message.bytes;
+        if let Event::Isend(_, number) = fact {
+            self.request(draft, Some(number));
+        }
+        Ok(())
+    }
+
+    fn received(&mut self, draft: &mut Draft, message: Message) -> Result<(), String> {
+        draft.has_message = true;
+        match draft.call.function.class() {
+            Class::Sendrecv(_) => {
+                let matched = Matched { peer: message.peer as i32, tag: message.tag as i32 };
+                draft.details.receive = Some(matched);
+                draft.call.comm = self.comm(message.comm)?;
+            }
+            Class::Wait(_) | Class::Test(_) => {
+                let Some(request) = self.receives_in_order.pop_front() else {
+                    self.doubts.unknown_requests += 1;
+                    return Ok(());
+                };
+                self.doubts.guessed_requests += 1;
+                self.complete(draft, request, false);
+                let maker = self.makers.get(request as usize).copied().unwrap_or(usize::MAX);
+                return self.fill_receive(maker, message);
+            }
+            _ => {
+                draft.call.comm = self.comm(message.comm)?;
+                draft.call.peer = message.peer as i32;
+                draft.call.tag = message.tag as i32;
+            }
+        }
+        draft.call.received = message.bytes;
+        Ok(())
+    }
+
+    /// Gives the next number to a request that the call makes.
+    fn request(&mut self, draft: &mut Draft, number: Option<u64>) -> RequestId {
+        let request = self.makers.len() as RequestId;
+        self.makers.push(self.out.calls.len());
+        if let Some(number) = number {
+            self.requests.insert(number, request);
+        }
+        if draft.call.request == Call::NO_REQUEST {
+            draft.call.request = request;
+        }
+        request
+    }
+
+    /// Notes a request that was asked for and goes on.
+    fn tested(&mut self, draft: &mut Draft, number: u64) {
+        draft.tested = true;
+        match self.requests.get(&number) {
+            Some(&request) => draft.details.requests.push(request),
+            None => self.doubts.unknown_requests += 1,
+        }
+    }
+
+    /// Notes the end of a request; returns the call that made it.
+    fn completed(&mut self, draft: &mut Draft, number: u64, cancelled: bool) -> Option<usize> {
+        let Some(&request) = self.requests.get(&number) else {
+            self.doubts.unknown_requests += 1;
+            return None;
+        };
+        self.complete(draft, request, cancelled);
+        self.makers.get(request as usize).copied()
+    }
+
+    fn complete(&mut self, draft: &mut Draft, request: RequestId, cancelled: bool) {
+        draft.details.requests.push(request);
+        let several = matches!(
+            draft.call.function.class(),
+            Class::Wait(HowMany::Any | HowMany::Some) | Class::Test(HowMany::Any | HowMany::Some)
+        );
+        if several || cancelled {
+            draft.details.completed.push(Completed { request, matched: None, cancelled });
+        }
+    }
+
+    fn fill_receive(&mut self, maker: usize, message: Message) -> Result<(), String> {
+        let comm = self.comm(message.comm)?;
+        let Some(call) = self.out.calls.get_mut(maker) else { return Ok(()) };
+        if let Class::Sendrecv(_) = call.function.class() {
+            let matched = Matched { peer: message.peer as i32, tag: message.tag as i32 };
+            if let Some(details) = self.out.details.get_mut(call.details as usize) {
+                details.receive = Some(matched);
+            }
+        } else {
+            call.peer = message.peer as i32;
+            call.tag = message.tag as i32;
+        }
+        call.comm = comm;
+        call.received = message.bytes;
+        Ok(())
+    }
+
+    fn fill_collective(&mut self, maker: usize, collected: Collected) -> Result<(), String> {
+        let Some(&call) = self.out.calls.get(maker) else { return Ok(()) };
+        let mut call = call;
+        if call.function == Function::Start {
+            call.function = volume::nonblocking(collected.operation).unwrap_or(call.function);
+        }
+        self.collective(&mut call, collected)?;
+        if let Some(place) = self.out.calls.get_mut(maker) {
+            *place = call;
+        }
+        Ok(())
+    }
+
+    fn collective(&mut self, call: &mut Call, collected: Collected) -> Result<(), String> {
+        let class = call.function.class();
+        if matches!(class, Class::Init | Class::Finalize) {
+            return Ok(());
+        }
+        call.comm = self.comm(collected.comm)?;
+        call.peer = match collected.root {
+            root::NONE => special::NONE,
+            root::SELF => special::ROOT,
+            root::THIS_GROUP => special::NOBODY,
+            rank => rank as i32,
+        };
+        (call.sent, call.received) = (collected.sent, collected.received);
+        if let (Class::Collective(operation, _), Some(comm)) =
+            (class, self.communicators.all.get(call.comm as usize))
+        {
+            let side = if comm.remote.is_empty() { &comm.members } else { &comm.remote };
+            let is_scan = matches!(operation, crate::Collective::Scan | crate::Collective::Exscan);
+            let me = if is_scan { comm.rank_of(self.rank).unwrap_or_default() } else { 0 };
+            let factors = Factors::of(operation, side.len() as u64, me.into());
+            (call.sent, call.received) = factors.parts(collected.sent, collected.received);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, mut draft: Draft) {
+        let class = draft.call.function.class();
+        if self.habits.requests {
+            self.silent_partner(&mut draft, class);
+        } else if self.habits.messages {
+            self.without_requests(&mut draft, class);
+        }
+        let is_collective = matches!(class, Class::Collective(..) | Class::Neighbor(..));
+        let is_bare = draft.call.comm == NO_COMM && draft.call.request == Call::NO_REQUEST;
+        self.doubts.bare_collectives += u64::from(is_collective && is_bare);
+        if !draft.details.requests.is_empty() {
+            draft.details.found = match class {
+                Class::Wait(_) => true,
+                Class::Test(HowMany::One | HowMany::All) => !draft.tested,
+                Class::Test(_) => !draft.details.completed.is_empty(),
+                _ => false,
+            };
+        }
+        match draft.details == Details::default() {
+            true => self.out.push(draft.call),
+            false => self.out.push_with(draft.call, draft.details),
+        }
+    }
+
+    /// Score-P writes nothing for messages to and from MPI_PROC_NULL.
+    fn silent_partner(&mut self, draft: &mut Draft, class: Class) {
+        let is_null = match class {
+            Class::Send(_, Start::Persistent) | Class::Recv(Start::Persistent) => false,
+            Class::Send(..) | Class::Recv(_) => !draft.has_message,
+            Class::Sendrecv(Start::Blocking) => draft.call.peer == special::NONE,
+            _ => false,
+        };
+        if is_null {
+            draft.call.peer = special::NOBODY;
+        }
+        if class == Class::Sendrecv(Start::Blocking) && draft.details.receive.is_none() {
+            draft.details.receive = Some(Matched { peer: special::NOBODY, tag: special::NONE });
+        }
+    }
+
+    /// Requests by their order, for archives that have none.
+    fn without_requests(&mut self, draft: &mut Draft, class: Class) {
+        match class {
+            Class::Send(_, Start::Nonblocking) => {
+                let request = self.request(draft, None);
+                self.sends_in_order.push_back(request);
+            }
+            Class::Recv(Start::Nonblocking) => {
+                let request = self.request(draft, None);
+                self.receives_in_order.push_back(request);
+            }
+            Class::Wait(HowMany::All) => self.end_sends(draft, usize::MAX),
+            Class::Wait(HowMany::One) if !draft.has_message => self.end_sends(draft, 1),
+            _ => {}
+        }
+    }
+
+    fn end_sends(&mut self, draft: &mut Draft, most: usize) {
+        for _ in 0..most.min(self.sends_in_order.len()) {
+            if let Some(request) = self.sends_in_order.pop_front() {
+                self.doubts.guessed_requests += 1;
+                self.complete(draft, request, false);
+            }
+        }
+    }
+}
+
+/// The nonblocking function that a record in MPI_Start stands for. Which collective it is, its end will tell.
+fn begun(fact: Event) -> Option<Function> {
+    match fact {
+        Event::Isend(..) => Some(Function::Isend),
+        Event::IrecvRequest(_) => Some(Function::Irecv),
+        Event::CollectiveRequest(_) => Some(Function::Start),
+        _ => None,
+    }
+}

@@ -1,0 +1,282 @@
+//! The file of global definitions. Strings come first, then what they name.
+
+use super::encoder::{DEFINITION_CHUNK, Encoder, LARGEST_CHUNK};
+use crate::otf2::error::WriteError;
+use crate::otf2::ids::{CPU_THREAD, PARADIGM_MPI, PARADIGM_USER, PROCESS_GROUP, definition, group};
+use crate::{Class, Collective, Communicator, Function, Trace};
+use std::collections::{BTreeSet, HashMap};
+use straggler_model::Rank;
+
+const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
+const UNDEFINED: u32 = u32::MAX;
+/// The flag of communicators whose making is in the events.
+const CREATED: u32 = 1;
+
+/// What the definitions have to say of a location.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LocationSummary {
+    pub(super) location: u64,
+    pub(super) rank: Rank,
+    pub(super) thread: u16,
+    pub(super) events: u64,
+}
+
+/// Numbers of strings and regions, in order of their first use.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    strings: Vec<String>,
+    numbers: HashMap<String, u32>,
+    /// The name of each region and what function it is, none for the user's.
+    regions: Vec<(u32, Option<Function>)>,
+    region_numbers: HashMap<(u32, bool), u32>,
+}
+
+impl Names {
+    pub(super) fn string(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let number = self.strings.len() as u32;
+        self.strings.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+
+    /// The region of a function of MPI, or of the user's.
+    pub(super) fn region(&mut self, name: &str, function: Option<Function>) -> u32 {
+        let name = self.string(name);
+        let next = self.regions.len() as u32;
+        let number = *self.region_numbers.entry((name, function.is_some())).or_insert(next);
+        if number == next {
+            self.regions.push((name, function));
+        }
+        number
+    }
+}
+
+/// The file, and what the anchor says of it.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) bytes: Vec<u8>,
+    pub(super) records: u64,
+    pub(super) chunk: usize,
+}
+
+/// The number that stands for each communicator, without gaps. The two sides of one between two groups share one.
+pub(super) fn references(communicators: &[Communicator]) -> Vec<u32> {
+    let mut first_sides: HashMap<(&[Rank], &[Rank]), u32> = HashMap::new();
+    let mut references = Vec::with_capacity(communicators.len());
+    let mut next = 0;
+    for comm in communicators {
+        let (here, there) = (comm.members.as_slice(), comm.remote.as_slice());
+        if let Some(first) = first_sides.remove(&(there, here)) {
+            references.push(first);
+            continue;
+        }
+        if !there.is_empty() {
+            first_sides.insert((here, there), next);
+        }
+        references.push(next);
+        next += 1;
+    }
+    references
+}
+
+pub(super) fn encode(
+    trace: &Trace,
+    locations: &[LocationSummary],
+    names: Names,
+) -> Result<Written, WriteError> {
+    let mut out = Definitions { names, records: Vec::new() };
+    out.names.string("");
+    out.paradigm();
+    out.system_tree(trace);
+    out.locations(locations);
+    out.regions();
+    out.world(trace);
+    out.communicators(trace);
+    out.finish(trace)
+}
+
+struct Definitions {
+    names: Names,
+    records: Vec<(u8, Encoder)>,
+}
+
+impl Definitions {
+    fn add(&mut self, id: u8, fill: impl FnOnce(&mut Encoder)) {
+        let mut body = Encoder::body();
+        fill(&mut body);
+        self.records.push((id, body));
+    }
+
+    fn paradigm(&mut self) {
+        let name = self.names.string("MPI");
+        self.add(definition::PARADIGM, |body| {
+            body.u8(PARADIGM_MPI);
+            body.u32(name);
+            // Of processes.
+            body.u8(0);
+        });
+    }
+
+    /// A machine, the hosts in it, and the ranks on them.
+    fn system_tree(&mut self, trace: &Trace) {
+        let (machine, class) = (self.names.string("machine"), self.names.string("node"));
+        self.node(0, machine, machine, UNDEFINED);
+        let mut hosts: HashMap<&str, u32> = HashMap::new();
+        let mut parents = Vec::with_capacity(trace.ranks.len());
+        for rank in &trace.ranks {
+            let next = hosts.len() as u32 + 1;
+            let node = *hosts.entry(&rank.host).or_insert(next);
+            if node == next {
+                let name = self.names.string(&rank.host);
+                self.node(node, name, class, 0);
+            }
+            parents.push(node);
+        }
+        for (parent, rank) in parents.into_iter().zip(0..) {
+            let name = self.names.string(&format!("MPI Rank {rank}"));
+            self.add(definition::LOCATION_GROUP, |body| {
+                body.u32(rank);
+                body.u32(name);
+                body.u8(PROCESS_GROUP);
+                body.u32(parent);
+                body.u32(UNDEFINED);
+            });
+        }
+    }
+
+    fn node(&mut self, own: u32, name: u32, class: u32, parent: u32) {
+        let values = [own, name, class, parent];
+        self.add(definition::SYSTEM_TREE_NODE, |body| values.into_iter().for_each(|value| body.u32(value)));
+    }
+
+    fn locations(&mut self, locations: &[LocationSummary]) {
+        for summary in locations {
+            let name = match summary.thread {
+                0 => self.names.string("Master thread"),
+                thread => self.names.string(&format!("Thread {thread}")),
+            };
+            self.add(definition::LOCATION, |body| {
+                body.u64(summary.location);
+                body.u32(name);
+                body.u8(CPU_THREAD);
+                body.u64(summary.events);
+                body.u32(summary.rank);
+            });
+        }
+    }
+
+    fn regions(&mut self) {
+        let empty = self.names.string("");
+        for (number, (name, function)) in self.names.regions.clone().into_iter().enumerate() {
+            self.add(definition::REGION, |body| {
+                [number as u32, name, empty].into_iter().for_each(|value| body.u32(value));
+                // What stood here before version 1.1 nobody reads.
+                body.u8(0);
+                [empty, 0, 0, name].into_iter().for_each(|value| body.u32(value));
+                body.u8(function.map_or(4, role));
+                body.u8(if function.is_some() { PARADIGM_MPI } else { PARADIGM_USER });
+                body.u32(0);
+            });
+        }
+    }
+
+    fn group(&mut self, number: u32, kind: u8, members: impl ExactSizeIterator<Item = u64>) {
+        let empty = self.names.string("");
+        self.add(definition::GROUP, |body| {
+            body.u32(number);
+            body.u32(empty);
+            // As the kinds were called before version 1.2.
+            body.u8(if kind == group::COMM_LOCATIONS { 6 } else { 4 });
+            body.u32(members.len() as u32);
+            members.for_each(|member| body.u64(member));
+            body.u8(kind);
+            body.u8(PARADIGM_MPI);
+            body.u32(0);
+        });
+    }
+
+    /// Who communicates: the first threads, in order of rank.
+    fn world(&mut self, trace: &Trace) {
+        self.group(
+            0,
+            group::COMM_LOCATIONS,
+            (0..trace.processes()).map(u64::from).collect::<Vec<_>>().into_iter(),
+        );
+    }
+
+    fn communicators(&mut self, trace: &Trace) {
+        let made: BTreeSet<u32> = {
+            let details = trace.ranks.iter().flat_map(|rank| &rank.details);
+            details.filter_map(|details| details.new_comm).collect()
+        };
+        let references = references(&trace.communicators);
+        let (mut groups, mut next) = (1, 0);
+        for ((comm, &reference), own) in trace.communicators.iter().zip(&references).zip(0..) {
+            if reference != next {
+                continue;
+            }
+            next += 1;
+            let parent =
+                comm.parent.and_then(|parent| references.get(parent as usize).copied()).unwrap_or(UNDEFINED);
+            let flags = if made.contains(&own) { CREATED } else { 0 };
+            let name = self.names.string(&comm.name);
+            let sides =
+                [&comm.members, &comm.remote].into_iter().take(if comm.remote.is_empty() { 1 } else { 2 });
+            let mut values = vec![reference, name];
+            for side in sides {
+                self.group(groups, group::COMM_GROUP, side.iter().map(|&rank| u64::from(rank)));
+                values.push(groups);
+                groups += 1;
+            }
+            values.extend([parent, flags]);
+            let id = if comm.remote.is_empty() { definition::COMM } else { definition::INTER_COMM };
+            self.add(id, |body| values.into_iter().for_each(|value| body.u32(value)));
+        }
+    }
+
+    fn finish(self, trace: &Trace) -> Result<Written, WriteError> {
+        let mut head = Encoder::body();
+        // The clock begins with the trace; when that was is not known.
+        let ends = trace.ranks.iter().flat_map(|rank| rank.calls.iter().map(|call| call.exit.ps()));
+        [TICKS_PER_SECOND, 0, ends.max().unwrap_or_default(), u64::MAX]
+            .into_iter()
+            .for_each(|value| head.u64(value));
+        let strings = self.names.strings.iter().zip(0..).map(|(text, number)| {
+            let mut body = Encoder::body();
+            body.u32(number);
+            body.text(text);
+            (definition::STRING, body)
+        });
+        let records: Vec<_> =
+            [(definition::CLOCK, head)].into_iter().chain(strings).chain(self.records).collect();
+        let longest = records.iter().map(|(_, body)| body.len()).max().unwrap_or_default();
+        let chunk = if longest + 64 > DEFINITION_CHUNK { LARGEST_CHUNK } else { DEFINITION_CHUNK };
+        if longest + 64 > chunk {
+            return Err(WriteError::TooLarge { what: format!("a definition of {longest} bytes") });
+        }
+        let mut out = Encoder::definitions(chunk);
+        records.into_iter().for_each(|(id, body)| out.record(id, body));
+        Ok(Written { records: out.count(), bytes: out.finish(), chunk })
+    }
+}
+
+/// What viewers colour regions by (OTF2_RegionRole).
+fn role(function: Function) -> u8 {
+    match function.class() {
+        Class::Collective(Collective::Barrier, _) => 15,
+        Class::Collective(Collective::Bcast | Collective::Scatter | Collective::Scatterv, _) => 23,
+        Class::Collective(Collective::Gather | Collective::Gatherv | Collective::Reduce, _) => 24,
+        Class::Collective(..) => 25,
+        Class::Neighbor(..) | Class::NewComm { collective: true } => 26,
+        Class::Send(..)
+        | Class::Recv(_)
+        | Class::Sendrecv(_)
+        | Class::Probe { .. }
+        | Class::MatchedRecv(_) => 28,
+        Class::OneSided | Class::Epoch { .. } => 29,
+        _ => 1,
+    }
+}

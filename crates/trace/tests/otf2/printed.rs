@@ -1,0 +1,129 @@
+//! What otf2-print of libotf2 says of our archives, and of its own. Where it is not installed, these tests say so and
+//! check nothing.
+
+use super::round_trip::{plain, send};
+use super::{dice, small};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use straggler_trace::{Class, Function, HowMany, Start, Trace, otf2};
+
+/// Events as (kind, location, ticks), or nothing where there is no otf2-print.
+fn printed(anchor: &Path) -> Option<Vec<(String, u64, u64)>> {
+    let output = match Command::new("otf2-print").arg("--show-all").arg(anchor).output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("otf2-print is not here ({error}): nothing was compared");
+            return None;
+        }
+    };
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && errors.is_empty(), "otf2-print: {errors}");
+    let events = text.split("=== Events ===").nth(1).expect("a list of events");
+    let event = |line: &str| {
+        let mut words = line.split_whitespace();
+        let kind = words.next()?.to_owned();
+        Some((kind, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    };
+    Some(events.lines().filter_map(event).collect())
+}
+
+fn write(trace: &Trace) -> Option<Vec<(String, u64, u64)>> {
+    let directory = tempfile::tempdir().unwrap();
+    otf2::write(trace, directory.path(), "run").unwrap();
+    printed(&directory.path().join("run.otf2"))
+}
+
+/// How many records of each kind a trace must have, counted without looking at the writer.
+fn expected(trace: &Trace) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    let mut count = |kind, number| *counts.entry(kind).or_default() += number;
+    for rank in &trace.ranks {
+        for call in &rank.calls {
+            let details = rank.details(call);
+            count("ENTER", 1);
+            count("LEAVE", 1);
+            match call.function.class() {
+                Class::Send(_, Start::Blocking) => count("MPI_SEND", 1),
+                Class::Send(_, Start::Nonblocking) => count("MPI_ISEND", 1),
+                Class::Recv(Start::Blocking) | Class::MatchedRecv(Start::Blocking) => count("MPI_RECV", 1),
+                Class::Recv(_) | Class::MatchedRecv(_) => count("MPI_IRECV_REQUEST", 1),
+                Class::Sendrecv(_) => ["MPI_SEND", "MPI_RECV"].into_iter().for_each(|kind| count(kind, 1)),
+                Class::Collective(_, Start::Blocking) | Class::Neighbor(_, Start::Blocking) => {
+                    ["MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"]
+                        .into_iter()
+                        .for_each(|kind| count(kind, 1));
+                }
+                Class::Collective(..) | Class::Neighbor(..) => count("NON_BLOCKING_COLLECTIVE_REQUEST", 1),
+                Class::NewComm { .. } => {
+                    let kinds = ["MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END", "COMM_CREATE"];
+                    kinds.into_iter().for_each(|kind| count(kind, 1));
+                }
+                Class::FreeComm => count("COMM_DESTROY", 1),
+                Class::Test(HowMany::One | HowMany::All) if details.is_some_and(|details| !details.found) => {
+                    count("MPI_REQUEST_TEST", details.map_or(0, |details| details.requests.len()));
+                }
+                _ => {}
+            }
+        }
+    }
+    counts
+}
+
+#[test]
+fn our_archives_are_printed_without_a_word_of_complaint() {
+    for seed in 0..6u32 {
+        let numbers: Vec<u32> = (0..97).map(|number| (number + seed).wrapping_mul(2_654_435_761)).collect();
+        let trace = dice::trace(&numbers, 1 + seed, 150);
+        let Some(events) = write(&trace) else { return };
+        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+        events.iter().for_each(|(kind, ..)| *found.entry(kind).or_default() += 1);
+        for (kind, expected) in expected(&trace) {
+            // Waits for some test the others, too.
+            let at_least = kind == "MPI_REQUEST_TEST";
+            let found = found.get(kind).copied().unwrap_or_default();
+            assert!(found == expected || at_least && found > expected, "{kind}: {found}, not {expected}");
+        }
+        let begun = |kinds: [&str; 3]| kinds.map(|kind| found.get(kind).copied().unwrap_or_default());
+        let ended = begun(["MPI_ISEND_COMPLETE", "MPI_IRECV", "NON_BLOCKING_COLLECTIVE_COMPLETE"]);
+        let made = begun(["MPI_ISEND", "MPI_IRECV_REQUEST", "NON_BLOCKING_COLLECTIVE_REQUEST"]);
+        let cancelled = found.get("MPI_REQUEST_CANCELLED").copied().unwrap_or_default();
+        assert_eq!(
+            ended.iter().sum::<usize>() + cancelled,
+            made.iter().sum::<usize>(),
+            "every request ends once"
+        );
+    }
+}
+
+#[test]
+fn files_of_several_chunks_are_printed() {
+    let trace = plain((0..60_000).map(send));
+    let Some(events) = write(&trace) else { return };
+    let enters: Vec<u64> =
+        events.iter().filter(|(kind, ..)| kind == "ENTER").map(|&(.., ticks)| ticks).collect();
+    let expected: Vec<u64> = trace.ranks[0].calls.iter().map(|call| call.enter.ps()).collect();
+    assert_eq!(enters, expected);
+}
+
+/// libotf2 corrects clocks and maps numbers on its own.
+#[test]
+fn times_are_those_that_libotf2_sees() {
+    let Some(events) = printed(&small()) else { return };
+    let trace = otf2::read(&small()).unwrap();
+    for (rank, location, thread) in [(0, 0, 0), (1, 1, 0), (2, 2, 0), (2, 3, 1)] {
+        let is_edge = |kind: &str| kind.ends_with("ENTER") || kind.ends_with("LEAVE");
+        // Rank 0 enters "solve" at 1150 and leaves it at 2480: no call.
+        let is_user = |ticks: u64| rank == 0 && matches!(ticks, 1150 | 2480);
+        let seen: Vec<u64> = events
+            .iter()
+            .filter(|(kind, of, ticks)| is_edge(kind) && *of == location && !is_user(*ticks))
+            .map(|&(.., ticks)| (ticks - 1000) * 1000 / 3)
+            .collect();
+        let calls = trace.ranks[rank].calls.iter().filter(|call| call.thread == thread);
+        // The second half of MPI_Startall takes no time of its own.
+        let calls = calls.filter(|call| !(rank == 1 && call.function == Function::Irecv));
+        let ours: Vec<u64> = calls.flat_map(|call| [call.enter.ps(), call.exit.ps()]).collect();
+        assert_eq!(ours, seen, "location {location}");
+    }
+}
