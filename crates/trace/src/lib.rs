@@ -2,9 +2,14 @@
 //! timeline of a run, simulated or measured.
 
 pub mod call;
+pub mod check;
 pub mod chrome;
+pub mod collectives;
 pub mod format;
 pub mod function;
+pub mod messages;
+pub mod perfetto;
+pub mod profile;
 pub mod timeline;
 pub mod trace;
 
