@@ -39,6 +39,3 @@ fn named(trace: &Trace, place: Place) -> String {
 fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
-
-#[cfg(test)]
-mod tests;

@@ -117,6 +117,3 @@ fn pair(sends: &[Sent], receives: &[Received]) -> Messages {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,25 +4,21 @@
 //! from the call that sends it to the moment at which it was there. Times are whole nanoseconds, since the format has
 //! no shorter ones. `perfetto/packets.rs` holds the few of the format's messages that are needed.
 
-pub mod packets;
+mod packets;
 
 use crate::call::{Call, Details, NO_COMM, special};
 use crate::messages::{Message, Messages};
 use crate::trace::{RankTrace, Trace};
 use crate::{Class, Function};
-use packets::{Annotation, Event, EventKind, Packet, ProcessDescriptor, ThreadDescriptor, Track};
-use prost::Message as _;
+use packets::{Event, EventKind, Fields, Value, process, thread, track};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use straggler_model::{Rank, Time};
 
-/// Everything here is one sequence of packets.
-const SEQUENCE: u32 = 1;
-
 /// Writes a trace.
 pub fn write<W: Write>(trace: &Trace, out: W) -> io::Result<()> {
     let messages = Messages::of_trace(trace).matched;
-    let mut writer = Writer { out, buffer: Vec::new() };
+    let mut writer = Writer { out };
     let flows = Flows::of(&messages);
     for (rank, of_rank) in (0..).zip(&trace.ranks) {
         let tracks = Tracks { rank, ranks: trace.processes() };
@@ -38,20 +34,15 @@ pub fn write<W: Write>(trace: &Trace, out: W) -> io::Result<()> {
 
 struct Writer<W> {
     out: W,
-    buffer: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    fn packet(&mut self, packet: Packet) -> io::Result<()> {
-        self.buffer.clear();
-        // Each packet is an entry of the outermost message, which is thereby never held as a whole.
-        packets::Trace { packet: vec![packet] }.encode(&mut self.buffer).map_err(io::Error::other)?;
-        self.out.write_all(&self.buffer)
+    fn packet(&mut self, packet: &Fields) -> io::Result<()> {
+        self.out.write_all(&packet.as_packet())
     }
 
-    fn event(&mut self, time: Time, event: Event) -> io::Result<()> {
-        let timestamp = Some(time.ps() / 1000);
-        self.packet(Packet { timestamp, event: Some(event), sequence: Some(SEQUENCE), track: None })
+    fn event(&mut self, time: Time, event: &Event) -> io::Result<()> {
+        self.packet(&event.at(time.ps() / 1000))
     }
 }
 
@@ -72,21 +63,13 @@ impl Tracks {
     }
 
     fn describe<W: Write>(self, of_rank: &RankTrace, writer: &mut Writer<W>) -> io::Result<()> {
-        let number = |number: u64| Some(i32::try_from(number).unwrap_or(i32::MAX));
-        let pid = number(self.process());
         let host = if of_rank.host.is_empty() { String::new() } else { format!(" on {}", of_rank.host) };
-        let process_name = Some(format!("rank {}{host}", self.rank));
-        let process = Some(ProcessDescriptor { pid, process_name });
-        let track = Track { uuid: Some(self.process()), process, ..Track::default() };
-        writer.packet(Packet { track: Some(track), sequence: Some(SEQUENCE), ..Packet::default() })?;
+        let (uuid, name) = (self.process(), format!("rank {}{host}", self.rank));
+        writer.packet(&track(&process(uuid, uuid, &name)))?;
         let threads: BTreeSet<u16> = of_rank.calls.iter().map(|call| call.thread).collect();
-        for thread in threads {
-            let uuid = self.thread(thread);
-            let thread_name = Some(format!("thread {thread}"));
-            let thread = Some(ThreadDescriptor { pid, tid: number(uuid), thread_name });
-            let parent_uuid = Some(self.process());
-            let track = Track { uuid: Some(uuid), thread, parent_uuid, ..Track::default() };
-            writer.packet(Packet { track: Some(track), sequence: Some(SEQUENCE), ..Packet::default() })?;
+        for number in threads {
+            let id = self.thread(number);
+            writer.packet(&track(&thread(id, uuid, (uuid, id), &format!("thread {number}"))))?;
         }
         Ok(())
     }
@@ -145,70 +128,56 @@ impl Slices<'_> {
     }
 
     fn event(&self, kind: EventKind) -> Event {
-        Event { kind: Some(kind.into()), track_uuid: Some(self.track), ..Event::default() }
+        Event::new(kind, self.track)
     }
 
     fn begin<W: Write>(&self, number: u32, call: &Call, writer: &mut Writer<W>) -> io::Result<()> {
-        let flows = self.flows.sent.get(&(self.rank, number));
-        let event = Event {
-            name: Some(name(self.of_rank, call)),
-            categories: vec![category(call.function).into()],
-            annotations: self.annotations(number, call),
-            flows: flows.into_iter().flatten().map(|&index| flow(index)).collect(),
-            ..self.event(EventKind::SliceBegin)
-        };
-        writer.event(call.enter, event)
+        let flows = self.flows.sent.get(&(self.rank, number)).into_iter().flatten();
+        let event =
+            self.event(EventKind::SliceBegin).named(&name(self.of_rank, call), category(call.function));
+        let event = event.with(&self.annotations(number, call)).begins(flows.map(|&index| flow(index)));
+        writer.event(call.enter, &event)
     }
 
     /// What arrived is told at the end of the call that had it: a flow must not end before it has begun.
     fn end<W: Write>(&self, exit: Time, number: u32, writer: &mut Writer<W>) -> io::Result<()> {
         for &index in self.flows.received.get(&(self.rank, number)).into_iter().flatten() {
-            let Some(message) = self.flows.messages.get(index) else { continue };
-            let event = Event {
-                name: Some("message received".into()),
-                categories: vec!["message".into()],
-                annotations: vec![
-                    Annotation::number("from", u64::from(message.sent.place.rank)),
-                    Annotation::integer("tag", i64::from(message.sent.tag)),
-                    Annotation::number("bytes", message.sent.bytes),
-                ],
-                ended_flows: vec![flow(index)],
-                ..self.event(EventKind::Instant)
-            };
-            writer.event(exit, event)?;
+            let Some(Message { sent, .. }) = self.flows.messages.get(index) else { continue };
+            let event = self.event(EventKind::Instant).named("message received", "message").with(&[
+                ("from", Value::Number(sent.place.rank.into())),
+                ("tag", Value::Integer(sent.tag.into())),
+                ("bytes", Value::Number(sent.bytes)),
+            ]);
+            writer.event(exit, &event.ends(flow(index)))?;
         }
-        writer.event(exit, self.event(EventKind::SliceEnd))
+        writer.event(exit, &self.event(EventKind::SliceEnd))
     }
 
     /// A mark of the program is a moment.
     fn mark<W: Write>(&self, call: &Call, writer: &mut Writer<W>) -> io::Result<()> {
-        let event = Event {
-            name: Some(name(self.of_rank, call)),
-            categories: vec!["mark".into()],
-            ..self.event(EventKind::Instant)
-        };
-        writer.event(call.enter, event)
+        let event = self.event(EventKind::Instant).named(&name(self.of_rank, call), "mark");
+        writer.event(call.enter, &event)
     }
 
-    fn annotations(&self, number: u32, call: &Call) -> Vec<Annotation> {
-        let mut found = vec![Annotation::number("call", u64::from(number))];
+    fn annotations(&self, number: u32, call: &Call) -> Vec<(&'static str, Value)> {
+        let mut found = vec![("call", Value::Number(u64::from(number)))];
         if call.comm != NO_COMM {
-            found.push(Annotation::number("comm", u64::from(call.comm)));
+            found.push(("comm", Value::Number(u64::from(call.comm))));
         }
         let comm = self.trace.communicators.get(call.comm as usize);
         match (call.peer, comm.and_then(|comm| comm.world_rank(self.rank, call.peer))) {
             (special::NONE, _) => {}
-            (_, Some(rank)) => found.push(Annotation::number("peer", u64::from(rank))),
-            (other, None) => found.push(Annotation::word("peer", word(other))),
+            (_, Some(rank)) => found.push(("peer", Value::Number(u64::from(rank)))),
+            (other, None) => found.push(("peer", Value::Word(word(other)))),
         }
         match call.tag {
             special::NONE => {}
-            tag if tag < 0 => found.push(Annotation::word("tag", word(tag))),
-            tag => found.push(Annotation::integer("tag", i64::from(tag))),
+            tag if tag < 0 => found.push(("tag", Value::Word(word(tag)))),
+            tag => found.push(("tag", Value::Integer(i64::from(tag)))),
         }
         for (key, bytes) in [("sent_bytes", call.sent), ("received_bytes", call.received)] {
             if bytes > 0 {
-                found.push(Annotation::number(key, bytes));
+                found.push((key, Value::Number(bytes)));
             }
         }
         found.extend(self.of_rank.details(call).map(more).into_iter().flatten());
@@ -216,16 +185,16 @@ impl Slices<'_> {
     }
 }
 
-fn more(details: &Details) -> Vec<Annotation> {
+fn more(details: &Details) -> Vec<(&'static str, Value)> {
     let mut found = Vec::new();
     if !details.requests.is_empty() {
-        found.push(Annotation::number("requests", details.requests.len() as u64));
+        found.push(("requests", Value::Number(details.requests.len() as u64)));
     }
     if let Some(repeated) = details.repeated {
-        found.push(Annotation::number("calls", repeated.calls));
+        found.push(("calls", Value::Number(repeated.calls)));
     }
     if let Some(error) = details.error {
-        found.push(Annotation::integer("error", i64::from(error)));
+        found.push(("error", Value::Integer(i64::from(error))));
     }
     found
 }
@@ -264,6 +233,3 @@ fn category(function: Function) -> &'static str {
         _ => "other",
     }
 }
-
-#[cfg(test)]
-mod tests;

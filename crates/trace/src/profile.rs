@@ -210,6 +210,3 @@ fn matrix(operations: &[Operations]) -> Vec<Pair> {
     }
     pairs.into_iter().map(|((from, to), (messages, bytes))| Pair { from, to, messages, bytes }).collect()
 }
-
-#[cfg(test)]
-mod tests;

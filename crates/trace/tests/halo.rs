@@ -87,7 +87,14 @@ impl Run {
     }
 
     /// All members come, then all leave.
-    fn collective(&mut self, members: &[u32], comm: u32, function: Function, bytes: u64, new: Option<[u32; 4]>) {
+    fn collective(
+        &mut self,
+        members: &[u32],
+        comm: u32,
+        function: Function,
+        bytes: u64,
+        new: Option<[u32; 4]>,
+    ) {
         let last = members.iter().map(|&rank| self.now[rank as usize]).max().unwrap();
         for &rank in members {
             let call = self.call_until(rank, function, last + 2 * LATENCY);
@@ -118,7 +125,8 @@ impl Run {
             sent[rank as usize] = self.now[rank as usize];
         }
         for rank in 0..RANKS {
-            let arrived = [(rank + 3) % 4, (rank + 1) % 4].map(|from| sent[from as usize] + LATENCY + bytes / 4);
+            let arrived =
+                [(rank + 3) % 4, (rank + 1) % 4].map(|from| sent[from as usize] + LATENCY + bytes / 4);
             let call = self.call_until(rank, Function::Waitall, arrived[0].max(arrived[1]));
             self.push(rank, call, Details { requests: requests[rank as usize].into(), ..Details::default() });
         }
@@ -199,7 +207,10 @@ fn trace() -> Trace {
     run.collective(&all, WORLD, Function::Comm_split, 0, Some([1, 1, 2, 2]));
     for round in 0..ROUNDS {
         for rank in all {
-            run.compute(rank, 30_000 + 2_500 * u64::from(rank) + 1_700 * ((round * 7 + u64::from(rank) * 3) % 5));
+            run.compute(
+                rank,
+                30_000 + 2_500 * u64::from(rank) + 1_700 * ((round * 7 + u64::from(rank) * 3) % 5),
+            );
         }
         run.exchange(round);
         for (row, comm) in rows.iter().zip(1..) {

@@ -48,7 +48,8 @@ impl Agreement<'_> {
                 }
             }
             // Most members are right; of two halves the one with the lowest rank.
-            let most = votes.values().max_by_key(|ranks| (ranks.len(), std::cmp::Reverse(ranks.first().copied())));
+            let most =
+                votes.values().max_by_key(|ranks| (ranks.len(), std::cmp::Reverse(ranks.first().copied())));
             let Some(&right) = most.and_then(|ranks| ranks.first()) else { continue };
             let mut disagreed = 0;
             for &rank in votes.values().filter(|ranks| !ranks.contains(&right)).flatten() {
@@ -78,7 +79,8 @@ impl Agreement<'_> {
         let call = self.calls(rank).get(number)?;
         let call = self.trace.ranks.get(rank as usize)?.calls.get(*call as usize)?;
         // Between two groups, roots are named differently on both sides; what makes communicators has other peers.
-        let rooted = matches!(call.function.class(), Class::Collective(..)) && !self.of_comm.is_between_groups();
+        let rooted =
+            matches!(call.function.class(), Class::Collective(..)) && !self.of_comm.is_between_groups();
         let root = if rooted { call.peer } else { special::NONE };
         Some((call.function, root))
     }

@@ -183,7 +183,14 @@ mod tests {
             any::<u8>().prop_map(Lane::Send),
             any::<u8>().prop_map(Lane::Receive)
         ];
-        let kind = prop::sample::select(vec![Kind::Compute, Kind::Send, Kind::Receive, Kind::Gap, Kind::Wait, Kind::Collective]);
+        let kind = prop::sample::select(vec![
+            Kind::Compute,
+            Kind::Send,
+            Kind::Receive,
+            Kind::Gap,
+            Kind::Wait,
+            Kind::Collective,
+        ]);
         let message = (any::<u64>(), any::<u32>(), any::<u32>());
         (0..9u32, lane, kind, 0..u64::MAX / 4, 0..u64::MAX / 4, 0.0..1.0f64, message).prop_map(
             |(rank, lane, kind, start, length, noise, (bytes, peer, tag))| {

@@ -1,109 +1,128 @@
 //! The messages of Perfetto's format that a trace needs, by the numbers of their fields in its public definition
 //! (`protos/perfetto/trace` of github.com/google/perfetto: trace.proto, trace_packet.proto,
-//! track_event/track_event.proto, track_descriptor.proto and debug_annotation.proto).
+//! track_event/track_event.proto, track_descriptor.proto and debug_annotation.proto), in the wire format of protocol
+//! buffers: a field is its number and kind, then a varint, eight bytes, or a length and so many bytes. A dozen fields
+//! need no library for that.
 
-/// All packets, one after the other.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    pub packet: Vec<Packet>,
+use crate::format::varint::put;
+
+const VARINT: u64 = 0;
+const FIXED64: u64 = 1;
+const BYTES: u64 = 2;
+
+/// A message under construction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(Vec<u8>);
+
+impl Fields {
+    pub fn number(mut self, field: u64, value: u64) -> Fields {
+        put(&mut self.0, field << 3 | VARINT);
+        put(&mut self.0, value);
+        self
+    }
+
+    fn fixed(mut self, field: u64, value: u64) -> Fields {
+        put(&mut self.0, field << 3 | FIXED64);
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    fn bytes(mut self, field: u64, value: &[u8]) -> Fields {
+        put(&mut self.0, field << 3 | BYTES);
+        put(&mut self.0, value.len() as u64);
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    pub fn text(self, field: u64, value: &str) -> Fields {
+        self.bytes(field, value.as_bytes())
+    }
+
+    pub fn message(self, field: u64, value: &Fields) -> Fields {
+        self.bytes(field, &value.0)
+    }
+
+    /// A packet as an entry of the outermost message, which is thereby never held as a whole.
+    pub fn as_packet(&self) -> Vec<u8> {
+        Fields::default().message(1, self).0
+    }
 }
 
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Packet {
-    /// Nanoseconds.
-    #[prost(uint64, optional, tag = "8")]
-    pub timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    pub sequence: Option<u32>,
-    #[prost(message, optional, tag = "11")]
-    pub event: Option<Event>,
-    #[prost(message, optional, tag = "60")]
-    pub track: Option<Track>,
+/// Everything is one sequence of packets.
+const SEQUENCE: u64 = 1;
+
+/// A packet that describes a track.
+pub(super) fn track(track: &Fields) -> Fields {
+    Fields::default().number(10, SEQUENCE).message(60, track)
 }
 
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Track {
-    #[prost(uint64, optional, tag = "1")]
-    pub uuid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    pub name: Option<String>,
-    #[prost(message, optional, tag = "3")]
-    pub process: Option<ProcessDescriptor>,
-    #[prost(message, optional, tag = "4")]
-    pub thread: Option<ThreadDescriptor>,
-    #[prost(uint64, optional, tag = "5")]
-    pub parent_uuid: Option<u64>,
+/// The track of a process.
+pub(super) fn process(uuid: u64, pid: u64, name: &str) -> Fields {
+    let process = Fields::default().number(1, pid).text(6, name);
+    Fields::default().number(1, uuid).message(3, &process)
 }
 
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct ProcessDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pub pid: Option<i32>,
-    #[prost(string, optional, tag = "6")]
-    pub process_name: Option<String>,
+/// The track of a thread of a process.
+pub(super) fn thread(uuid: u64, parent: u64, (pid, tid): (u64, u64), name: &str) -> Fields {
+    let thread = Fields::default().number(1, pid).number(2, tid).text(5, name);
+    Fields::default().number(1, uuid).message(4, &thread).number(5, parent)
 }
 
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct ThreadDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pub pid: Option<i32>,
-    #[prost(int32, optional, tag = "2")]
-    pub tid: Option<i32>,
-    #[prost(string, optional, tag = "5")]
-    pub thread_name: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, prost::Enumeration)]
-#[repr(i32)]
-pub enum EventKind {
-    Unspecified = 0,
+/// What happens on a track.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EventKind {
     SliceBegin = 1,
     SliceEnd = 2,
     Instant = 3,
 }
 
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Event {
-    #[prost(message, repeated, tag = "4")]
-    pub annotations: Vec<Annotation>,
-    #[prost(enumeration = "EventKind", optional, tag = "9")]
-    pub kind: Option<i32>,
-    #[prost(uint64, optional, tag = "11")]
-    pub track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
-    pub categories: Vec<String>,
-    #[prost(string, optional, tag = "23")]
-    pub name: Option<String>,
-    #[prost(fixed64, repeated, packed = "false", tag = "47")]
-    pub flows: Vec<u64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "48")]
-    pub ended_flows: Vec<u64>,
+/// Something on a track.
+#[derive(Clone, Debug)]
+pub(super) struct Event(Fields);
+
+impl Event {
+    pub fn new(kind: EventKind, track: u64) -> Event {
+        Event(Fields::default().number(9, kind as u64).number(11, track))
+    }
+
+    pub fn named(self, name: &str, category: &str) -> Event {
+        Event(self.0.text(22, category).text(23, name))
+    }
+
+    /// Values that are shown with it.
+    pub fn with(self, annotations: &[(&str, Value)]) -> Event {
+        Event(annotations.iter().fold(self.0, |fields, (name, value)| {
+            let annotation = Fields::default().text(10, name);
+            let annotation = match value {
+                Value::Number(value) => annotation.number(3, *value),
+                // A negative number is written as its two's complement.
+                Value::Integer(value) => annotation.number(4, *value as u64),
+                Value::Word(value) => annotation.text(6, value),
+            };
+            fields.message(4, &annotation)
+        }))
+    }
+
+    /// Flows that begin here.
+    pub fn begins(self, flows: impl Iterator<Item = u64>) -> Event {
+        Event(flows.fold(self.0, |fields, flow| fields.fixed(47, flow)))
+    }
+
+    /// A flow that ends here.
+    pub fn ends(self, flow: u64) -> Event {
+        Event(self.0.fixed(48, flow))
+    }
+
+    /// Its packet, at so many nanoseconds.
+    pub fn at(&self, ns: u64) -> Fields {
+        Fields::default().number(8, ns).number(10, SEQUENCE).message(11, &self.0)
+    }
 }
 
-/// A name and a value, shown with a slice.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Annotation {
-    #[prost(uint64, optional, tag = "3")]
-    pub unsigned: Option<u64>,
-    #[prost(int64, optional, tag = "4")]
-    pub signed: Option<i64>,
-    #[prost(string, optional, tag = "6")]
-    pub text: Option<String>,
-    #[prost(string, optional, tag = "10")]
-    pub name: Option<String>,
-}
-
-impl Annotation {
-    pub fn number(name: &str, value: u64) -> Annotation {
-        Annotation { name: Some(name.into()), unsigned: Some(value), ..Annotation::default() }
-    }
-
-    pub fn integer(name: &str, value: i64) -> Annotation {
-        Annotation { name: Some(name.into()), signed: Some(value), ..Annotation::default() }
-    }
-
-    pub fn word(name: &str, value: &str) -> Annotation {
-        Annotation { name: Some(name.into()), text: Some(value.into()), ..Annotation::default() }
-    }
+/// The value of an annotation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Value {
+    Number(u64),
+    Integer(i64),
+    Word(&'static str),
 }
