@@ -17,6 +17,7 @@ pub mod resample;
 pub mod schedule;
 pub mod simulate;
 pub mod study;
+pub mod trace;
 pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -109,6 +110,8 @@ pub enum Command {
     Schedule(schedule::Schedule),
     /// Measure this machine
     Measure(measure::Measure),
+    /// Record the calls of MPI that a program makes, and look at them
+    Trace(Box<trace::Trace>),
     /// The networks that are known by name
     Network(network::Network),
     /// What a description of noise means

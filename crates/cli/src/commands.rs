@@ -18,6 +18,7 @@ mod schedule;
 mod serve;
 mod simulate;
 mod study;
+mod trace;
 
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
@@ -27,8 +28,11 @@ use crate::{interrupt, plan};
 use std::path::Path;
 
 pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
-    interrupt::listen(|text| console.warn(text));
     let Cli { common, command } = cli;
+    // What is recorded gets the signals.
+    if !matches!(&command, Command::Trace(typed) if typed.command.is_none()) {
+        interrupt::listen(|text| console.warn(text));
+    }
     match command {
         Command::Assess(typed) => {
             use_threads(&common);
@@ -59,6 +63,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             let MeasureCommand::Noise(typed) = typed.command;
             measure::run(&plan::measure::Plan::new(*typed)?, console)
         }
+        Command::Trace(typed) => trace::run(*typed, console),
         Command::Network(typed) => network::run(typed.command, console),
         Command::Noise(typed) => noise::run(&typed.command, common.seed, console),
         Command::Plot(typed) => plot::run(&typed.command, common.seed, console),

@@ -40,3 +40,5 @@ mod resample;
 mod serve;
 #[path = "cli/study.rs"]
 mod study;
+#[path = "cli/trace.rs"]
+mod trace;

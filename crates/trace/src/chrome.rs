@@ -121,6 +121,9 @@ fn slices(activity: &Activity) -> Vec<Slice<'static>> {
         Kind::Send => ("send", "overhead"),
         Kind::Receive => ("receive", "overhead"),
         Kind::Gap => ("gap", "gap"),
+        Kind::Wait => ("wait", "call"),
+        Kind::Collective => ("collective", "call"),
+        Kind::Other => ("other", "call"),
     };
     let args = match activity.kind {
         Kind::Compute => json!({}),

@@ -9,6 +9,7 @@ pub mod assemble;
 pub mod block;
 pub mod clocks;
 pub mod directory;
+pub mod merge;
 pub mod read;
 pub mod save;
 pub mod varint;

@@ -2,11 +2,16 @@
 //! timeline of a run, simulated or measured.
 
 pub mod call;
+pub mod check;
 pub mod chrome;
+pub mod collectives;
 pub mod format;
 pub mod function;
 pub mod import;
 pub mod otf2;
+pub mod messages;
+pub mod perfetto;
+pub mod profile;
 pub mod timeline;
 pub mod trace;
 

@@ -1,5 +1,7 @@
 //! What happened on each process, when: one type for simulated and for measured runs.
 
+mod traced;
+
 use straggler_model::{Rank, Tag, Time};
 
 /// Where an activity took place.
@@ -22,6 +24,12 @@ pub enum Kind {
     Receive,
     /// A NIC is busy with a message: g + (k-1)·G.
     Gap,
+    /// A call that waits for messages or asks for them.
+    Wait,
+    /// A call of a collective operation.
+    Collective,
+    /// Any other call.
+    Other,
 }
 
 /// A stretch of time on a lane of a process.

@@ -27,6 +27,12 @@ const COMMANDS: &[&str] = &[
     "schedule check",
     "measure",
     "measure noise",
+    "trace",
+    "trace info",
+    "trace show",
+    "trace check",
+    "trace merge",
+    "trace convert",
     "network",
     "network list",
     "network show",
@@ -117,6 +123,9 @@ fn every_command_has_examples_that_run() {
         "two.html",
         "lengths.pdf",
         "first.svg",
+        "halo.pftrace",
+        "halo.trace",
+        "pattern.svg",
         "man1",
     ] {
         assert!(folder.names().iter().any(|found| found == name), "{name}");

@@ -55,12 +55,16 @@ pub enum ActivityRole {
     Other,
 }
 
-const KINDS: [(&str, ActivityRole); 4] = [
+const KINDS: [(&str, ActivityRole); 6] = [
     ("computation", ActivityRole::Computation),
     ("send", ActivityRole::Send),
     ("receive", ActivityRole::Receive),
     ("noise", ActivityRole::Noise),
+    ("wait", ActivityRole::Wait),
+    ("collective or other call", ActivityRole::Other),
 ];
+/// Kinds that only traced runs have come behind these.
+const SIMULATED: usize = 4;
 const NOISE: u8 = 3;
 
 /// One activity of a timeline.
@@ -142,9 +146,7 @@ impl Timeline {
 impl From<&trace::Timeline> for Timeline {
     fn from(run: &trace::Timeline) -> Timeline {
         let rows = rows(run);
-        let kind = |(name, role): (&str, ActivityRole)| Kind { name: name.into(), role };
-        let mut timeline =
-            Timeline { rows: names(&rows), kinds: KINDS.map(kind).into(), ..Timeline::default() };
+        let mut timeline = Timeline { rows: names(&rows), kinds: kinds(run), ..Timeline::default() };
         let row = |rank: u32, cpu: u8| rows.get(&(rank, cpu)).copied();
         let mut activities: Vec<(u32, &trace::Activity)> = (run.activities.iter())
             .filter_map(|activity| match activity.lane {
@@ -156,8 +158,8 @@ impl From<&trace::Timeline> for Timeline {
         // Of a process with several CPUs, the first one that is shown.
         let peer = |rank: u32| rows.range((rank, 0)..=(rank, u8::MAX)).next().map_or(NOBODY, |(_, row)| *row);
         for (row, activity) in activities {
-            let is_message = activity.kind != trace::Kind::Compute;
-            push_parts(&mut timeline, row, if is_message { peer(activity.peer) } else { NOBODY }, activity);
+            let peer = if moves_data(activity) { peer(activity.peer) } else { NOBODY };
+            push_parts(&mut timeline, row, peer, activity);
         }
         for arrow in &run.arrows {
             if let (Some(from), Some(to)) = (row(arrow.from, arrow.from_cpu), row(arrow.to, arrow.to_cpu)) {
@@ -169,6 +171,18 @@ impl From<&trace::Timeline> for Timeline {
     }
 }
 
+fn moves_data(activity: &trace::Activity) -> bool {
+    !matches!(activity.kind, trace::Kind::Compute | trace::Kind::Wait | trace::Kind::Other)
+}
+
+/// The kinds of simulated runs, and those of traced runs where there are any.
+fn kinds(run: &trace::Timeline) -> Vec<Kind> {
+    let traced = |kind| matches!(kind, trace::Kind::Wait | trace::Kind::Collective | trace::Kind::Other);
+    let is_traced = run.activities.iter().any(|activity| traced(activity.kind));
+    let count = if is_traced { KINDS.len() } else { SIMULATED };
+    KINDS.iter().take(count).map(|&(name, role)| Kind { name: name.into(), role }).collect()
+}
+
 /// An activity, and the noise at its end as one of its own.
 fn push_parts(timeline: &mut Timeline, row: u32, peer: u32, activity: &trace::Activity) {
     let kind = match activity.kind {
@@ -176,17 +190,18 @@ fn push_parts(timeline: &mut Timeline, row: u32, peer: u32, activity: &trace::Ac
         trace::Kind::Send => 1,
         trace::Kind::Receive => 2,
         trace::Kind::Gap => return,
+        trace::Kind::Wait => 4,
+        trace::Kind::Collective | trace::Kind::Other => 5,
     };
     let noise = activity.noise.ps().min(activity.end.since(activity.start).ps());
     let quiet_end = activity.end.ps().saturating_sub(noise);
-    let is_message = activity.kind != trace::Kind::Compute;
     let part = |kind, start: u64, end: u64| Activity {
         row,
         start_ps: start as f64,
         end_ps: end as f64,
         kind,
         peer,
-        bytes: if is_message { activity.bytes as f64 } else { NO_BYTES },
+        bytes: if moves_data(activity) { activity.bytes as f64 } else { NO_BYTES },
         tag: activity.tag,
     };
     if quiet_end > activity.start.ps() {

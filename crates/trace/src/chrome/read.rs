@@ -112,6 +112,9 @@ impl Reading {
             "send" => Kind::Send,
             "receive" => Kind::Receive,
             "gap" => Kind::Gap,
+            "wait" => Kind::Wait,
+            "collective" => Kind::Collective,
+            "other" => Kind::Other,
             "noise" => return self.noise(event.pid, lane, end, duration),
             other => return Err(format!("an activity of the unknown kind `{other}`")),
         };
@@ -180,7 +183,14 @@ mod tests {
             any::<u8>().prop_map(Lane::Send),
             any::<u8>().prop_map(Lane::Receive)
         ];
-        let kind = prop::sample::select(vec![Kind::Compute, Kind::Send, Kind::Receive, Kind::Gap]);
+        let kind = prop::sample::select(vec![
+            Kind::Compute,
+            Kind::Send,
+            Kind::Receive,
+            Kind::Gap,
+            Kind::Wait,
+            Kind::Collective,
+        ]);
         let message = (any::<u64>(), any::<u32>(), any::<u32>());
         (0..9u32, lane, kind, 0..u64::MAX / 4, 0..u64::MAX / 4, 0.0..1.0f64, message).prop_map(
             |(rank, lane, kind, start, length, noise, (bytes, peer, tag))| {

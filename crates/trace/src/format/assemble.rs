@@ -6,7 +6,7 @@ use super::read::{Ending, Made, Stream};
 use crate::call::{CommId, NO_COMM};
 use crate::trace::{Communicator, Meta, Neighbors, RankTrace, Trace, WORLD};
 use crate::{Class, Function};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use straggler_model::Time;
 
 /// What is wrong with a trace, or worth knowing.
@@ -63,7 +63,7 @@ pub fn assemble(streams: Vec<Stream>) -> (Trace, Vec<Finding>) {
 fn problems(streams: &[Stream]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for stream in streams {
-        let rank = (stream.head.size > 0).then_some(stream.head.rank);
+        let rank = if stream.head.size > 0 { Some(stream.head.rank) } else { stream.named };
         for problem in &stream.problems {
             let offset = Some(problem.offset);
             findings.push(Finding { offset, ..Finding::error(rank, problem.what.to_string()) });
@@ -90,6 +90,8 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
     }
     let most = votes.iter().max_by_key(|&(_, &count)| count).map(|(key, _)| key.clone());
     let Some((run, size)) = most else { return (Vec::new(), 0) };
+    // What is wrong with these has been told.
+    let unreadable: BTreeSet<u32> = streams.iter().filter_map(|stream| stream.named).collect();
     let mut places: Vec<Option<Stream>> = Vec::new();
     places.resize_with((size as usize).min(streams.len().max(1) * 1024), || None);
     for stream in streams.into_iter().filter(|stream| stream.head.size > 0) {
@@ -112,7 +114,7 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
     }
     let missing: Vec<u32> =
         (0..size).filter(|&rank| !matches!(places.get(rank as usize), Some(Some(_)))).collect();
-    for &rank in missing.iter().take(64) {
+    for &rank in missing.iter().filter(|rank| !unreadable.contains(rank)).take(64) {
         findings.push(Finding::error(rank, "there is no stream of this rank"));
     }
     if missing.len() > 64 {

@@ -17,6 +17,11 @@ pub fn file_name(rank: u32) -> String {
     format!("rank-{rank:06}.{EXTENSION}")
 }
 
+/// The rank that [`file_name`] was made of.
+fn rank_named(path: &Path) -> Option<u32> {
+    path.file_stem()?.to_str()?.strip_prefix("rank-")?.parse().ok()
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("{path}: {source}", path = path.display())]
@@ -84,7 +89,8 @@ pub fn read_file(path: &Path) -> Result<Vec<Stream>, OpenError> {
     let mut streams = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        let (stream, length) = read(&bytes[at..], at as u64);
+        let (mut stream, length) = read(&bytes[at..], at as u64);
+        stream.named = rank_named(path).filter(|_| stream.head.size == 0);
         streams.push(stream);
         at += length.max(1);
     }

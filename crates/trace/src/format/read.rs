@@ -26,6 +26,8 @@ pub struct Stream {
     pub unknown: BTreeMap<String, u64>,
     pub ending: Option<Ending>,
     pub problems: Vec<Problem>,
+    /// The rank by the name of its file, where the stream itself does not tell.
+    pub named: Option<u32>,
     /// Bytes of all blocks that were read.
     pub bytes: u64,
 }

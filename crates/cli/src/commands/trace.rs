@@ -1,0 +1,84 @@
+//! `straggler trace`: traces of MPI programs.
+
+mod check;
+mod convert;
+mod info;
+mod launch;
+mod merge;
+mod page;
+mod record;
+mod show;
+mod words;
+
+use crate::args::trace::{Trace as Typed, TraceCommand};
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use std::path::Path;
+use straggler_report::numbers::counted;
+use straggler_trace::Trace;
+use straggler_trace::format::assemble::{Finding, Severity};
+use straggler_trace::format::directory;
+
+pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
+    let Typed { command, record } = typed;
+    let Some(command) = command else { return record::run(&record, console) };
+    if record.output.is_some() || record.force || !record.program.is_empty() {
+        return Err(Failure::usage(
+            "give either a command to record (straggler trace -o DIR -- COMMAND) or a subcommand with its options \
+             behind it, not both",
+        ));
+    }
+    match command {
+        TraceCommand::Info(typed) => info::run(&typed.trace, console),
+        TraceCommand::Show(typed) => show::run(&typed, console),
+        TraceCommand::Check(typed) => check::run(&typed.trace, console),
+        TraceCommand::Merge(typed) => merge::run(&typed, console),
+        TraceCommand::Convert(typed) => convert::run(&typed, console),
+    }
+}
+
+/// A trace as it was read.
+struct Opened {
+    trace: Trace,
+    /// What is wrong with its files.
+    findings: Vec<Finding>,
+    /// Of all its files; none where that is not known.
+    bytes: Option<u64>,
+}
+
+/// Reads a trace in any format that is known.
+fn open_trace(path: &Path) -> Outcome<Opened> {
+    let (trace, findings) = directory::open(path).map_err(Failure::bad_input_of)?;
+    let files = directory::files(path).map_err(Failure::bad_input_of)?;
+    let sizes: Option<Vec<u64>> =
+        files.iter().map(|file| file.metadata().ok().map(|about| about.len())).collect();
+    Ok(Opened { trace, findings, bytes: sizes.map(|sizes| sizes.iter().sum()) })
+}
+
+impl Opened {
+    fn errors(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
+    }
+
+    /// What is shown of a trace that is not whole must say so.
+    fn warn_of_errors(&self, path: &Path, console: &Console) {
+        if let Some(text) = self.warning(path) {
+            console.warn(&text);
+        }
+    }
+
+    fn warning(&self, path: &Path) -> Option<String> {
+        let errors = counted(self.errors() as u64, "error", "errors");
+        let first = self.findings.iter().find(|finding| finding.severity == Severity::Error)?;
+        Some(format!(
+            "{}: {errors} in the streams, first: {}; `straggler trace check` lists all",
+            path.display(),
+            check::say(first)
+        ))
+    }
+
+    /// Whether its notes say that no program ran.
+    fn is_synthetic(&self) -> bool {
+        self.trace.notes.iter().any(|note| note.starts_with("synthetic"))
+    }
+}

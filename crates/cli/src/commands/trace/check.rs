@@ -1,0 +1,118 @@
+//! `straggler trace check`: everything that is wrong, not only the first.
+
+use super::open_trace;
+use crate::console::Console;
+use crate::exit::{Exit, Failure, Outcome};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+use straggler_model::Rank;
+use straggler_report::numbers::counted;
+use straggler_trace::Trace;
+use straggler_trace::format::assemble::{Finding, Severity};
+
+#[derive(Serialize)]
+struct Answer {
+    trace: String,
+    processes: u32,
+    calls: u64,
+    errors: usize,
+    warnings: usize,
+    findings: Vec<FindingAnswer>,
+}
+
+#[derive(Serialize)]
+struct FindingAnswer {
+    severity: &'static str,
+    rank: Option<u32>,
+    /// The byte of the rank's stream, where that is at fault.
+    offset: Option<u64>,
+    text: String,
+}
+
+pub fn run(path: &Path, console: &Console) -> Outcome<()> {
+    let opened = open_trace(path)?;
+    let mut findings = opened.findings;
+    let incomplete = incomplete(&opened.trace, &findings);
+    findings.extend(straggler_trace::check::check(&opened.trace, &incomplete));
+    findings.sort_by_key(|finding| (finding.severity, finding.rank, finding.offset));
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let answer = Answer {
+        trace: path.display().to_string(),
+        processes: opened.trace.processes(),
+        calls: opened.trace.calls(),
+        errors,
+        warnings: findings.len() - errors,
+        findings: findings.iter().map(finding_answer).collect(),
+    };
+    if console.json {
+        console.print_json(&answer)?;
+    } else {
+        console.print(&in_words(&answer))?;
+    }
+    match errors {
+        0 => Ok(()),
+        _ => Err(Failure::new(
+            Exit::CheckFailed,
+            anyhow::Error::msg(format!("{}: {}", path.display(), counted(errors as u64, "error", "errors"))),
+        )),
+    }
+}
+
+/// Ranks of which calls are missing: their streams are at fault, or empty.
+fn incomplete(trace: &Trace, findings: &[Finding]) -> BTreeSet<Rank> {
+    let empty = (0..).zip(&trace.ranks).filter(|(_, rank)| rank.calls.is_empty()).map(|(rank, _)| rank);
+    findings.iter().filter_map(|finding| finding.rank).chain(empty).collect()
+}
+
+fn finding_answer(finding: &Finding) -> FindingAnswer {
+    FindingAnswer {
+        severity: severity(finding),
+        rank: finding.rank,
+        offset: finding.offset,
+        text: finding.what.clone(),
+    }
+}
+
+fn severity(finding: &Finding) -> &'static str {
+    match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// "rank 3, byte 4711: the last block is cut off".
+pub fn say(finding: &Finding) -> String {
+    place(finding.rank, finding.offset) + &finding.what
+}
+
+fn place(rank: Option<u32>, offset: Option<u64>) -> String {
+    match (rank, offset) {
+        (Some(rank), Some(offset)) => format!("rank {rank}, byte {offset}: "),
+        (Some(rank), None) => format!("rank {rank}: "),
+        (None, Some(offset)) => format!("byte {offset}: "),
+        (None, None) => String::new(),
+    }
+}
+
+fn in_words(answer: &Answer) -> String {
+    let calls = counted(answer.calls, "record", "records");
+    let ranks = counted(answer.processes.into(), "rank", "ranks");
+    if answer.findings.is_empty() {
+        return format!(
+            "{}: nothing is wrong with {calls} of {ranks}: every message has its partner, and collectives agree\n",
+            answer.trace
+        );
+    }
+    let line = |finding: &FindingAnswer| {
+        format!("{}: {}{}\n", finding.severity, place(finding.rank, finding.offset), finding.text)
+    };
+    let mut text: String = answer.findings.iter().map(line).collect();
+    let (errors, warnings) = (answer.errors as u64, answer.warnings as u64);
+    text += &format!(
+        "{} and {} in {calls} of {ranks}\n",
+        counted(errors, "error", "errors"),
+        counted(warnings, "warning", "warnings")
+    );
+    text
+}

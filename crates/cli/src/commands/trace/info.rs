@@ -1,0 +1,166 @@
+//! `straggler trace info`: what a trace holds.
+
+use super::{Opened, open_trace, words};
+use crate::console::Console;
+use crate::exit::Outcome;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use straggler_model::Time;
+use straggler_trace::profile::{Counts, Profile, RankProfile};
+use straggler_trace::trace::{Communicator, RankTrace};
+
+/// A trace in numbers, for programs.
+#[derive(Serialize)]
+pub struct Answer {
+    pub trace: String,
+    pub format: String,
+    pub program: String,
+    pub library: String,
+    pub more: BTreeMap<String, String>,
+    pub notes: Vec<String>,
+    pub synthetic: bool,
+    pub processes: u32,
+    pub hosts: Vec<String>,
+    pub length_seconds: f64,
+    /// Calls that the program made; unsuccessful tests may share a record.
+    pub calls: u64,
+    pub records: u64,
+    pub bytes: Option<u64>,
+    pub bytes_per_call: Option<f64>,
+    /// The largest of all ranks; none where one of them is not known.
+    pub clock_error_seconds: Option<f64>,
+    pub unknown: BTreeMap<String, u64>,
+    pub errors: usize,
+    pub ranks: Vec<RankAnswer>,
+    pub communicators: Vec<CommAnswer>,
+}
+
+#[derive(Serialize)]
+pub struct RankAnswer {
+    pub rank: u32,
+    pub host: String,
+    pub cores: Vec<u32>,
+    pub threads: u32,
+    pub calls: u64,
+    pub records: usize,
+    pub application_seconds: f64,
+    pub mpi_seconds: f64,
+    pub clock_error_seconds: Option<f64>,
+    pub clock_offset_seconds: f64,
+    pub clock_drift_ppm: f64,
+    pub functions: BTreeMap<&'static str, FunctionAnswer>,
+    pub unknown: BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+pub struct FunctionAnswer {
+    pub calls: u64,
+    pub seconds: f64,
+    pub longest_seconds: f64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+}
+
+#[derive(Serialize)]
+pub struct CommAnswer {
+    pub number: usize,
+    pub name: String,
+    pub parent: Option<u32>,
+    pub size: usize,
+    /// World ranks.
+    pub members: Vec<u32>,
+    pub remote: Vec<u32>,
+}
+
+pub fn run(path: &Path, console: &Console) -> Outcome<()> {
+    let opened = open_trace(path)?;
+    let answer = Answer::of(path, &opened, &Profile::of(&opened.trace));
+    if console.json {
+        return console.print_json(&answer);
+    }
+    opened.warn_of_errors(path, console);
+    console.print(&words::info(&answer))
+}
+
+impl Answer {
+    pub fn of(path: &Path, opened: &Opened, profile: &Profile) -> Answer {
+        let trace = &opened.trace;
+        let calls = profile.ranks.iter().map(|rank| rank.calls).sum();
+        let errors: Option<Vec<Time>> =
+            trace.ranks.iter().filter(|rank| !rank.calls.is_empty()).map(|rank| rank.clock.error).collect();
+        let hosts: BTreeSet<&String> =
+            trace.ranks.iter().map(|rank| &rank.host).filter(|host| !host.is_empty()).collect();
+        let ranks = (0..).zip(trace.ranks.iter().zip(&profile.ranks));
+        Answer {
+            trace: path.display().to_string(),
+            format: trace.meta.format.clone(),
+            program: trace.meta.program.clone(),
+            library: trace.meta.library.clone(),
+            more: trace.meta.more.clone(),
+            notes: trace.notes.clone(),
+            synthetic: opened.is_synthetic(),
+            processes: trace.processes(),
+            hosts: hosts.into_iter().cloned().collect(),
+            length_seconds: trace.length().seconds(),
+            calls,
+            records: trace.calls(),
+            bytes: opened.bytes,
+            bytes_per_call: opened.bytes.filter(|_| calls > 0).map(|bytes| bytes as f64 / calls as f64),
+            clock_error_seconds: errors.map(|errors| errors.into_iter().max().unwrap_or_default().seconds()),
+            unknown: unknown(&trace.ranks),
+            errors: opened.errors(),
+            ranks: ranks.map(|(rank, (of_rank, profile))| rank_answer(rank, of_rank, profile)).collect(),
+            communicators: trace.communicators.iter().enumerate().map(comm_answer).collect(),
+        }
+    }
+}
+
+/// Calls that were not understood, of all ranks.
+fn unknown(ranks: &[RankTrace]) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (name, count) in ranks.iter().flat_map(|rank| &rank.unknown) {
+        *all.entry(name.clone()).or_insert(0) += count;
+    }
+    all
+}
+
+fn rank_answer(rank: u32, of_rank: &RankTrace, profile: &RankProfile) -> RankAnswer {
+    let functions = profile.functions.iter();
+    RankAnswer {
+        rank,
+        host: of_rank.host.clone(),
+        cores: of_rank.cores.clone(),
+        threads: profile.threads,
+        calls: profile.calls,
+        records: of_rank.calls.len(),
+        application_seconds: profile.application().seconds(),
+        mpi_seconds: profile.mpi.seconds(),
+        clock_error_seconds: of_rank.clock.error.map(Time::seconds),
+        clock_offset_seconds: of_rank.clock.offset_ps as f64 * 1e-12,
+        clock_drift_ppm: of_rank.clock.drift_ppm,
+        functions: functions.map(|(function, counts)| (function.name(), function_answer(counts))).collect(),
+        unknown: of_rank.unknown.clone(),
+    }
+}
+
+pub fn function_answer(counts: &Counts) -> FunctionAnswer {
+    FunctionAnswer {
+        calls: counts.calls,
+        seconds: counts.time.seconds(),
+        longest_seconds: counts.longest.seconds(),
+        bytes_sent: counts.sent,
+        bytes_received: counts.received,
+    }
+}
+
+fn comm_answer((number, comm): (usize, &Communicator)) -> CommAnswer {
+    CommAnswer {
+        number,
+        name: comm.name.clone(),
+        parent: comm.parent,
+        size: comm.members.len(),
+        members: comm.members.clone(),
+        remote: comm.remote.clone(),
+    }
+}

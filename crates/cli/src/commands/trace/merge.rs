@@ -1,0 +1,86 @@
+//! `straggler trace merge`: the streams of one run, brought together as they are.
+
+use crate::args::trace::Merge;
+use crate::commands::refuse_unwritable;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt::{Interruptible, Orderly, or_interrupted};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use straggler_report::numbers::counted;
+use straggler_report::replace_file;
+use straggler_trace::format::directory;
+use straggler_trace::format::merge::{Merged, Part, merge};
+
+#[derive(Serialize)]
+struct Answer {
+    output: String,
+    streams: usize,
+    processes: u32,
+    missing: Vec<u32>,
+}
+
+pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
+    refuse_unwritable(&typed.output)?;
+    let mut parts = Vec::new();
+    for path in &typed.traces {
+        for file in directory::files(path).map_err(Failure::bad_input_of)? {
+            parts.push(read(file)?);
+        }
+    }
+    let merged = merge(&parts).map_err(Failure::bad_input_of)?;
+    let _orderly = Orderly::begin();
+    write(&merged, &typed.output)?;
+    let answer = Answer {
+        output: typed.output.display().to_string(),
+        streams: merged.streams.len(),
+        processes: merged.processes,
+        missing: merged.missing(),
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    if let Some(first) = answer.missing.first() {
+        let count = counted(answer.missing.len() as u64, "rank is", "ranks are");
+        console.warn(&format!("{count} still missing, first rank {first}"));
+    }
+    console.print(&format!(
+        "{}: {} of a run of {}\n",
+        answer.output,
+        counted(answer.streams as u64, "stream", "streams"),
+        counted(answer.processes.into(), "process", "processes")
+    ))
+}
+
+fn read(file: PathBuf) -> Outcome<Part> {
+    let bytes = std::fs::read(&file)
+        .map_err(|fault| Failure::bad_input(format!("{} cannot be read: {fault}", file.display())))?;
+    Ok(Part { name: file.display().to_string(), bytes })
+}
+
+fn write(merged: &Merged<'_>, output: &Path) -> Outcome<()> {
+    if output.extension().is_some_and(|ending| ending == directory::EXTENSION) {
+        return or_interrupted(replace_file(output, |out| {
+            let mut out = Interruptible(out);
+            merged.streams.values().try_for_each(|bytes| out.write_all(bytes))
+        }));
+    }
+    write_folder(merged, output).map_err(|fault| {
+        Failure::bad_input(format!("{}: cannot be written: {fault}; give a new folder", output.display()))
+    })
+}
+
+/// The folder gets its name when all is in it.
+fn write_folder(merged: &Merged<'_>, output: &Path) -> io::Result<()> {
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent)?;
+    let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent)?;
+    for (&rank, bytes) in &merged.streams {
+        std::fs::write(unfinished.path().join(directory::file_name(rank)), bytes)?;
+    }
+    std::fs::rename(unfinished.path(), output)?;
+    // It has moved: nothing is left to be removed.
+    let _ = unfinished.keep();
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! `straggler trace -o DIR -- COMMAND`: runs a command with the recording library in it.
+//!
+//! The command owns the terminal: its input, output and exit code are its own, and what is said here goes to stderr
+//! when it has ended.
+
+use super::info::Answer;
+use super::launch::{self, FOLDER_VARIABLE, LIBRARY_VARIABLE, PRELOAD_VARIABLE};
+use super::{open_trace, words};
+use crate::args::trace::Record;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
+use straggler_model::Time;
+use straggler_report::numbers::{counted, significant};
+use straggler_trace::profile::Profile;
+
+/// The command that runs; 0 when none does.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
+    let [program, arguments @ ..] = typed.program.as_slice() else {
+        return Err(Failure::usage(
+            "give what to run behind `--`: straggler trace -o DIR -- mpirun -n 8 ./app",
+        ));
+    };
+    let output = typed.output.as_deref().ok_or_else(|| {
+        Failure::usage("give the folder for the streams: straggler trace -o DIR -- COMMAND")
+    })?;
+    let own = std::env::current_exe().unwrap_or_default();
+    let library = launch::library(std::env::var_os(LIBRARY_VARIABLE), &own)?;
+    let preload = launch::preload(&library, std::env::var_os(PRELOAD_VARIABLE))?;
+    let existed = output.exists();
+    let folder = launch::folder(output, typed.force)?;
+    hand_on_signals(console);
+    let mut command = Command::new(program);
+    command.args(arguments).env(PRELOAD_VARIABLE, preload).env(FOLDER_VARIABLE, &folder);
+    let status = wait(command.spawn().map_err(|fault| {
+        if !existed {
+            let _ = std::fs::remove_dir(output);
+        }
+        cannot_start(program, &fault)
+    })?)?;
+    tell(output, console);
+    end_as(status)
+}
+
+fn cannot_start(program: &OsString, fault: &std::io::Error) -> Failure {
+    Failure::bad_input(format!("{} cannot be started: {fault}", program.to_string_lossy()))
+}
+
+fn wait(mut child: Child) -> Outcome<ExitStatus> {
+    CHILD.store(i32::try_from(child.id()).unwrap_or(0), Ordering::SeqCst);
+    let status = child.wait();
+    CHILD.store(0, Ordering::SeqCst);
+    status.map_err(|fault| Failure::bad_input(format!("the command cannot be waited for: {fault}")))
+}
+
+/// Signals wait for a thread of their own, which hands them to the command and lets it decide. The command starts
+/// with none of them blocked: the standard library sees to that.
+fn hand_on_signals(console: &Console) {
+    let mut signals = SigSet::empty();
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
+    if let Err(error) = signals.thread_block() {
+        return console.warn(&format!("signals cannot be handed on: {error}"));
+    }
+    std::thread::spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            match CHILD.load(Ordering::SeqCst) {
+                0 => std::process::exit(128 + signal as i32),
+                // Ctrl-C at a terminal has reached the command already; two of them make mpirun give up at once.
+                _ if signal == Signal::SIGINT && has_terminal() => {}
+                child => drop(kill(Pid::from_raw(child), signal)),
+            }
+        }
+    });
+}
+
+fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() || std::io::stderr().is_terminal()
+}
+
+/// As a shell would: the command's code, or 128 and the number of the signal that ended it.
+fn end_as(status: ExitStatus) -> Outcome<()> {
+    match status.code().or(status.signal().map(|signal| 128 + signal)) {
+        Some(0) => Ok(()),
+        // The documented codes are for what this program does; this one is somebody else's.
+        code => std::process::exit(code.unwrap_or(1)),
+    }
+}
+
+/// What was recorded, in a sentence a run.
+fn tell(output: &Path, console: &Console) {
+    let runs = launch::runs(output);
+    if runs.is_empty() {
+        console.warn(&nothing_recorded(output));
+    }
+    for (folder, _) in runs {
+        match open_trace(&folder) {
+            Ok(opened) => {
+                let answer = Answer::of(&folder, &opened, &Profile::of(&opened.trace));
+                console.note(&sentence(&answer));
+                opened.warn_of_errors(&folder, console);
+            }
+            Err(failure) => console.warn(&failure.error.to_string()),
+        }
+    }
+}
+
+/// "Recorded 8 ranks, 12,345 calls in 3.2 s, at 7.9 bytes a call, in run; the clocks agree to 1.1 µs."
+fn sentence(answer: &Answer) -> String {
+    let mut text = format!(
+        "Recorded {}, {} in {}",
+        counted(answer.processes.into(), "rank", "ranks"),
+        counted(answer.calls, "call", "calls"),
+        straggler_report::numbers::seconds(answer.length_seconds)
+    );
+    if let Some(per_call) = answer.bytes_per_call {
+        text += &format!(", at {} bytes a call", significant(per_call));
+    }
+    text += &format!(", in {}", answer.trace);
+    if !answer.unknown.is_empty() {
+        text += &format!("; not understood: {}", words::not_understood(&answer.unknown));
+    }
+    match answer.clock_error_seconds {
+        Some(error) => text + &format!("; the clocks agree to {}.", Time((error * 1e12).round() as u64)),
+        None => text + "; how far the clocks are off is not known.",
+    }
+}
+
+fn nothing_recorded(output: &Path) -> String {
+    format!(
+        "nothing was recorded in {}: no process called MPI_Init with the recorder loaded. Reasons may be:
+  - the command makes no call of MPI
+  - MPI is linked statically: link it dynamically
+  - the program is set-uid or has capabilities, for which the system ignores {PRELOAD_VARIABLE}: run a plain copy
+  - it ran on other nodes: they need the library and the folder at the same paths, and the variables: `mpirun -x \
+         {PRELOAD_VARIABLE} -x {FOLDER_VARIABLE}` of Open MPI hands them on, `-genvlist {PRELOAD_VARIABLE},{FOLDER_VARIABLE}` \
+         of MPICH
+  - the command cleans its environment: set both variables inside of it",
+        output.display()
+    )
+}

@@ -1,0 +1,338 @@
+//! Traces: recorded, shown, checked, merged, converted; and what is said of bad ones.
+
+use crate::program::{Ended, Folder, fixtures};
+use serde_json::Value;
+use std::path::PathBuf;
+use straggler_trace::Function;
+use straggler_trace::format::{directory, save};
+
+fn stream(rank: u32) -> PathBuf {
+    fixtures().join(format!("traces/halo/rank-{rank:06}.trace"))
+}
+
+/// A copy of the fixture that can be spoilt.
+fn copy(folder: &Folder) -> PathBuf {
+    let run = folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    for rank in 0..4 {
+        std::fs::copy(stream(rank), run.join(format!("rank-{rank:06}.trace"))).unwrap();
+    }
+    run
+}
+
+fn file(run: &std::path::Path, rank: u32) -> PathBuf {
+    run.join(format!("rank-{rank:06}.trace"))
+}
+
+#[track_caller]
+fn finds(ended: &Ended, severity: &str, rank: u32, text: &str) {
+    let answer = ended.json();
+    let findings = answer["findings"].as_array().unwrap();
+    let found = findings.iter().any(|finding| {
+        finding["severity"] == severity
+            && finding["rank"] == rank
+            && finding["text"].as_str().is_some_and(|what| what.contains(text))
+    });
+    assert!(found, "rank {rank}: {text}\n{answer:#}");
+}
+
+#[test]
+fn info_counts_calls_of_each_rank_and_function() {
+    let folder = Folder::new();
+    let answer = folder.run("trace info fixtures/traces/halo --json").good().json();
+    assert_eq!(answer["processes"], 4);
+    assert_eq!(answer["synthetic"], true);
+    assert_eq!(answer["ranks"].as_array().unwrap().len(), 4);
+    let functions = &answer["ranks"][3]["functions"];
+    // Six halo exchanges with two neighbours, of 1, 2, 4, 1, 2 and 4 KiB.
+    assert_eq!(functions["MPI_Isend"]["calls"], 12);
+    assert_eq!(functions["MPI_Isend"]["bytes_sent"], 2 * 14 * 1024);
+    assert_eq!(functions["MPI_Isend"]["bytes_received"], 0);
+    assert_eq!(functions["MPI_Irecv"]["bytes_received"], 2 * 14 * 1024);
+    assert_eq!(functions["MPI_Isend"]["seconds"].as_f64(), Some(12.0 * 300e-9));
+    // Two records that stand for 40 unsuccessful tests each, with 8 µs inside of them.
+    assert_eq!(functions["MPI_Test"]["calls"], 80);
+    assert_eq!(functions["MPI_Test"]["seconds"].as_f64(), Some(16e-6));
+    // What is prepared moves nothing, what starts does.
+    assert_eq!(answer["ranks"][2]["functions"]["MPI_Send_init"]["bytes_sent"], 0);
+    assert_eq!(answer["ranks"][2]["functions"]["MPI_Start"]["bytes_sent"], 2 * 4096);
+    assert_eq!(answer["ranks"][1]["unknown"], serde_json::json!({}));
+    assert_eq!(answer["communicators"][2]["members"], serde_json::json!([2, 3]));
+    assert_eq!(answer["clock_error_seconds"].as_f64(), Some(0.0));
+    let text = folder.run("trace info fixtures/traces/halo").good().stdout();
+    for part in ["halo (synthetic)", "node0, node1", "bytes a call", "Comm_split"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn show_begins_with_a_sentence_and_adds_up() {
+    let folder = Folder::new();
+    let text = folder.run("trace show fixtures/traces/halo").good().stdout();
+    assert!(text.lines().next().unwrap().contains("% of the run is spent in MPI, most by rank"), "{text}");
+    for part in ["MPI_Waitall", "of MPI", "communicator", "a message"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let answer = folder.run("trace show fixtures/traces/halo --json").good().json();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let shares: f64 =
+        answer["functions"].as_array().unwrap().iter().filter_map(|one| one["share_of_mpi"].as_f64()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    let ranks: f64 = answer["ranks"].as_array().unwrap().iter().map(|one| number(&one["mpi_seconds"])).sum();
+    assert!((ranks - number(&answer["mpi_seconds"])).abs() < 1e-12);
+    // Neighbours on a ring send 12 messages of 28 KiB to each other; others come on top.
+    let csv = answer["matrix_csv"].as_str().unwrap();
+    assert!(csv.starts_with("from,to,messages,bytes\n0,1,7,14848\n"), "{csv}");
+    let messages: u64 =
+        csv.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap()).sum();
+    // 6 exchanges of 8, 3 to rank 0, 2 persistent ones, 2 of a swap.
+    assert_eq!(messages, 48 + 3 + 2 + 2);
+    // 6 allreduces in each row, 3 of all, a barrier.
+    let dots = answer["pattern"]["collectives"].as_array().unwrap();
+    assert_eq!(dots.len(), 16);
+    assert!(dots.iter().all(|dot| (0.0..=1.0).contains(&number(&dot["at"]))));
+    assert_eq!(dots.iter().filter(|dot| dot["ranks"] == 4).count(), 4);
+}
+
+#[test]
+fn pictures_and_pages_are_written() {
+    let folder = Folder::new();
+    folder.run("trace show fixtures/traces/halo --report halo.page -o pattern.svg").good();
+    for what in ["pattern", "messages", "matrix", "timeline"] {
+        folder.run(&format!("trace show fixtures/traces/halo --what {what} -o {what}.png")).good();
+    }
+    let svg = std::fs::read_to_string(folder.path().join("pattern.svg")).unwrap();
+    assert!(svg.contains("When the run has collectives") && svg.contains("synthetic"), "{svg}");
+    let list = folder.run("plot page halo.page").good().stdout();
+    for chart in ["Time in MPI by function", "heat map", "timeline", "histogram", "scatter"] {
+        assert!(list.contains(chart), "{chart}\n{list}");
+    }
+    folder.run("trace show fixtures/traces/halo --report none/such/x.html -o none/x.svg").ends_with(3);
+}
+
+#[test]
+fn a_good_trace_has_no_findings() {
+    let folder = Folder::new();
+    let text = folder.run("trace check fixtures/traces/halo").good().stdout();
+    assert!(text.contains("nothing is wrong"), "{text}");
+    assert_eq!(folder.run("trace check fixtures/traces/halo --json").good().json()["errors"], 0);
+}
+
+#[test]
+fn a_missing_rank_is_named_and_the_rest_is_checked() {
+    let folder = Folder::new();
+    let run = copy(&folder);
+    std::fs::remove_file(file(&run, 2)).unwrap();
+    let ended = folder.run("trace check run --json").ends_with(5);
+    finds(&ended, "error", 2, "there is no stream of this rank");
+    finds(&ended, "warning", 2, "messages have no partner");
+    assert_eq!(ended.json()["errors"], 1);
+    folder.run("trace info run").good().says("there is no stream of this rank");
+}
+
+#[test]
+fn a_truncated_stream_is_named_with_its_byte() {
+    let folder = Folder::new();
+    let run = copy(&folder);
+    let bytes = std::fs::read(file(&run, 1)).unwrap();
+    std::fs::write(file(&run, 1), &bytes[..bytes.len() - 100]).unwrap();
+    let ended = folder.run("trace check run --json").ends_with(5);
+    finds(&ended, "error", 1, "cut off");
+    finds(&ended, "warning", 1, "no end");
+    let answer = ended.json();
+    let cut = answer["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["text"].as_str().unwrap().contains("cut off"));
+    assert!(cut.unwrap()["offset"].as_u64().unwrap() < bytes.len() as u64);
+    let text = folder.run("trace check run").ends_with(5).stdout();
+    assert!(text.contains("error: rank 1, byte "), "{text}");
+}
+
+#[test]
+fn ranks_of_two_runs_are_told_apart() {
+    let folder = Folder::new();
+    let run = copy(&folder);
+    let (mut other, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
+    other.meta.more.insert("run".into(), "0badcafe".into());
+    std::fs::write(file(&run, 3), save::stream(&other, 3)).unwrap();
+    let ended = folder.run("trace check run --json").ends_with(5);
+    finds(&ended, "error", 3, "belongs to another run");
+    finds(&ended, "error", 3, "there is no stream of this rank");
+    let refused = folder.run("trace merge run -o merged").ends_with(3);
+    assert!(
+        refused
+            .stderr()
+            .contains("rank-000003.trace (rank 3) and run/rank-000000.trace are of different runs")
+    );
+    assert!(!folder.path().join("merged").exists());
+}
+
+#[test]
+fn a_message_without_partner_is_named_on_both_sides() {
+    let folder = Folder::new();
+    let (mut trace, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
+    let calls = &mut trace.ranks[1].calls;
+    let number = calls.iter().position(|call| call.function == Function::Send && call.tag == 9).unwrap();
+    calls[number].tag = 8;
+    save::save(&trace, &folder.path().join("run")).unwrap();
+    let ended = folder.run("trace check run --json").ends_with(5);
+    finds(&ended, "error", 1, &format!("call {number}, MPI_Send sends 64 bytes with tag 8 to rank 0"));
+    finds(&ended, "error", 0, "MPI_Recv receives a message with tag 9 from rank 1");
+    assert_eq!(ended.json()["errors"], 2);
+}
+
+#[test]
+fn a_version_from_the_future_is_named() {
+    let folder = Folder::new();
+    let run = copy(&folder);
+    let mut bytes = std::fs::read(file(&run, 0)).unwrap();
+    bytes[4..6].copy_from_slice(&99u16.to_le_bytes());
+    std::fs::write(file(&run, 0), &bytes).unwrap();
+    let ended = folder.run("trace check run --json").ends_with(5);
+    finds(&ended, "error", 0, "written in version 99");
+    // When nothing else is there, nothing can be read.
+    for rank in 1..4 {
+        std::fs::remove_file(file(&run, rank)).unwrap();
+    }
+    folder.run("trace check run").ends_with(3).says("written in version 99");
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    let folder = Folder::new();
+    folder.write("text.trace", "hello");
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    for command in ["info", "show", "check"] {
+        folder.run(&format!("trace {command} text.trace")).ends_with(3);
+        folder.run(&format!("trace {command} empty")).ends_with(3).says("no streams of a trace here");
+        folder.run(&format!("trace {command} missing")).ends_with(3);
+    }
+    folder.run("trace convert text.trace -o x.json").ends_with(3);
+    folder.run("trace merge text.trace -o x").ends_with(3).says("text.trace, byte 0");
+}
+
+#[test]
+fn streams_are_merged_into_a_folder_or_a_file() {
+    let folder = Folder::new();
+    for (node, ranks) in [("a", [0, 1]), ("b", [2, 3])] {
+        std::fs::create_dir(folder.path().join(node)).unwrap();
+        for rank in ranks {
+            std::fs::copy(stream(rank), file(&folder.path().join(node), rank)).unwrap();
+        }
+    }
+    folder.run("trace merge a b -o whole").good();
+    for rank in 0..4 {
+        let merged = std::fs::read(file(&folder.path().join("whole"), rank)).unwrap();
+        assert_eq!(merged, std::fs::read(stream(rank)).unwrap());
+    }
+    folder.run("trace merge b a -o whole.trace").good();
+    let mut info = folder.run("trace info whole.trace --json").good().json();
+    let mut expected = folder.run("trace info fixtures/traces/halo --json").good().json();
+    for answer in [&mut info, &mut expected] {
+        answer["trace"] = Value::Null;
+    }
+    assert_eq!(info, expected);
+    // A merged file can be merged again.
+    folder.run("trace merge whole.trace -o again").good();
+    folder.run("trace check again").good();
+    folder.run("trace merge a -o half").good().says("2 ranks are still missing, first rank 2");
+    folder.run("trace merge a whole -o twice").ends_with(3).says("are both the stream of rank 0");
+    folder.run("trace merge a b -o whole").ends_with(3).says("give a new folder");
+}
+
+#[test]
+fn traces_are_converted() {
+    let folder = Folder::new();
+    folder.run("trace convert fixtures/traces/halo -o halo.pftrace").good();
+    folder.run("trace convert fixtures/traces/halo -o halo.json").good();
+    folder.run("trace convert fixtures/traces/halo -o one.trace").good();
+    folder.run("trace convert one.trace -o x/y/folder").good();
+    for rank in 0..4 {
+        let copied = std::fs::read(file(&folder.path().join("x/y/folder"), rank)).unwrap();
+        assert_eq!(copied, std::fs::read(stream(rank)).unwrap());
+    }
+    folder.run("report halo.json -o halo.html").good();
+    folder.run("trace convert fixtures/traces/halo -o halo.xyz").ends_with(2).says("--to");
+}
+
+#[test]
+fn a_command_is_run_with_the_library_and_keeps_its_code() {
+    let folder = Folder::new();
+    folder.write("fake.so", "");
+    let run = |script: &str| {
+        let mut command = folder.command("trace -o out --force -- sh -c");
+        command.arg(script).env("STRAGGLER_TRACER", "fake.so").env("LD_PRELOAD", "/no/other.so");
+        let output = command.output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, stdout, stderr) = run("echo $LD_PRELOAD; echo $STRAGGLER_TRACE_DIR; exit 7");
+    let place = folder.path().canonicalize().unwrap();
+    assert_eq!(code, Some(7), "{stderr}");
+    assert_eq!(stdout, format!("{0}/fake.so:/no/other.so\n{0}/out\n", place.display()));
+    assert!(stderr.contains("nothing was recorded") && stderr.contains("mpirun -x LD_PRELOAD"), "{stderr}");
+    assert_eq!(run("kill -TERM $$").0, Some(128 + 15));
+    assert_eq!(run("exit 0").0, Some(0));
+    // What lies there when the command has ended is told.
+    let halo = fixtures().join("traces/halo");
+    let (code, _, stderr) = run(&format!("cp {}/* $STRAGGLER_TRACE_DIR", halo.display()));
+    assert_eq!(code, Some(0));
+    assert!(stderr.contains("Recorded 4 ranks, ") && stderr.contains("bytes a call, in out"), "{stderr}");
+}
+
+#[test]
+fn streams_of_an_earlier_run_are_kept() {
+    let folder = Folder::new();
+    copy(&folder);
+    folder.write("fake.so", "");
+    let mut command = folder.command("trace -o run -- true");
+    let refused = command.env("STRAGGLER_TRACER", "fake.so").output().unwrap();
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--force"));
+    assert!(file(&folder.path().join("run"), 0).exists());
+}
+
+#[test]
+fn what_cannot_be_recorded_is_said_with_the_mend() {
+    let folder = Folder::new();
+    folder.write("fake.so", "");
+    let run = |line: &str, library: &str| {
+        let output = folder.command(line).env("STRAGGLER_TRACER", library).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, text) = run("trace -o out -- true", "missing.so");
+    assert!(code == Some(3) && text.contains("libstraggler_tracer.so"), "{text}");
+    let (code, text) = run("trace -o out -- no-such-program", "fake.so");
+    assert!(code == Some(3) && text.contains("no-such-program cannot be started"), "{text}");
+    assert!(!folder.path().join("out").exists());
+    assert_eq!(run("trace -o out --", "fake.so").0, Some(2));
+    assert_eq!(run("trace -- true", "fake.so").0, Some(2));
+    assert_eq!(run("trace -o out info fixtures/traces/halo", "fake.so").0, Some(2));
+}
+
+/// A signal to straggler alone reaches the command, which decides.
+#[test]
+fn a_signal_is_handed_on() {
+    let folder = Folder::new();
+    folder.write("fake.so", "");
+    let script = "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut command = folder.command("trace -o out -- sh -c");
+    command.arg(script).env("STRAGGLER_TRACER", "fake.so").stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let killed =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    std::io::Read::read_to_string(&mut output, &mut line).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+    assert!(line.contains("caught"), "{line}");
+}

@@ -1,0 +1,93 @@
+//! Times that cannot be.
+
+use super::{counted, named};
+use crate::format::assemble::{Finding, Severity};
+use crate::messages::{Message, Messages, Place};
+use crate::trace::{RankTrace, Trace};
+use std::collections::BTreeMap;
+use straggler_model::{Rank, Time};
+
+pub(super) fn check(trace: &Trace, found: &Messages, findings: &mut Vec<Finding>) {
+    for (rank, of_rank) in (0..).zip(&trace.ranks) {
+        let backwards = backwards(of_rank);
+        if let Some(&first) = backwards.first() {
+            let count = counted(backwards.len(), "call goes", "calls go");
+            let first = named(trace, Place { rank, call: first });
+            findings.push(Finding::error(rank, format!("{count} back in time, first {first}")));
+        }
+    }
+    let mut early: BTreeMap<Rank, Early> = BTreeMap::new();
+    for message in &found.matched {
+        if let Some(by) = arrives_early(trace, message) {
+            early.entry(message.received.place.rank).or_default().add(*message, by);
+        }
+    }
+    findings.extend(early.iter().map(|(&rank, early)| early.tell(trace, rank)));
+}
+
+/// The calls that end before they begin, or begin inside of another call of their thread and end outside of it.
+/// A call inside of another is none of them: what a library calls in MPI_Finalize lies there.
+fn backwards(of_rank: &RankTrace) -> Vec<u32> {
+    let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
+    let mut last = Time::ZERO;
+    let mut found = Vec::new();
+    for (number, call) in (0..).zip(&of_rank.calls) {
+        let until = busy.entry(call.thread).or_default();
+        let crosses = call.enter < *until && call.exit > *until;
+        if call.exit < call.enter || call.enter < last || crosses {
+            found.push(number);
+        }
+        *until = (*until).max(call.exit);
+        last = last.max(call.enter);
+    }
+    found
+}
+
+/// By how much a message is received before it is sent, beyond what the clocks are said to be off.
+fn arrives_early(trace: &Trace, message: &Message) -> Option<Time> {
+    let (from, to) = (message.sent.place.rank, message.received.place.rank);
+    let receiver = trace.ranks.get(to as usize)?;
+    let done = receiver.calls.get(message.received.done? as usize)?.exit;
+    let by = message.sent.enter.since(done);
+    let allowed = stated(trace, from).unwrap_or_default() + stated(trace, to).unwrap_or_default();
+    (by > allowed).then_some(by)
+}
+
+fn stated(trace: &Trace, rank: Rank) -> Option<Time> {
+    trace.ranks.get(rank as usize)?.clock.error
+}
+
+/// The messages of one receiver that arrive before they are sent.
+#[derive(Default)]
+struct Early {
+    count: usize,
+    worst: Option<(Time, Message)>,
+}
+
+impl Early {
+    fn add(&mut self, message: Message, by: Time) {
+        self.count += 1;
+        if self.worst.is_none_or(|(worst, _)| by > worst) {
+            self.worst = Some((by, message));
+        }
+    }
+
+    /// Where the clocks are said to be good, they are not; where nothing is said, it is a guess.
+    fn tell(&self, trace: &Trace, rank: Rank) -> Finding {
+        let Some((by, Message { sent, received })) = self.worst else { return Finding::warning(rank, "") };
+        let errors = [sent.place.rank, rank].map(|rank| stated(trace, rank));
+        let stated = match errors {
+            [Some(a), Some(b)] => format!("the clocks are said to be right to {}", a + b),
+            _ => "how far the clocks are off is not known".into(),
+        };
+        let severity = if errors.contains(&None) { Severity::Warning } else { Severity::Error };
+        let what = format!(
+            "{} before they are sent, by up to {by} ({} from {} of rank {}); {stated}",
+            counted(self.count, "message is received", "messages are received"),
+            named(trace, received.place),
+            named(trace, sent.place),
+            sent.place.rank
+        );
+        Finding { severity, ..Finding::error(rank, what) }
+    }
+}

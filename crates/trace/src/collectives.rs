@@ -1,0 +1,40 @@
+//! Collective operations across ranks: the n-th that one rank calls on a communicator is the n-th of all its members
+//! (MPI 4.1, section 6.1).
+
+use crate::call::{Call, CommId};
+use crate::trace::Trace;
+use crate::{Class, Start};
+use std::collections::BTreeMap;
+use straggler_model::Rank;
+
+/// The collective calls on one communicator: for each rank that made some, their numbers in order.
+pub type Sequence = BTreeMap<Rank, Vec<u32>>;
+
+/// The collective calls of a trace, by communicator. Calls that make communicators are among them, since they are
+/// collective too and have their place in the order; starts of persistent operations have none.
+pub fn sequences(trace: &Trace) -> BTreeMap<CommId, Sequence> {
+    let mut found: BTreeMap<CommId, Sequence> = BTreeMap::new();
+    for (rank, of_rank) in (0..).zip(&trace.ranks) {
+        for (number, call) in (0..).zip(&of_rank.calls) {
+            if is_ordered(call) && (call.comm as usize) < trace.communicators.len() {
+                found.entry(call.comm).or_default().entry(rank).or_default().push(number);
+            }
+        }
+    }
+    found
+}
+
+fn is_ordered(call: &Call) -> bool {
+    matches!(
+        call.function.class(),
+        Class::Collective(..) | Class::Neighbor(..) | Class::NewComm { collective: true }
+    )
+}
+
+/// Whether a call moves data or synchronises: not one that only prepares, or makes a communicator.
+pub fn runs(call: &Call) -> bool {
+    match call.function.class() {
+        Class::Collective(_, start) | Class::Neighbor(_, start) => start != Start::Persistent,
+        _ => false,
+    }
+}

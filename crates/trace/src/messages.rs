@@ -1,0 +1,119 @@
+//! Which receive took which message.
+//!
+//! MPI keeps the order of messages: of those with the same sender, receiver, communicator and tag, the first that is
+//! sent matches the first receive that is posted (MPI 4.1, section 3.5). A trace says whom wildcards matched, so every
+//! receive has a sender and a tag, and two queues in the order of posting find all partners. A matching probe takes its
+//! message out of the queue when it finds it; the receive of that message comes later.
+
+mod operations;
+
+pub use operations::{Made, Operations};
+
+use crate::call::CommId;
+use crate::trace::Trace;
+use straggler_model::{Rank, Time};
+
+/// A call, by its rank and its number there; numbers count from 0 in the order of [`crate::RankTrace::calls`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    pub rank: Rank,
+    pub call: u32,
+}
+
+/// The sending side of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// The call that began it: of a persistent send, the one that started it.
+    pub place: Place,
+    pub to: Rank,
+    pub comm: CommId,
+    pub tag: i32,
+    pub bytes: u64,
+    pub enter: Time,
+}
+
+/// The receiving side of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// The call that posted it; of a message that a probe kept and nobody received, the probe.
+    pub place: Place,
+    pub from: Rank,
+    pub comm: CommId,
+    pub tag: i32,
+    /// Bytes there is room for; none where the call that would say so is not there.
+    pub room: Option<u64>,
+    /// The call after which the message was there: the receive itself, or what found it completed.
+    pub done: Option<u32>,
+}
+
+/// A message with both of its sides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    pub sent: Sent,
+    pub received: Received,
+}
+
+/// All messages of a trace between two ranks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Messages {
+    /// By receiver, sender, communicator and tag, each in the order of sending.
+    pub matched: Vec<Message>,
+    /// Sent, but received by nobody.
+    pub lost: Vec<Sent>,
+    /// Posted, but sent by nobody.
+    pub awaited: Vec<Received>,
+}
+
+impl Messages {
+    /// The messages of a trace, from what each of its ranks did.
+    pub fn of(ranks: &[Operations]) -> Messages {
+        let mut sends: Vec<Sent> = ranks.iter().flat_map(|rank| rank.sends()).collect();
+        let mut receives: Vec<Received> = ranks.iter().flat_map(|rank| rank.receives()).collect();
+        // Stable: what has the same key stays in the order of posting.
+        sends.sort_by_key(key_of_send);
+        receives.sort_by_key(key_of_receive);
+        pair(&sends, &receives)
+    }
+
+    /// The messages of a trace.
+    pub fn of_trace(trace: &Trace) -> Messages {
+        Messages::of(&operations(trace))
+    }
+}
+
+/// What every rank of a trace sent, received and asked for.
+pub fn operations(trace: &Trace) -> Vec<Operations> {
+    (0..trace.processes()).map(|rank| Operations::of(trace, rank)).collect()
+}
+
+type Key = (Rank, Rank, CommId, i32);
+
+fn key_of_send(sent: &Sent) -> Key {
+    (sent.to, sent.place.rank, sent.comm, sent.tag)
+}
+
+fn key_of_receive(received: &Received) -> Key {
+    (received.place.rank, received.from, received.comm, received.tag)
+}
+
+/// Walks both lists, which are sorted by the same key.
+fn pair(sends: &[Sent], receives: &[Received]) -> Messages {
+    let mut found = Messages::default();
+    let (mut sends, mut receives) = (sends.iter().peekable(), receives.iter().peekable());
+    loop {
+        match (sends.peek().copied(), receives.peek().copied()) {
+            (Some(&sent), Some(&received)) => match key_of_send(&sent).cmp(&key_of_receive(&received)) {
+                std::cmp::Ordering::Equal => {
+                    found.matched.push(Message { sent, received });
+                    sends.next();
+                    receives.next();
+                }
+                std::cmp::Ordering::Less => found.lost.extend(sends.next()),
+                std::cmp::Ordering::Greater => found.awaited.extend(receives.next()),
+            },
+            (Some(_), None) => found.lost.extend(sends.next()),
+            (None, Some(_)) => found.awaited.extend(receives.next()),
+            (None, None) => return found,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Where the time of a traced run goes: by rank, by function, by communicator, between whom data moves, and when.
+//!
+//! As in mpiP, the run of a rank is what lies between its MPI_Init and its MPI_Finalize, and these two are not among
+//! the time spent in MPI. A call inside of another call counts, but its time is the outer one's. Bytes are those the
+//! calls name: of a collective, what the rank gives and gets as the call's arguments say it, not what an algorithm
+//! moves. What a persistent operation moves is counted where it is started.
+
+mod pattern;
+
+pub use pattern::{Dot, Pattern};
+
+use crate::call::{Call, CommId};
+use crate::messages::{Operations, operations};
+use crate::trace::{RankTrace, Trace};
+use crate::{Class, Function, Start};
+use std::collections::BTreeMap;
+use straggler_model::{Rank, Time};
+
+/// A traced run in numbers.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Profile {
+    pub ranks: Vec<RankProfile>,
+    /// Of all ranks together, most time first.
+    pub functions: Vec<(Function, Counts)>,
+    /// Calls with a communicator, most time first.
+    pub communicators: Vec<(CommId, Counts)>,
+    /// Messages between pairs of ranks, by sender and receiver.
+    pub matrix: Vec<Pair>,
+    pub pattern: Pattern,
+}
+
+/// One rank of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RankProfile {
+    /// Between the end of its MPI_Init and the begin of its MPI_Finalize.
+    pub start: Time,
+    pub end: Time,
+    /// Time in MPI, of all threads together.
+    pub mpi: Time,
+    pub threads: u32,
+    pub calls: u64,
+    pub functions: BTreeMap<Function, Counts>,
+}
+
+/// What is known of many calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    pub calls: u64,
+    pub time: Time,
+    /// The longest single call.
+    pub longest: Time,
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// What one rank sent to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pair {
+    pub from: Rank,
+    pub to: Rank,
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+impl RankProfile {
+    /// The time of the run, of all threads together.
+    pub fn application(&self) -> Time {
+        Time(self.end.since(self.start).ps().saturating_mul(u64::from(self.threads.max(1))))
+    }
+
+    /// Which share of it was spent in MPI.
+    pub fn mpi_share(&self) -> f64 {
+        share(self.mpi, self.application())
+    }
+}
+
+/// Which part of a time another one is; 0 of nothing.
+pub fn share(part: Time, whole: Time) -> f64 {
+    if whole == Time::ZERO { 0.0 } else { part.ps() as f64 / whole.ps() as f64 }
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.calls += other.calls;
+        self.time += other.time;
+        self.longest = self.longest.max(other.longest);
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+    }
+
+    /// The time of an average call.
+    pub fn mean(&self) -> Time {
+        Time(self.time.ps() / self.calls.max(1))
+    }
+}
+
+impl Profile {
+    pub fn of(trace: &Trace) -> Profile {
+        let operations = operations(trace);
+        let mut functions: BTreeMap<Function, Counts> = BTreeMap::new();
+        let mut communicators: BTreeMap<CommId, Counts> = BTreeMap::new();
+        let mut ranks = Vec::with_capacity(trace.ranks.len());
+        for (of_rank, operations) in trace.ranks.iter().zip(&operations) {
+            let profile = rank_profile(of_rank, operations, &mut communicators);
+            for (&function, counts) in &profile.functions {
+                functions.entry(function).or_default().add(counts);
+            }
+            ranks.push(profile);
+        }
+        let pattern = Pattern::of(trace, &ranks, &operations);
+        communicators.retain(|&comm, _| (comm as usize) < trace.communicators.len());
+        Profile {
+            functions: by_time(functions),
+            communicators: by_time(communicators),
+            matrix: matrix(&operations),
+            ranks,
+            pattern,
+        }
+    }
+
+    /// Time in MPI of all ranks, and the time of their run.
+    pub fn totals(&self) -> (Time, Time) {
+        let add = |sum: Time, time: Time| sum + time;
+        let mpi = self.ranks.iter().map(|rank| rank.mpi).fold(Time::ZERO, add);
+        (mpi, self.ranks.iter().map(RankProfile::application).fold(Time::ZERO, add))
+    }
+}
+
+/// Whether its time is time in MPI.
+pub fn is_counted(function: Function) -> bool {
+    !matches!(function.class(), Class::Init | Class::Finalize | Class::Mark)
+}
+
+fn by_time<K: Ord + Copy>(map: BTreeMap<K, Counts>) -> Vec<(K, Counts)> {
+    let mut list: Vec<(K, Counts)> = map.into_iter().collect();
+    list.sort_by_key(|&(_, counts)| std::cmp::Reverse(counts.time));
+    list
+}
+
+fn rank_profile(
+    of_rank: &RankTrace,
+    operations: &Operations,
+    communicators: &mut BTreeMap<CommId, Counts>,
+) -> RankProfile {
+    let mut profile = RankProfile { start: start(of_rank), end: end(of_rank), ..RankProfile::default() };
+    // Until when each thread is inside of a call.
+    let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
+    for call in &of_rank.calls {
+        let until = busy.entry(call.thread).or_default();
+        let counts = counts(of_rank, operations, call, *until);
+        *until = (*until).max(call.exit);
+        profile.calls += counts.calls;
+        if is_counted(call.function) {
+            profile.mpi += counts.time;
+        }
+        profile.functions.entry(call.function).or_default().add(&counts);
+        communicators.entry(call.comm).or_default().add(&counts);
+    }
+    profile.threads = busy.len() as u32;
+    profile
+}
+
+fn start(of_rank: &RankTrace) -> Time {
+    let init = of_rank.calls.iter().find(|call| call.function.class() == Class::Init);
+    init.map(|call| call.exit).or(of_rank.calls.first().map(|call| call.enter)).unwrap_or_default()
+}
+
+fn end(of_rank: &RankTrace) -> Time {
+    let finalize = of_rank.calls.iter().rfind(|call| call.function.class() == Class::Finalize);
+    let last = of_rank.calls.iter().map(|call| call.exit).max();
+    finalize.map(|call| call.enter).or(last).unwrap_or_default()
+}
+
+fn counts(of_rank: &RankTrace, operations: &Operations, call: &Call, busy_until: Time) -> Counts {
+    let repeated = of_rank.details(call).and_then(|details| details.repeated);
+    let outside = call.exit.since(call.enter.max(busy_until));
+    let (calls, time) = match repeated {
+        Some(repeated) => (repeated.calls, repeated.inside.min(outside)),
+        None => (1, outside),
+    };
+    let (sent, received) = bytes(of_rank, operations, call);
+    Counts { calls, time, longest: Time(time.ps() / calls.max(1)), sent, received }
+}
+
+/// The bytes a call moves. What is only prepared moves nothing; what begins moves what was prepared.
+fn bytes(of_rank: &RankTrace, operations: &Operations, call: &Call) -> (u64, u64) {
+    match call.function.class() {
+        Class::Send(_, Start::Persistent)
+        | Class::Recv(Start::Persistent)
+        | Class::Collective(_, Start::Persistent)
+        | Class::Neighbor(_, Start::Persistent) => (0, 0),
+        Class::Begin => {
+            let requests = of_rank.details(call).map_or(&[][..], |details| &details.requests);
+            let makers = requests.iter().filter_map(|request| operations.requests.get(request));
+            let prepared = makers.filter_map(|made| of_rank.calls.get(made.by as usize));
+            prepared.fold((0, 0), |(sent, received): (u64, u64), prepared| {
+                (sent.saturating_add(prepared.sent), received.saturating_add(prepared.received))
+            })
+        }
+        _ => (call.sent, call.received),
+    }
+}
+
+fn matrix(operations: &[Operations]) -> Vec<Pair> {
+    let mut pairs: BTreeMap<(Rank, Rank), (u64, u64)> = BTreeMap::new();
+    for sent in operations.iter().flat_map(Operations::sends) {
+        let (messages, bytes) = pairs.entry((sent.place.rank, sent.to)).or_default();
+        *messages += 1;
+        *bytes = bytes.saturating_add(sent.bytes);
+    }
+    pairs.into_iter().map(|((from, to), (messages, bytes))| Pair { from, to, messages, bytes }).collect()
+}
