@@ -51,7 +51,8 @@ impl Prediction {
     /// The largest error of a rank, and whose it is.
     pub fn worst(&self) -> Option<(u32, f64)> {
         let errors = self.ranks.iter().enumerate();
-        let errors = errors.filter_map(|(rank, one)| Some((rank as u32, relative(one.predicted, one.traced)?)));
+        let errors =
+            errors.filter_map(|(rank, one)| Some((rank as u32, relative(one.predicted, one.traced)?)));
         errors.max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()))
     }
 }

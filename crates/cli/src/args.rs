@@ -9,6 +9,7 @@ pub mod measure;
 pub mod network;
 pub mod noise;
 pub mod plot;
+pub mod predict;
 pub mod ranges;
 pub mod redundancy;
 pub mod report;
@@ -98,6 +99,8 @@ pub enum Command {
     Assess(Box<assess::Assess>),
     /// Run a schedule, a collective or a workload on simulated processes and tell when they finish
     Simulate(Box<simulate::Simulate>),
+    /// How long the model says that a traced program runs, against how long it ran
+    Predict(Box<predict::Predict>),
     /// What redundant exchanges win back of the time that noise costs an allreduce
     Redundancy(Box<redundancy::Redundancy>),
     /// What the spread of one exchange does to an all-to-all of many processors

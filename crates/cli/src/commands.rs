@@ -10,6 +10,7 @@ mod network;
 mod noise;
 mod noise_file;
 mod plot;
+mod predict;
 mod redundancy;
 mod report;
 mod reproduce;
@@ -19,6 +20,7 @@ mod serve;
 mod simulate;
 mod study;
 mod trace;
+mod traced;
 
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
@@ -41,6 +43,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Simulate(typed) => {
             use_threads(&common);
             simulate::run(&plan::simulate::Plan::new(*typed, &common)?, console)
+        }
+        Command::Predict(typed) => {
+            use_threads(&common);
+            predict::run(&typed, &common, console)
         }
         Command::Redundancy(typed) => {
             use_threads(&common);

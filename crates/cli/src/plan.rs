@@ -8,4 +8,5 @@ pub mod measure;
 pub mod redundancy;
 pub mod resample;
 pub mod simulate;
+pub mod traced;
 pub mod workload;

@@ -19,6 +19,7 @@ mod requests;
 pub mod simgrid;
 
 use crate::Trace;
+use crate::otf2::{self, Otf2Error};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub enum Format {
     SimGrid,
     /// Binary files of SST's DUMPI, one a rank beside a `.meta` file.
     Dumpi,
-    /// Score-P's and TAU's archives; not read here.
+    /// Score-P's and TAU's archives: an anchor file `*.otf2` and its folder.
     Otf2,
 }
 
@@ -64,13 +65,13 @@ pub enum ImportError {
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     #[error(
-        "{}: no trace of a known format (liballprof text, SimGrid time-independent, SST DUMPI); \
+        "{}: no trace of a known format (OTF2, liballprof text, SimGrid time-independent, SST DUMPI); \
          give a file of the trace or its folder",
         .0.display()
     )]
     Unknown(PathBuf),
-    #[error("{}: this is an OTF2 archive, which the reader of OTF2 takes", .0.display())]
-    Otf2(PathBuf),
+    #[error(transparent)]
+    Otf2(#[from] Otf2Error),
     #[error("{}: holds more than one trace ({}); give a file of one of them", path.display(), names.join(", "))]
     Several { path: PathBuf, names: Vec<String> },
     #[error("{file}, line {line}: {what}")]
@@ -106,10 +107,28 @@ pub fn read(path: &Path, options: &Options) -> Result<Trace, ImportError> {
         Some(Format::Allprof) => read_allprof(path),
         Some(Format::SimGrid) => read_simgrid(path, options),
         Some(Format::Dumpi) => read_dumpi(path),
-        Some(Format::Otf2) => Err(ImportError::Otf2(path.into())),
+        Some(Format::Otf2) => read_otf2(path),
         None => {
             fs::metadata(path).map_err(|error| ImportError::Io { path: path.into(), error })?;
             Err(ImportError::Unknown(path.into()))
+        }
+    }
+}
+
+/// Reads an OTF2 archive: its anchor file, or the folder it lies in.
+pub fn read_otf2(path: &Path) -> Result<Trace, ImportError> {
+    if !path.is_dir() {
+        return Ok(otf2::read(path)?);
+    }
+    let mut anchors = list(path)?;
+    anchors.retain(|file| file.extension().is_some_and(|extension| extension == "otf2"));
+    match anchors.as_slice() {
+        [anchor] => Ok(otf2::read(anchor)?),
+        [] => Err(ImportError::Unknown(path.into())),
+        several => {
+            let names =
+                several.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
+            Err(ImportError::Several { path: path.into(), names: names.collect() })
         }
     }
 }

@@ -47,7 +47,9 @@ pub enum FitError {
 /// Finds the parameters of the network a trace was recorded on.
 pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     let pairs = pairs(trace);
-    let sends = Line::through(pairs.iter().filter(|pair| is_eager_send(pair)).map(|pair| (pair.bytes, length(pair.sent))));
+    let sends = Line::through(
+        pairs.iter().filter(|pair| is_eager_send(pair)).map(|pair| (pair.bytes, length(pair.sent))),
+    );
     let waits = pairs.iter().filter(|pair| pair.alone && pair.sent.1 + CLEARLY < pair.received.0);
     let receives = Line::through(waits.map(|pair| (pair.bytes, length(pair.received))));
     let late = pairs.iter().filter(|pair| pair.alone && pair.received.0 + CLEARLY < pair.sent.0);
@@ -128,7 +130,9 @@ impl Line {
         let points: Vec<(f64, f64)> = by_size
             .into_iter()
             .filter(|(_, times)| times.len() >= often)
-            .filter_map(|(bytes, mut times)| Some((bytes as f64, quantile_in_place(&mut times, QUANTILE)? as f64)))
+            .filter_map(|(bytes, mut times)| {
+                Some((bytes as f64, quantile_in_place(&mut times, QUANTILE)? as f64))
+            })
             .collect();
         let slope = theil_sen(&points).max(0.0);
         let mut starts: Vec<u64> =
@@ -170,7 +174,8 @@ fn by_collectives(trace: &Trace, pairs: &[Pair], sends: Line) -> Result<Fit, Fit
         overhead_per_byte: PerByte::ZERO,
         eager_limit: u64::MAX,
     };
-    let mut assumed = vec!["L and o are told from collectives alone, as flights through a binomial tree".to_owned()];
+    let mut assumed =
+        vec!["L and o are told from collectives alone, as flights through a binomial tree".to_owned()];
     if sends.samples == 0 {
         assumed.push("a quarter of a flight is taken to be overhead, at each end; G is taken to be 0".into());
     }
@@ -275,7 +280,8 @@ mod tests {
                 alone: true,
             }
         };
-        let pairs = [pair(100, false), pair(4096, false), pair(4096, false), pair(4096, true), pair(9000, true)];
+        let pairs =
+            [pair(100, false), pair(4096, false), pair(4096, false), pair(4096, true), pair(9000, true)];
         assert_eq!(eager_limit(&pairs), 4096);
         assert_eq!(eager_limit(&pairs[..3]), u64::MAX);
         assert_eq!(eager_limit(&pairs[4..]), 8999);

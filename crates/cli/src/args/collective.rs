@@ -22,7 +22,7 @@ pub struct DataOptions {
     #[arg(long, value_name = "RANK", requires = "collective")]
     pub root: Option<u32>,
     /// What combining a received byte costs: 0.5ns, or 2GB/s; nothing unless given
-    #[arg(long, value_name = "TIME", requires = "collective")]
+    #[arg(long, value_name = "TIME")]
     pub reduction_cost: Option<PerByte>,
     /// A contribution that is counted twice does no harm, as in a maximum
     #[arg(long)]
@@ -41,4 +41,11 @@ pub struct Repetition {
     /// Computation before each, on every process
     #[arg(long, value_name = "TIME")]
     pub compute: Option<Time>,
+}
+
+impl DataOptions {
+    /// Whether anything was said about how collectives are done.
+    pub fn is_given(&self) -> bool {
+        self.algorithms.is_some() || self.idempotent || self.reduction_cost.is_some()
+    }
 }

@@ -1,6 +1,7 @@
 //! `straggler simulate` as typed.
 
 use super::collective::{DataOptions, Repetition};
+use super::predict::ReplayOptions;
 pub use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;
 use super::workload::WorkloadOptions;
@@ -36,6 +37,9 @@ EXAMPLES
 
   straggler simulate --workload pop --processes 128 --network chic
 
+  straggler simulate fixtures/traces/halo --copies 64 --network chic \\
+      --noise signature:name=chic --compare-quiet
+
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
@@ -52,11 +56,14 @@ REPLICAS  draw where in the noise each process begins anew. With several, makesp
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Simulate {
-    /// A schedule: GOAL text or binary
-    #[arg(value_name = "FILE.goal|FILE.bin")]
+    /// A schedule (GOAL text or binary), or a trace of an MPI program: a folder or a file of it
+    #[arg(value_name = "FILE.goal|FILE.bin|TRACE")]
     #[arg(conflicts_with_all = ["collective", "processes", "size", "sizes", "cycles", "compute", "root"])]
-    #[arg(conflicts_with_all = ["reduction_cost", "idempotent", "algorithms", "workload"])]
+    #[arg(conflicts_with_all = ["workload"])]
     pub file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub replay: ReplayOptions,
 
     #[command(flatten)]
     pub collective: CollectiveOptions,

@@ -11,8 +11,8 @@ pub struct WorkloadOptions {
     #[arg(long, value_name = "NAME[,PARAMETER=VALUE…]")]
     #[arg(conflicts_with_all = ["collective", "size", "sizes", "cycles", "compute", "root", "reduction_cost"])]
     pub workload: Option<Workload>,
-    /// Simulate only this kind of communication of the workload
-    #[arg(long, value_enum, value_name = "KIND", requires = "workload")]
+    /// Simulate only this kind of communication of the workload or the trace
+    #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<TypedOnly>,
 }
 
@@ -26,10 +26,15 @@ pub enum TypedOnly {
 
 impl WorkloadOptions {
     pub fn only(&self) -> Only {
-        match self.only {
-            None => Only::All,
-            Some(TypedOnly::P2p) => Only::P2p,
-            Some(TypedOnly::Collectives) => Only::Collectives,
-        }
+        only(self.only)
+    }
+}
+
+/// Everything, unless a kind is named.
+pub fn only(typed: Option<TypedOnly>) -> Only {
+    match typed {
+        None => Only::All,
+        Some(TypedOnly::P2p) => Only::P2p,
+        Some(TypedOnly::Collectives) => Only::Collectives,
     }
 }

@@ -40,7 +40,7 @@ struct Findings {
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let began = Instant::now();
-    let inputs = Inputs::load(plan)?;
+    let inputs = Inputs::load(plan, console)?;
     details::check(plan, &inputs)?;
     plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
@@ -90,6 +90,14 @@ fn blocking<'a>(plan: &Plan, findings: &'a Findings) -> Option<&'a Stuck> {
     let stuck = findings.replicas.stuck()?;
     let only_leftovers = stuck.unfinished == 0;
     (!(only_leftovers && plan.allow_leftovers)).then_some(stuck)
+}
+
+/// Refuses a run that could not finish.
+pub fn refuse_stuck(stuck: Option<&Stuck>) -> Outcome<()> {
+    match stuck.filter(|stuck| stuck.unfinished > 0) {
+        Some(stuck) => Err(Failure::new(Exit::Stuck, anyhow::Error::msg(stuck::explain(stuck)))),
+        None => Ok(()),
+    }
 }
 
 /// Everything is known by now: what is written is written whole, and an interruption comes too late.

@@ -18,6 +18,7 @@ use straggler_report::numbers::counted;
 use straggler_trace::Trace;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::format::directory;
+use straggler_trace::import;
 
 pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
     let Typed { command, record } = typed;
@@ -38,8 +39,8 @@ pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
 }
 
 /// A trace as it was read.
-struct Opened {
-    trace: Trace,
+pub struct Opened {
+    pub trace: Trace,
     /// What is wrong with its files.
     findings: Vec<Finding>,
     /// Of all its files; none where that is not known.
@@ -47,7 +48,11 @@ struct Opened {
 }
 
 /// Reads a trace in any format that is known.
-fn open_trace(path: &Path) -> Outcome<Opened> {
+pub fn open_trace(path: &Path) -> Outcome<Opened> {
+    if path.exists() && !directory::is_trace(path) && import::detect(path).is_some() {
+        let trace = import::read(path, &import::Options::default()).map_err(Failure::bad_input_of)?;
+        return Ok(Opened { trace, findings: Vec::new(), bytes: None });
+    }
     let (trace, findings) = directory::open(path).map_err(Failure::bad_input_of)?;
     let files = directory::files(path).map_err(Failure::bad_input_of)?;
     let sizes: Option<Vec<u64>> =
@@ -61,7 +66,7 @@ impl Opened {
     }
 
     /// What is shown of a trace that is not whole must say so.
-    fn warn_of_errors(&self, path: &Path, console: &Console) {
+    pub fn warn_of_errors(&self, path: &Path, console: &Console) {
         if let Some(text) = self.warning(path) {
             console.warn(&text);
         }
@@ -78,7 +83,7 @@ impl Opened {
     }
 
     /// Whether its notes say that no program ran.
-    fn is_synthetic(&self) -> bool {
+    pub fn is_synthetic(&self) -> bool {
         self.trace.notes.iter().any(|note| note.starts_with("synthetic"))
     }
 }

@@ -1,6 +1,7 @@
 //! `straggler simulate`, validated.
 
 use super::collective::CollectiveRequest;
+use super::traced::TraceRequest;
 use super::workload::ApplicationRequest;
 use crate::args::Common;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
@@ -49,6 +50,7 @@ pub struct TimelinePlan {
 #[derive(Debug)]
 pub enum WorkloadPlan {
     File(PathBuf),
+    Trace(TraceRequest),
     Collective(CollectiveRequest),
     Application(ApplicationRequest),
 }
@@ -68,7 +70,10 @@ impl Plan {
         let options = &typed.collective;
         let application = ApplicationRequest::new(&typed.workload, options.processes, &options.data)?;
         let workload = match (typed.file, collective, application) {
-            (Some(file), None, None) => WorkloadPlan::File(file),
+            (Some(file), None, None) => {
+                let request = TraceRequest::new(file, typed.replay.clone(), &typed.workload, &options.data);
+                request.map_or_else(WorkloadPlan::File, WorkloadPlan::Trace)
+            }
             (None, Some(collective), None) => WorkloadPlan::Collective(collective),
             (None, None, Some(application)) => WorkloadPlan::Application(application),
             _ => {
@@ -77,6 +82,19 @@ impl Plan {
                 ));
             }
         };
+        let is_trace = matches!(workload, WorkloadPlan::Trace(_));
+        if !is_trace && typed.replay.is_given() {
+            return Err(Failure::usage(
+                "--copies, --begin and --drop-unmatched belong to a trace: leave them out",
+            ));
+        }
+        if matches!(workload, WorkloadPlan::File(_))
+            && (options.data.is_given() || typed.workload.only.is_some())
+        {
+            return Err(Failure::usage(
+                "a schedule's communication is fixed: leave out --only, --algorithms, --idempotent and --reduction-cost",
+            ));
+        }
         let warnings = ineffective(&typed.noise);
         let replicas = replicas(&typed.noise)?;
         let compare_quiet = typed.noise.compare_quiet;

@@ -23,12 +23,7 @@ impl ApplicationRequest {
         processes: Option<u32>,
         data: &DataOptions,
     ) -> Outcome<Option<ApplicationRequest>> {
-        let Some(workload) = &typed.workload else {
-            return match typed.only {
-                Some(_) => Err(Failure::usage("--only belongs to --workload: leave it out")),
-                None => Ok(None),
-            };
-        };
+        let Some(workload) = &typed.workload else { return Ok(None) };
         let Some(processes) = processes else {
             return Err(Failure::usage("--workload needs to know on how many --processes"));
         };

@@ -65,6 +65,7 @@ fn check_memory(workload: &Workload, noisy: bool, explain: bool, available: Opti
     let each = match workload {
         // A schedule that could be read lies in memory already.
         Workload::Graph { .. } => 0,
+        Workload::Traced { .. } => OVERLAPPING_BYTES_A_PROCESS,
         Workload::Application(application) if application.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
         Workload::Collective(plan) if plan.collective.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
         Workload::Collective(_) if noisy => NOISY_BYTES_A_PROCESS,

@@ -1,7 +1,8 @@
 //! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
 
 use super::workload::Workload;
-use crate::commands::{application, collective, threads};
+use crate::commands::{application, collective, threads, traced};
+use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
@@ -28,10 +29,10 @@ pub struct LoadedNoise {
 }
 
 impl Inputs {
-    pub fn load(plan: &Plan) -> Outcome<Inputs> {
+    pub fn load(plan: &Plan, console: &Console) -> Outcome<Inputs> {
         let network = load_network(&plan.network, plan.network_scale)?;
         let mut warnings = plan.warnings.clone();
-        let workload = load_workload(&plan.workload, &mut warnings)?;
+        let workload = load_workload(&plan.workload, &mut warnings, console)?;
         let noise = if plan.noise.spec.is_none() {
             None
         } else {
@@ -59,7 +60,7 @@ pub fn load_network(text: &str, scale: Option<straggler_model::network::Factor>)
     }
 }
 
-fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>) -> Outcome<Workload> {
+fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>, console: &Console) -> Outcome<Workload> {
     match plan {
         WorkloadPlan::Collective(request) => {
             let chosen = collective::load(request)?;
@@ -67,6 +68,10 @@ fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>) -> Outcome<Wor
             Ok(Workload::Collective(chosen.plan))
         }
         WorkloadPlan::Application(request) => Ok(Workload::Application(application::load(request)?)),
+        WorkloadPlan::Trace(request) => {
+            let replayed = traced::load(request, console)?;
+            Ok(Workload::Traced { playback: replayed.playback, name: request.path.display().to_string() })
+        }
         WorkloadPlan::File(path) => {
             let loaded = goal::read_path(path)?;
             Ok(Workload::Graph { graph: loaded.graph, name: path.display().to_string() })

@@ -3,6 +3,7 @@
 use crate::plan::collective::CollectivePlan;
 use std::ops::Range;
 use straggler_model::Rank;
+use straggler_schedule::traced::Playback;
 use straggler_schedule::workloads::Application;
 use straggler_schedule::{Graph, Script};
 use straggler_sim::outcome::RunError;
@@ -17,6 +18,11 @@ pub enum Workload {
     },
     Collective(CollectivePlan),
     Application(Application),
+    /// A traced program, replayed.
+    Traced {
+        playback: Playback,
+        name: String,
+    },
 }
 
 impl Workload {
@@ -25,6 +31,7 @@ impl Workload {
             Workload::Graph { graph, .. } => graph.processes(),
             Workload::Collective(plan) => plan.processes(),
             Workload::Application(application) => application.processes(),
+            Workload::Traced { playback, .. } => playback.processes(),
         }
     }
 
@@ -34,6 +41,7 @@ impl Workload {
             Workload::Graph { graph, .. } => graph.messages(),
             Workload::Collective(plan) => plan.script().messages(),
             Workload::Application(application) => application.messages(),
+            Workload::Traced { playback, .. } => playback.messages(),
         }
     }
 
@@ -43,6 +51,7 @@ impl Workload {
             Workload::Graph { graph, .. } => graph.operations(),
             Workload::Collective(plan) => plan.script().operations(),
             Workload::Application(application) => application.operations(),
+            Workload::Traced { playback, .. } => playback.operations(),
         }
     }
 
@@ -52,13 +61,17 @@ impl Workload {
             Workload::Graph { name, .. } => name.clone(),
             Workload::Collective(plan) => plan.describe(),
             Workload::Application(application) => application.describe().to_string(),
+            Workload::Traced { playback, name } => match playback.copies() {
+                1 => format!("the trace {name}"),
+                copies => format!("{copies} copies of the trace {name}"),
+            },
         }
     }
 
     /// `allreduce:ring`, if it is a collective.
     pub fn collective(&self) -> Option<String> {
         match self {
-            Workload::Graph { .. } | Workload::Application(_) => None,
+            Workload::Graph { .. } | Workload::Application(_) | Workload::Traced { .. } => None,
             Workload::Collective(plan) => Some(plan.name()),
         }
     }
@@ -75,6 +88,7 @@ impl Workload {
                 simulation.run_collective(&plan.collective, plan.cycles, plan.compute, control)
             }
             Workload::Application(application) => simulation.run_application(application, control),
+            Workload::Traced { playback, .. } => simulation.run_playback(playback, control, |_, _| Nothing),
         }
     }
 
@@ -90,6 +104,7 @@ impl Workload {
             Workload::Graph { graph, .. } => simulation.run_graph(graph, control, observer),
             Workload::Collective(plan) => simulation.run_script(&plan.script(), control, observer),
             Workload::Application(application) => simulation.run_script(application, control, observer),
+            Workload::Traced { playback, .. } => simulation.run_playback(playback, control, observer),
         }
     }
 }

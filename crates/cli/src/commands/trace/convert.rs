@@ -10,11 +10,14 @@ use serde::Serialize;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
 use straggler_report::replace_file;
+use straggler_schedule::goal;
+use straggler_schedule::traced::{self, Playback, Recording};
 use straggler_trace::format::{directory, save};
-use straggler_trace::{Timeline, Trace, chrome, perfetto};
+use straggler_trace::{Timeline, Trace, chrome, otf2, perfetto};
 
 #[derive(Serialize)]
 struct Answer {
@@ -35,7 +38,7 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     refuse_unwritable(&typed.output)?;
     let opened = open_trace(&typed.trace)?;
     opened.warn_of_errors(&typed.trace, console);
-    write(&opened, target, &typed.output)?;
+    write(&opened, target, &typed.output, console)?;
     let about = typed.output.metadata().ok().filter(std::fs::Metadata::is_file);
     let answer = Answer {
         output: typed.output.display().to_string(),
@@ -67,7 +70,7 @@ fn name(target: Target) -> &'static str {
     }
 }
 
-fn write(opened: &Opened, target: Target, output: &Path) -> Outcome<()> {
+fn write(opened: &Opened, target: Target, output: &Path, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
     match target {
         Target::Straggler => write_own(&opened.trace, output),
@@ -75,11 +78,8 @@ fn write(opened: &Opened, target: Target, output: &Path) -> Outcome<()> {
             or_interrupted(replace_file(output, |out| perfetto::write(&opened.trace, Interruptible(out))))
         }
         Target::Chrome => write_chrome(opened, output),
-        Target::Otf2 | Target::Goal => Err(Failure::usage(format!(
-            "{}: this version cannot write {}; give another --to",
-            output.display(),
-            name(target)
-        ))),
+        Target::Otf2 => write_otf2(&opened.trace, output),
+        Target::Goal => write_goal(&opened.trace, output, console),
     }
 }
 
@@ -95,6 +95,29 @@ fn write_own(trace: &Trace, output: &Path) -> Outcome<()> {
     parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| save::save(trace, output)).map_err(|fault| {
         Failure::bad_input(format!("{}: cannot be written: {fault}; give a new folder", output.display()))
     })
+}
+
+/// An archive is an anchor file, definitions and a folder: OUT is the anchor's name, or the folder that holds all.
+fn write_otf2(trace: &Trace, output: &Path) -> Outcome<()> {
+    let anchor = output.extension().is_some_and(|ending| ending == "otf2");
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let stem = output.file_stem().map_or_else(|| "traces".into(), |stem| stem.to_string_lossy().into_owned());
+    let (folder, name) = if anchor { (parent, stem.as_str()) } else { (output, "traces") };
+    otf2::write(trace, folder, name).map_err(Failure::bad_input_of)
+}
+
+/// The schedule of the trace, with collectives as the default table has them.
+fn write_goal(trace: &Trace, output: &Path, console: &Console) -> Outcome<()> {
+    let recording =
+        Recording::from_trace(trace, &traced::Options::default()).map_err(Failure::bad_input_of)?;
+    recording.notes().iter().for_each(|note| console.note(note));
+    let playback =
+        Playback::new(Arc::new(recording), 1, &traced::Building::default()).map_err(Failure::bad_input_of)?;
+    let graph = playback.materialise().map_err(Failure::bad_input_of)?;
+    let binary = output.extension().is_some_and(|ending| ending == "bin");
+    let format = if binary { goal::Format::Binary } else { goal::Format::Text };
+    goal::write_path(output, &graph, format).map_err(Failure::bad_input_of)?;
+    Ok(())
 }
 
 fn write_chrome(opened: &Opened, output: &Path) -> Outcome<()> {

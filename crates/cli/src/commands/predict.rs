@@ -1,0 +1,171 @@
+//! `straggler predict`: a trace is replayed on a network, and compared with itself.
+
+mod words;
+
+use super::simulate::{NetworkAnswer, load_network, refuse_stuck};
+use super::{refuse_missing_folder, threads, traced};
+use crate::args::Common;
+use crate::args::predict::Predict;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt::{self, Orderly};
+use crate::meter::Meter;
+use crate::plan::traced::TraceRequest;
+use serde::Serialize;
+use std::time::Instant;
+use straggler_analysis::predict::{Fit, Prediction, fit, relative, sharing};
+use straggler_model::{Network, Time};
+use straggler_report::replace_file;
+use straggler_sim::{Control, Nothing, Simulation};
+use traced::Replayed;
+
+/// The JSON object.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    trace: String,
+    program: String,
+    synthetic: bool,
+    processes: u32,
+    copies: u32,
+    messages: u64,
+    network: NetworkAnswer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fit: Option<FitAnswer>,
+    predicted_seconds: f64,
+    /// Of the traced processes; their copies are compared with nothing.
+    traced_seconds: f64,
+    /// (predicted − traced) / traced; none with copies.
+    error: Option<f64>,
+    largest_error_of_a_rank: Option<RankError>,
+    /// Hosts on which ranks shared cores: the error means little there.
+    shared_hosts: Vec<SharedHost>,
+    notes: Vec<String>,
+    ranks: Vec<RankAnswer>,
+    wall_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct FitAnswer {
+    sends: usize,
+    receives: usize,
+    flights: usize,
+    collectives: usize,
+    assumed: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RankError {
+    rank: u32,
+    error: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct SharedHost {
+    host: String,
+    ranks: u32,
+    cores: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RankAnswer {
+    traced_seconds: f64,
+    predicted_seconds: f64,
+    error: Option<f64>,
+}
+
+pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
+    typed.save_network.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    let request = TraceRequest::of_predict(typed);
+    let replayed = traced::load(&request, console)?;
+    let (network, fitted) = network(typed, &replayed)?;
+    let began = Instant::now();
+    let finish = simulate(&replayed, &network, common, console)?;
+    let wall_seconds = began.elapsed().as_secs_f64();
+    if let Some(path) = &typed.save_network {
+        let text = network.to_toml()?;
+        replace_file(path, |out| out.write_all(text.as_bytes()))?;
+    }
+    let answer = answer(typed, &replayed, &network, fitted, &finish, wall_seconds);
+    if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
+}
+
+fn network(typed: &Predict, replayed: &Replayed) -> Outcome<(Network, Option<Fit>)> {
+    match &typed.network {
+        Some(network) => Ok((load_network(network, None)?, None)),
+        None => {
+            let fitted = fit(&replayed.trace).map_err(Failure::bad_input_of)?;
+            Ok((fitted.network.clone(), Some(fitted)))
+        }
+    }
+}
+
+fn simulate(
+    replayed: &Replayed,
+    network: &Network,
+    common: &Common,
+    console: &Console,
+) -> Outcome<Vec<Time>> {
+    let _orderly = Orderly::begin();
+    let meter = Meter::new(console, replayed.playback.messages());
+    let mut progress = meter.run();
+    let mut control = Control::new(threads(common.threads.map(Into::into)), interrupt::flag(), &mut progress);
+    let run = Simulation::new(network).run_playback(&replayed.playback, &mut control, |_, _| Nothing)?;
+    interrupt::check()?;
+    refuse_stuck(run.outcome.stuck.as_ref())?;
+    Ok(run.outcome.finish)
+}
+
+fn answer(
+    typed: &Predict,
+    replayed: &Replayed,
+    network: &Network,
+    fitted: Option<Fit>,
+    finish: &[Time],
+    wall_seconds: f64,
+) -> Answer {
+    let (trace, playback) = (&replayed.trace, &replayed.playback);
+    let recording = playback.recording();
+    let prediction = Prediction::new(recording, finish);
+    let alone = playback.copies() == 1;
+    let last = finish.iter().copied().max().unwrap_or_default();
+    let shared = sharing(trace).into_iter();
+    Answer {
+        trace: typed.trace.display().to_string(),
+        program: trace.meta.program.clone(),
+        synthetic: replayed.is_synthetic,
+        processes: playback.processes(),
+        copies: playback.copies(),
+        messages: playback.messages(),
+        network: NetworkAnswer::of(network),
+        fit: fitted.map(|fit| FitAnswer {
+            sends: fit.sends,
+            receives: fit.receives,
+            flights: fit.flights,
+            collectives: fit.collectives,
+            assumed: fit.assumed,
+        }),
+        predicted_seconds: last.seconds(),
+        traced_seconds: prediction.traced.seconds(),
+        error: prediction.error().filter(|_| alone),
+        largest_error_of_a_rank: prediction
+            .worst()
+            .filter(|_| alone)
+            .map(|(rank, error)| RankError { rank, error }),
+        shared_hosts: shared
+            .map(|one| SharedHost { host: one.host, ranks: one.ranks, cores: one.cores })
+            .collect(),
+        notes: trace.notes.iter().chain(recording.notes()).cloned().collect(),
+        ranks: prediction.ranks.iter().filter(|_| alone).map(RankAnswer::of).collect(),
+        wall_seconds,
+    }
+}
+
+impl RankAnswer {
+    fn of(rank: &straggler_analysis::predict::RankPrediction) -> RankAnswer {
+        RankAnswer {
+            traced_seconds: rank.traced.seconds(),
+            predicted_seconds: rank.predicted.seconds(),
+            error: relative(rank.predicted, rank.traced),
+        }
+    }
+}

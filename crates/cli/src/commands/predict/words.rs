@@ -1,0 +1,109 @@
+//! A prediction for people.
+
+use super::Answer;
+use straggler_report::Table;
+use straggler_report::numbers::{counted, grouped, seconds};
+
+/// Rows of the table of ranks before the rest is only counted.
+const MOST_RANKS: usize = 16;
+
+pub fn say(answer: &Answer) -> String {
+    let mut text = sentence(answer);
+    for host in &answer.shared_hosts {
+        text += &format!(
+            "\n{} of {} had {}: computations there waited for each other, and the error above means little.",
+            counted(host.ranks.into(), "rank", "ranks"),
+            if host.host.is_empty() { "a host" } else { &host.host },
+            counted(host.cores.into(), "core", "cores"),
+        );
+    }
+    format!("{text}\n\n{}{}", parameters(answer), ranks(answer))
+}
+
+fn sentence(answer: &Answer) -> String {
+    let synthetic = if answer.synthetic { " (synthetic)" } else { "" };
+    let predicted = seconds(answer.predicted_seconds);
+    if answer.copies > 1 {
+        return format!(
+            "{} copies of the trace{synthetic}, {} processes: the model says {predicted}. The {} traced ran {}.",
+            grouped(answer.copies),
+            grouped(answer.processes),
+            counted(u64::from(answer.processes / answer.copies), "process", "processes"),
+            seconds(answer.traced_seconds),
+        );
+    }
+    let off = match answer.error {
+        None => String::new(),
+        Some(error) if error.abs() < 5e-5 => ", less than 0.01 % off".into(),
+        Some(error) => {
+            format!(", {} too {}", signed(error.abs()), if error > 0.0 { "long" } else { "short" })
+        }
+    };
+    let worst = answer.largest_error_of_a_rank.as_ref().map_or_else(String::new, |worst| {
+        format!(" Of a single rank, at most {} (rank {}).", signed(worst.error), worst.rank)
+    });
+    format!(
+        "The model says {predicted}, the run{synthetic} took {}{off}.{worst}",
+        seconds(answer.traced_seconds)
+    )
+}
+
+/// A share in percent with its sign, if it is negative.
+fn signed(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
+}
+
+fn parameters(answer: &Answer) -> String {
+    let link = &answer.network.base;
+    let mut facts = Table::new().text(1);
+    let named = format!(
+        "L={},os={},or={},g={},G={},O={},S={}",
+        link.latency,
+        link.send_overhead,
+        link.recv_overhead,
+        link.gap,
+        link.gap_per_byte,
+        link.overhead_per_byte,
+        link.eager_limit
+    );
+    facts.row(["network", &format!("{} ({named})", answer.network.name)]);
+    if let Some(fit) = &answer.fit {
+        let from = if fit.flights > 0 {
+            format!(
+                "{}, {}, {}",
+                counted(fit.sends as u64, "send", "sends"),
+                counted(fit.receives as u64, "receive", "receives"),
+                counted(fit.flights as u64, "flight", "flights")
+            )
+        } else {
+            counted(fit.collectives as u64, "collective", "collectives")
+        };
+        facts.row(["fitted to", &from]);
+        fit.assumed.iter().for_each(|assumed| facts.row(["assumed", assumed]));
+    }
+    facts.row(["messages", &grouped(answer.messages)]);
+    format!("{facts}")
+}
+
+fn ranks(answer: &Answer) -> String {
+    if answer.ranks.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::with_header(["rank", "traced", "predicted", "off"]);
+    for (rank, one) in answer.ranks.iter().enumerate().take(MOST_RANKS) {
+        table.row([
+            rank.to_string(),
+            seconds(one.traced_seconds),
+            seconds(one.predicted_seconds),
+            one.error.map_or_else(String::new, signed),
+        ]);
+    }
+    let rest = answer.ranks.len().saturating_sub(MOST_RANKS);
+    let more = if rest > 0 {
+        format!("… and {} more ranks (--json has all)\n", grouped(rest as u64))
+    } else {
+        String::new()
+    };
+    format!("\n{table}{more}")
+}

@@ -1,0 +1,52 @@
+//! From a trace that was asked for to one that can be replayed.
+
+use super::trace::open_trace;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::plan::traced::TraceRequest;
+use std::cell::RefCell;
+use std::sync::Arc;
+use straggler_schedule::collectives::Selector;
+use straggler_schedule::traced::{Building, Playback, Recording};
+use straggler_schedule::workloads::choose_default;
+use straggler_trace::Trace;
+
+/// A trace and how it is replayed.
+#[derive(Debug)]
+pub struct Replayed {
+    pub trace: Trace,
+    pub playback: Playback,
+    pub is_synthetic: bool,
+}
+
+/// Reads a trace and builds its collectives. What was left out or guessed on the way is told to the console.
+pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
+    let opened = open_trace(&request.path)?;
+    opened.warn_of_errors(&request.path, console);
+    let is_synthetic = opened.is_synthetic();
+    let trace = opened.trace;
+    let named = |error: String| Failure::bad_input(format!("{}: {error}", request.path.display()));
+    let recording =
+        Recording::from_trace(&trace, &request.options).map_err(|error| named(error.to_string()))?;
+    trace.notes.iter().chain(recording.notes()).for_each(|note| console.note(note));
+    let playback = play(Arc::new(recording), request)?;
+    Ok(Replayed { trace, playback, is_synthetic })
+}
+
+fn play(recording: Arc<Recording>, request: &TraceRequest) -> Outcome<Playback> {
+    let selector = Selector::load(request.algorithms.as_deref().unwrap_or(Selector::PRESETS[0]))?;
+    let failed = RefCell::new(None);
+    let choose = |operation, job: &_| match selector.choose(operation, job, request.idempotent) {
+        Ok(algorithm) => algorithm.clone(),
+        Err(error) => {
+            failed.replace(Some(error));
+            choose_default(operation, job)
+        }
+    };
+    let building = Building { choose: &choose, reduction: request.reduction };
+    let playback = Playback::new(recording, request.copies, &building).map_err(Failure::bad_input_of)?;
+    match failed.into_inner() {
+        Some(error) => Err(error.into()),
+        None => Ok(playback),
+    }
+}
