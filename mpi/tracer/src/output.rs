@@ -69,11 +69,12 @@ pub fn end() {
     }
 }
 
-/// Whether the stream is open and belongs to this process.
-pub fn is_open() -> bool {
-    let mut open = false;
-    with(|_| open = true);
-    open
+/// Whether the stream is open, belongs to this process and is not being written to: a signal may have ended the process in
+/// the middle of a write, and waiting for that would be for ever.
+pub fn is_free() -> bool {
+    // SAFETY: no conditions.
+    let process = unsafe { libc::getpid() };
+    OUTPUT.try_lock().is_ok_and(|output| output.as_ref().is_some_and(|output| output.process == process))
 }
 
 fn with(write: impl FnOnce(&mut Output)) {

@@ -109,6 +109,15 @@ pub fn not_understood(what: String) {
     with(|process| *process.unknown.entry(what).or_default() += 1);
 }
 
+/// What was not understood; nothing if the tables are in use, as they may be when a signal ends the process.
+pub fn take_unknown() -> BTreeMap<String, u64> {
+    let process = PROCESS.try_lock();
+    process
+        .ok()
+        .and_then(|mut process| Some(std::mem::take(&mut process.as_mut()?.unknown)))
+        .unwrap_or_default()
+}
+
 /// The communicators every process has.
 pub fn know_world(rank: u32, size: u32) {
     with(|process| {

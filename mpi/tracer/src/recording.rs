@@ -187,7 +187,7 @@ pub fn part() {
 
 /// Writes what is left and closes the stream.
 pub fn finish(how: Ending) {
-    if process::phase() != Phase::Recording || !output::is_open() {
+    if process::phase() != Phase::Recording || !output::is_free() {
         return;
     }
     process::set_phase(Phase::Over);
@@ -197,7 +197,7 @@ pub fn finish(how: Ending) {
         Ending::Exited => 1,
         Ending::Aborted => 2,
     };
-    let unknown = process::with(|process| std::mem::take(&mut process.unknown));
+    let unknown = process::take_unknown();
     let entries = unknown.iter().map(|(name, &count)| (count, name.as_str()));
     let pairs = Pairs::new().names(end_keys::UNKNOWN, entries).number(end_keys::HOW, code);
     output::write_pairs(BlockKind::End, pairs);

@@ -198,8 +198,7 @@ impl Thread {
         self.requests.clear();
     }
 
-    /// The handles of the last poll that is still being counted, if this call has the same: then nothing has to be
-    /// looked up.
+    /// Writes down what was counted.
     fn write_polls(&mut self) {
         let mut counted = Attributes::new();
         for poll in self.polls.drain(..) {
@@ -234,6 +233,14 @@ impl Thread {
         }
     }
 
+    /// Whether the lock was to be had within the time that a record takes.
+    fn lock_soon(&self) -> bool {
+        (0..1_000_000).any(|_| {
+            std::hint::spin_loop();
+            !self.writing.swap(true, Ordering::Acquire)
+        })
+    }
+
     #[inline(always)]
     fn unlock(&self) {
         self.writing.store(false, Ordering::Release);
@@ -261,9 +268,11 @@ pub fn write_all() {
     for &address in threads.iter() {
         // SAFETY: a leaked box; `writing` keeps its thread out while it is touched.
         let thread = unsafe { &mut *(address as *mut Thread) };
-        thread.lock();
-        thread.write_polls();
-        output::write_calls(&mut thread.block, thread.number);
-        thread.unlock();
+        // A signal may have ended the process in the middle of a record: then the thread never lets go.
+        if thread.lock_soon() {
+            thread.write_polls();
+            output::write_calls(&mut thread.block, thread.number);
+            thread.unlock();
+        }
     }
 }
