@@ -61,7 +61,7 @@ struct Gathering {
     blocking: bool,
     /// The largest vector or block.
     bytes: u64,
-    /// If there is none: the largest a rank has room for.
+    /// If there is none, because data is in place: the largest a rank receives from each.
     room: u64,
     /// Blocks that differ: one a member.
     blocks: HashMap<u32, u64>,
@@ -199,7 +199,7 @@ impl Gathering {
             }
             Operation::Allgather | Operation::Gather => {
                 self.bytes = self.bytes.max(sent);
-                self.room = self.room.max(received / members.max(1) as u64);
+                self.room = self.room.max(received);
             }
             Operation::Scatter => self.bytes = self.bytes.max(if is_root { sent } else { received }),
             Operation::Alltoall => {

@@ -52,15 +52,20 @@ impl Reason {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Notes(BTreeMap<(Reason, &'static str), u64>);
+pub(super) struct Notes(BTreeMap<(Reason, String), u64>);
 
 impl Notes {
     pub fn count(&mut self, reason: Reason, function: Function) {
-        *self.0.entry((reason, function.name())).or_default() += 1;
+        self.count_name(reason, function.name());
+    }
+
+    /// Of a function by its name, which this version may not know.
+    pub fn count_name(&mut self, reason: Reason, name: &str) {
+        *self.0.entry((reason, name.to_string())).or_default() += 1;
     }
 
     pub fn texts(&self) -> Vec<String> {
-        let text = |(&(reason, name), count): (&(Reason, &str), &u64)| {
+        let text = |((reason, name), count): (&(Reason, String), &u64)| {
             format!("{count} × {name}: {}", reason.text())
         };
         self.0.iter().map(text).collect()

@@ -20,7 +20,7 @@ pub enum Instruction {
         tag: Tag,
         how: How,
     },
-    /// Waits for those of [`RankRecording::waits`].
+    /// Waits for those of [`RankRecording::awaited`].
     Wait {
         first: u32,
         count: u32,

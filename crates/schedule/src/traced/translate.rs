@@ -192,7 +192,8 @@ impl<'s, 'a> RankReader<'s, 'a> {
     /// A call without a model.
     fn time_only(&mut self, site: &Site<'_>, reason: Reason) {
         self.take_time(site);
-        self.shared.notes.count(reason, site.call.function);
+        let told = site.details.text.as_deref().filter(|_| site.call.function == Function::Unknown);
+        self.shared.notes.count_name(reason, told.unwrap_or(site.call.function.name()));
         if site.call.request != Call::NO_REQUEST {
             self.requests.make(site.call.request, Vec::new());
         }

@@ -6,11 +6,13 @@ use crate::traced_runs::{Shape, trace};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use straggler_model::Network;
+use straggler_model::{Network, Time};
 use straggler_schedule::Graph;
 use straggler_schedule::traced::{Building, Options, Playback, Recording};
 use straggler_schedule::validate::{self, Finding};
 use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
+use straggler_trace::call::NO_COMM;
+use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Trace};
 
 fn shapes() -> impl Strategy<Value = Shape> {
     let sizes = (1u32..6, prop_oneof![4 => Just(1u64), 1 => Just(3u64)], 1u32..60);
@@ -97,36 +99,65 @@ fn copies_take_no_memory() {
     assert!(before < 40 * recording.instructions(), "{before} {}", recording.instructions());
 }
 
+/// Neighbours on a ring exchange messages in every step, and all ranks a sum in every tenth.
+fn ring(ranks: u32, steps: u32) -> Trace {
+    let rank = |rank: u32| {
+        let mut trace = RankTrace::default();
+        let (mut clock, mut requests) = (0u64, 0);
+        let mut call = |function, comm, peer, tag, gap: u64| {
+            clock += gap;
+            let call = Call::new(function, Time(clock), Time(clock + 500_000));
+            clock += 500_000;
+            Call { comm, peer, tag, sent: 800, received: 800, ..call }
+        };
+        for step in 0..steps {
+            let first = requests;
+            let neighbors = [(rank + ranks - 1) % ranks, (rank + 1) % ranks];
+            for (function, swapped) in [(Function::Irecv, 0), (Function::Isend, 1)] {
+                for (tag, peer) in (0..2).zip(neighbors) {
+                    let call = call(function, 0, peer as i32, tag ^ swapped, 300_000);
+                    trace.push(Call { request: requests, ..call });
+                    requests += 1;
+                }
+            }
+            let details = Details { requests: (first..requests).collect(), ..Details::default() };
+            let gap = 20_000_000 + u64::from((rank * 7 + step) % 13) * 1_000_000;
+            trace.push_with(call(Function::Waitall, NO_COMM, 0, 0, gap), details);
+            if step % 10 == 9 {
+                trace.push(call(Function::Allreduce, 0, 0, 0, 1_000_000));
+            }
+        }
+        trace
+    };
+    let communicators = vec![Communicator::world(ranks)];
+    Trace { ranks: (0..ranks).map(rank).collect(), communicators, ..Trace::default() }
+}
+
 /// Prints what replaying costs. Run by hand: `cargo test -p straggler-sim --test sim -- --ignored --nocapture speed`.
 #[test]
 #[ignore = "a measurement"]
 fn speed_of_replaying() {
-    let shape = Shape { seed: 1, ranks: 1_000, threads: 1, events: 300_000, coarse: false, largest: 1_000 };
     let network = Network::parse("L=2.5us,o=1.5us,g=1us,G=6ns,S=65535").unwrap();
-    let mut recorded = trace(shape);
-    recorded.communicators.truncate(1);
-    let recording = Recording::from_trace(&recorded, &Options { drop_unmatched: true, ..Options::default() });
-    let playback = Playback::new(Arc::new(recording.unwrap()), 1, &Building::default()).unwrap();
-    let graph = playback.materialise().unwrap();
-    let simulation = Simulation::new(&network);
-    for round in 0..3 {
-        let clock = std::time::Instant::now();
-        let one = explicit(&simulation, &graph, EngineChoice::Windowed);
-        let middle = clock.elapsed();
-        let two = replay(&simulation, &playback, EngineChoice::Windowed, 1);
-        let last = clock.elapsed() - middle;
-        assert_eq!(one.finish, two.finish);
-        let rate = |time: std::time::Duration| one.messages as f64 / time.as_secs_f64() / 1e6;
-        println!(
-            "{round}: {} messages: graph {:.2} M/s, replay {:.2} M/s",
-            one.messages,
-            rate(middle),
-            rate(last)
-        );
+    let recording = Arc::new(Recording::from_trace(&ring(1_000, 100), &Options::default()).unwrap());
+    println!("recording: {} bytes", recording.memory_bytes());
+    for copies in [1, 16] {
+        let playback = Playback::new(recording.clone(), copies, &Building::default()).unwrap();
+        let graph = playback.materialise().unwrap();
+        let simulation = Simulation::new(&network);
+        for _ in 0..3 {
+            let clock = std::time::Instant::now();
+            let one = explicit(&simulation, &graph, EngineChoice::Windowed);
+            let middle = clock.elapsed();
+            let two = replay(&simulation, &playback, EngineChoice::Windowed, 1);
+            let last = clock.elapsed() - middle;
+            assert_eq!(one.finish, two.finish);
+            let rate = |time: std::time::Duration| one.messages as f64 / time.as_secs_f64() / 1e6;
+            let (graph_rate, replay_rate) = (rate(middle), rate(last));
+            println!(
+                "{copies} copies, {} messages: graph {graph_rate:.2} M/s, replay {replay_rate:.2} M/s",
+                one.messages
+            );
+        }
+        println!("graph: {} bytes", graph.memory_bytes());
     }
-    println!(
-        "graph {} MB, recording {} MB",
-        graph.memory_bytes() / 1_000_000,
-        playback.recording().memory_bytes() / 1_000_000
-    );
 }
