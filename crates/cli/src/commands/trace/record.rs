@@ -38,15 +38,15 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     let preload = launch::preload(&library, std::env::var_os(PRELOAD_VARIABLE))?;
     let existed = output.exists();
     let folder = launch::folder(output, typed.force)?;
-    hand_on_signals(console);
     let mut command = Command::new(program);
     command.args(arguments).env(PRELOAD_VARIABLE, preload).env(FOLDER_VARIABLE, &folder);
-    let status = wait(command.spawn().map_err(|fault| {
+    let child = command.spawn().map_err(|fault| {
         if !existed {
             let _ = std::fs::remove_dir(output);
         }
         cannot_start(program, &fault)
-    })?)?;
+    })?;
+    let status = wait(child, console)?;
     tell(output, console);
     end_as(status)
 }
@@ -55,15 +55,16 @@ fn cannot_start(program: &OsString, fault: &std::io::Error) -> Failure {
     Failure::bad_input(format!("{} cannot be started: {fault}", program.to_string_lossy()))
 }
 
-fn wait(mut child: Child) -> Outcome<ExitStatus> {
+fn wait(mut child: Child, console: &Console) -> Outcome<ExitStatus> {
     CHILD.store(i32::try_from(child.id()).unwrap_or(0), Ordering::SeqCst);
+    hand_on_signals(console);
     let status = child.wait();
     CHILD.store(0, Ordering::SeqCst);
     status.map_err(|fault| Failure::bad_input(format!("the command cannot be waited for: {fault}")))
 }
 
-/// Signals wait for a thread of their own, which hands them to the command and lets it decide. The command starts
-/// with none of them blocked: the standard library sees to that.
+/// Signals wait for a thread of their own, which hands them to the command and lets it decide. They are blocked only
+/// when the command runs, since it would inherit that.
 fn hand_on_signals(console: &Console) {
     let mut signals = SigSet::empty();
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
