@@ -103,7 +103,7 @@ fn pictures_and_pages_are_written() {
     }
     let svg = std::fs::read_to_string(folder.path().join("pattern.svg")).unwrap();
     assert!(svg.contains("When the run has collectives") && svg.contains("SYNTHETIC DATA"), "{svg}");
-    let list = folder.run("plot page halo.page").good().stdout();
+    let list = folder.run("plot page halo.page --list").good().stdout();
     for chart in ["Time in MPI by function", "heat map", "timeline", "histogram", "scatter"] {
         assert!(list.contains(chart), "{chart}\n{list}");
     }
