@@ -1,6 +1,6 @@
 //! The format of traces: one stream a rank, in blocks that stand for themselves.
 //!
-//! `docs/trace-format.md` describes it byte by byte. [`write`] is what the recording library uses while the
+//! `docs/trace-format.md` describes it byte by byte. [`write`](mod@write) is what the recording library uses while the
 //! program runs: no allocation once it is warm, a handful of bytes a call. [`read`](mod@read) takes a stream back, as far
 //! as it goes: a block is good or it is not, by its checksum, and nothing after the last good one is needed.
 //! [`assemble`] puts the streams of a run onto one clock and gives communicators the same number everywhere.

@@ -81,7 +81,7 @@ pub fn share(part: Time, whole: Time) -> f64 {
 
 impl Counts {
     fn add(&mut self, other: &Counts) {
-        self.calls += other.calls;
+        self.calls = self.calls.saturating_add(other.calls);
         self.time += other.time;
         self.longest = self.longest.max(other.longest);
         self.sent = self.sent.saturating_add(other.sent);
@@ -149,7 +149,7 @@ fn rank_profile(
         let until = busy.entry(call.thread).or_default();
         let counts = counts(of_rank, operations, call, *until);
         *until = (*until).max(call.exit);
-        profile.calls += counts.calls;
+        profile.calls = profile.calls.saturating_add(counts.calls);
         if is_counted(call.function) {
             profile.mpi += counts.time;
         }

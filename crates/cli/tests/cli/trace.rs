@@ -102,8 +102,8 @@ fn pictures_and_pages_are_written() {
         folder.run(&format!("trace show fixtures/traces/halo --what {what} -o {what}.png")).good();
     }
     let svg = std::fs::read_to_string(folder.path().join("pattern.svg")).unwrap();
-    assert!(svg.contains("When the run has collectives") && svg.contains("synthetic"), "{svg}");
-    let list = folder.run("plot page halo.page").good().stdout();
+    assert!(svg.contains("When the run has collectives") && svg.contains("SYNTHETIC DATA"), "{svg}");
+    let list = folder.run("plot page halo.page --list").good().stdout();
     for chart in ["Time in MPI by function", "heat map", "timeline", "histogram", "scatter"] {
         assert!(list.contains(chart), "{chart}\n{list}");
     }

@@ -86,7 +86,7 @@ pub fn run(path: &Path, console: &Console) -> Outcome<()> {
 impl Answer {
     pub fn of(path: &Path, opened: &Opened, profile: &Profile) -> Answer {
         let trace = &opened.trace;
-        let calls = profile.ranks.iter().map(|rank| rank.calls).sum();
+        let calls = profile.ranks.iter().fold(0, |sum: u64, rank| sum.saturating_add(rank.calls));
         let errors: Option<Vec<Time>> =
             trace.ranks.iter().filter(|rank| !rank.calls.is_empty()).map(|rank| rank.clock.error).collect();
         let hosts: BTreeSet<&String> =
@@ -120,7 +120,8 @@ impl Answer {
 fn unknown(ranks: &[RankTrace]) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for (name, count) in ranks.iter().flat_map(|rank| &rank.unknown) {
-        *all.entry(name.clone()).or_insert(0) += count;
+        let sum: &mut u64 = all.entry(name.clone()).or_default();
+        *sum = sum.saturating_add(*count);
     }
     all
 }

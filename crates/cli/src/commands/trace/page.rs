@@ -183,11 +183,11 @@ pub fn matrix(opened: &Opened, profile: &Profile) -> Chart {
     let ranks = opened.trace.processes();
     let together = ranks.div_ceil(MOST_CELLS).max(1);
     let cells = ranks.div_ceil(together);
-    let mut values = vec![f64::NAN; (cells as usize).saturating_mul(cells as usize)];
+    let mut values = vec![0.0; (cells as usize).saturating_mul(cells as usize)];
     for pair in &profile.matrix {
         let place = (pair.from / together) as usize * cells as usize + (pair.to / together) as usize;
         if let Some(value) = values.get_mut(place) {
-            *value = if value.is_nan() { 0.0 } else { *value } + pair.bytes as f64;
+            *value += pair.bytes as f64;
         }
     }
     let axis: Vec<f64> = (0..cells).map(|cell| f64::from(cell * together)).collect();

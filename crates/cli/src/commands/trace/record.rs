@@ -21,8 +21,14 @@ use straggler_model::Time;
 use straggler_report::numbers::{counted, significant};
 use straggler_trace::profile::Profile;
 
-/// The command that runs; 0 when none does.
-static CHILD: AtomicI32 = AtomicI32::new(0);
+/// The command that runs, or one of the two below.
+static CHILD: AtomicI32 = AtomicI32::new(NONE);
+/// It has not been started yet.
+const NONE: i32 = 0;
+/// It has ended.
+const ENDED: i32 = -1;
+/// A signal that came before the command was there.
+static EARLY: AtomicI32 = AtomicI32::new(0);
 
 pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     let [program, arguments @ ..] = typed.program.as_slice() else {
@@ -38,15 +44,15 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     let preload = launch::preload(&library, std::env::var_os(PRELOAD_VARIABLE))?;
     let existed = output.exists();
     let folder = launch::folder(output, typed.force)?;
-    hand_on_signals(console);
     let mut command = Command::new(program);
     command.args(arguments).env(PRELOAD_VARIABLE, preload).env(FOLDER_VARIABLE, &folder);
-    let status = wait(command.spawn().map_err(|fault| {
+    let child = start(&mut command, console).map_err(|fault| {
         if !existed {
             let _ = std::fs::remove_dir(output);
         }
         cannot_start(program, &fault)
-    })?)?;
+    })?;
+    let status = wait(child)?;
     tell(output, console);
     end_as(status)
 }
@@ -56,30 +62,49 @@ fn cannot_start(program: &OsString, fault: &std::io::Error) -> Failure {
 }
 
 fn wait(mut child: Child) -> Outcome<ExitStatus> {
-    CHILD.store(i32::try_from(child.id()).unwrap_or(0), Ordering::SeqCst);
+    CHILD.store(i32::try_from(child.id()).unwrap_or(NONE), Ordering::SeqCst);
+    let early = EARLY.load(Ordering::SeqCst);
+    if let Ok(signal) = Signal::try_from(early) {
+        hand_on(signal);
+    }
     let status = child.wait();
-    CHILD.store(0, Ordering::SeqCst);
+    CHILD.store(ENDED, Ordering::SeqCst);
     status.map_err(|fault| Failure::bad_input(format!("the command cannot be waited for: {fault}")))
 }
 
-/// Signals wait for a thread of their own, which hands them to the command and lets it decide. The command starts
-/// with none of them blocked: the standard library sees to that.
-fn hand_on_signals(console: &Console) {
+/// Starts the command, with a thread beside it that takes all signals and hands them on: the command decides.
+///
+/// A command inherits which signals are blocked, so it is started by the only thread that has them open. What comes
+/// in that moment meets a handler, which the command does not inherit, and is handed on as a request to end.
+fn start(command: &mut Command, console: &Console) -> std::io::Result<Child> {
     let mut signals = SigSet::empty();
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
     if let Err(error) = signals.thread_block() {
-        return console.warn(&format!("signals cannot be handed on: {error}"));
+        console.warn(&format!("signals cannot be handed on: {error}"));
+        return command.spawn();
     }
+    let _ = ctrlc::set_handler(|| hand_on(Signal::SIGTERM));
     std::thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
-            match CHILD.load(Ordering::SeqCst) {
-                0 => std::process::exit(128 + signal as i32),
-                // Ctrl-C at a terminal has reached the command already; two of them make mpirun give up at once.
-                _ if signal == Signal::SIGINT && has_terminal() => {}
-                child => drop(kill(Pid::from_raw(child), signal)),
-            }
+            hand_on(signal);
         }
     });
+    let spawn = || {
+        let _ = signals.thread_unblock();
+        command.spawn()
+    };
+    std::thread::scope(|scope| scope.spawn(spawn).join())
+        .unwrap_or_else(|_| Err(std::io::Error::other("the thread that starts it has failed")))
+}
+
+fn hand_on(signal: Signal) {
+    match CHILD.load(Ordering::SeqCst) {
+        NONE => EARLY.store(signal as i32, Ordering::SeqCst),
+        ENDED => std::process::exit(128 + signal as i32),
+        // Ctrl-C at a terminal has reached the command already; two of them make mpirun give up at once.
+        _ if signal == Signal::SIGINT && has_terminal() => {}
+        child => drop(kill(Pid::from_raw(child), signal)),
+    }
 }
 
 fn has_terminal() -> bool {

@@ -70,7 +70,11 @@ fn clock_error(error: Option<f64>) -> String {
 /// "3 calls of MPI_Foo, MPI_Bar".
 pub fn not_understood(unknown: &std::collections::BTreeMap<String, u64>) -> String {
     let names: Vec<String> = unknown.keys().cloned().collect();
-    format!("{} of {}", counted(unknown.values().sum(), "call", "calls"), shortened(&names))
+    format!(
+        "{} of {}",
+        counted(unknown.values().fold(0, |sum: u64, &count| sum.saturating_add(count)), "call", "calls"),
+        shortened(&names)
+    )
 }
 
 fn ranks(answer: &info::Answer) -> String {
@@ -150,7 +154,7 @@ fn rank_times(answer: &show::Answer) -> String {
         seconds(answer.application_seconds),
         seconds(answer.mpi_seconds),
         percent(answer.mpi_share),
-        grouped(answer.ranks.iter().map(|rank| rank.calls).sum::<u64>()),
+        grouped(answer.ranks.iter().fold(0, |sum: u64, rank| sum.saturating_add(rank.calls))),
     ]);
     table.to_string() + &rest(answer.ranks.len(), MOST_RANKS, "ranks")
 }
