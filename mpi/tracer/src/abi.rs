@@ -41,6 +41,7 @@ pub struct Abi {
     pub root: i32,
     pub cart: i32,
     pub graph: i32,
+    pub thread_multiple: i32,
     pub status_ignore: usize,
     pub in_place: usize,
 }
@@ -92,6 +93,7 @@ fn open_mpi() -> Abi {
         root: -4,
         cart: 1,
         graph: 2,
+        thread_multiple: 3,
         status_ignore: 0,
         in_place: 1,
     }
@@ -117,6 +119,7 @@ fn mpich() -> Abi {
         root: -3,
         cart: 2,
         graph: 1,
+        thread_multiple: 3,
         status_ignore: 1,
         in_place: usize::MAX,
     }
@@ -142,6 +145,7 @@ fn standard() -> Abi {
         root: -4,
         cart: 211,
         graph: 212,
+        thread_multiple: 4096,
         status_ignore: 0,
         in_place: 1,
     }
@@ -180,6 +184,13 @@ impl Abi {
             let at = |offset: usize| ((status + offset) as *const i32).read();
             (at(self.source_at), at(self.tag_at))
         }
+    }
+
+    /// The size of a predefined datatype, where its handle says it.
+    #[inline]
+    pub fn size_in_handle(&self, datatype: Handle) -> Option<u64> {
+        // MPICH: kind 1 in the top bits, the size in bits 8 to 15.
+        (self.family == Family::Mpich && datatype >> 30 == 1).then_some(datatype as u64 >> 8 & 0xff)
     }
 
     /// Whether something that is called a datatype can be one: places that a call does not look at may hold anything.

@@ -22,8 +22,8 @@ use straggler_trace::Function;
 use straggler_trace::call::Matched;
 
 /// One request of a call's list.
-#[derive(Clone, Copy)]
-struct Given {
+#[derive(Clone, Copy, Debug)]
+pub struct Given {
     /// Its place in the program's list, and in ours, which leaves out null and inactive ones.
     place: usize,
     handle: Handle,
@@ -151,7 +151,8 @@ where
     unsafe {
         let Some(guard) = recorded() else { return site.invoke() };
         let thread = Thread::of(&guard);
-        let given = list::<L, N>(&site, places, thread);
+        let mut given = std::mem::take(&mut thread.given);
+        list::<L, N>(&site, places, thread, &mut given);
         let mut own = OwnStatus::new();
         if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
             substitute::<L, N>(&mut site, places, thread, &mut own);
@@ -161,6 +162,8 @@ where
         let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
         thread.requests.extend(given.iter().map(|given| given.open.number));
         finish::<L, N>(&site, places, thread, &mut seen, &given);
+        given.clear();
+        thread.given = given;
         code
     }
 }
@@ -170,36 +173,36 @@ unsafe fn list<L: Language, const N: usize>(
     site: &Site<L, N>,
     places: &Places,
     thread: &mut Thread,
-) -> SmallVec<[Given; 8]>
-where
+    given: &mut Vec<Given>,
+) where
     [usize; N]: Invoke,
 {
     unsafe {
         let count = places.count.map_or(1, |count| site.int(count).max(0) as usize);
         let array = site.args[places.requests];
+        let null = abi().request_null;
         thread.handles.clear();
         thread.handles.extend((0..count).map(|index| L::handle_at(Kind::Request, array, index)));
-        let null = abi().request_null;
-        let open = thread.handles.iter().enumerate().filter(|&(_, &handle)| handle != null);
+        if thread.handles.iter().all(|&handle| handle == null) {
+            return;
+        }
         process::with(|process| {
-            open.filter_map(|(place, &handle)| {
+            for (place, &handle) in thread.handles.iter().enumerate().filter(|&(_, &handle)| handle != null) {
                 // Equal handles in one list stand for different requests.
-                let found = match process.requests.find(handle, 0) {
-                    Some(&mut open) if place == 0 || !thread.handles[..place].contains(&handle) => Some(open),
-                    _ => {
-                        let earlier =
-                            thread.handles[..place].iter().filter(|&&known| known == handle).count();
-                        process.requests.find(handle, earlier).copied()
-                    }
+                let earlier = if process.requests.has_doubles() {
+                    thread.handles[..place].iter().filter(|&&known| known == handle).count()
+                } else {
+                    0
                 };
-                if found.is_none() {
-                    unknown_request(process, site.function);
+                match process.requests.find(handle, earlier) {
+                    Some(&mut open) if open.persistent.is_none() || open.active => {
+                        given.push(Given { place, handle, open });
+                    }
+                    Some(_) => {}
+                    None => unknown_request(process, site.function),
                 }
-                let open = found?;
-                (open.persistent.is_none() || open.active).then_some(Given { place, handle, open })
-            })
-            .collect()
-        })
+            }
+        });
     }
 }
 
@@ -246,7 +249,11 @@ unsafe fn finish<L: Language, const N: usize>(
     [usize; N]: Invoke,
 {
     unsafe {
-        let testing = matches!(seen.function.class(), straggler_trace::Class::Test(_));
+        let testing = matches!(places.answer, Answer::AllIf(_) | Answer::OneIf { .. })
+            || matches!(seen.function, Function::Testsome);
+        if good(seen) && finish_plain(site, places, thread, seen, given, testing) {
+            return;
+        }
         let done = if good(seen) {
             completed::<L, N>(site, places, given)
         } else {
@@ -276,9 +283,41 @@ unsafe fn finish<L: Language, const N: usize>(
         if testing && good(seen) {
             thread.attributes.found();
         }
-        forget(&done, given);
+        forget(done.iter().filter_map(|done| given.get(done.place)));
         thread.record(seen);
     }
+}
+
+/// The usual case, all or nothing completed and no status matters; tells whether it was that.
+unsafe fn finish_plain<L: Language, const N: usize>(
+    site: &Site<L, N>,
+    places: &Places,
+    thread: &mut Thread,
+    seen: &Seen,
+    given: &[Given],
+    testing: bool,
+) -> bool
+where
+    [usize; N]: Invoke,
+{
+    let done = match places.answer {
+        Answer::All => true,
+        Answer::AllIf(flag) => unsafe { site.int_behind(flag) != 0 },
+        _ => return false,
+    };
+    if !done {
+        thread.poll(seen);
+        return true;
+    }
+    if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
+        return false;
+    }
+    if testing {
+        thread.attributes.found();
+    }
+    forget(given.iter());
+    thread.record(seen);
+    true
 }
 
 /// What completed, or none if nothing did.
@@ -357,9 +396,10 @@ fn was_cancelled(status: usize) -> bool {
 }
 
 /// Persistent requests are inactive now, others are gone.
-fn forget(done: &[Done], given: &[Given]) {
+fn forget<'a>(mut done: impl Iterator<Item = &'a Given>) {
+    let Some(first) = done.next() else { return };
     process::with(|process| {
-        for given in done.iter().filter_map(|done| given.get(done.place)) {
+        for given in std::iter::once(first).chain(done) {
             if given.open.persistent.is_none() {
                 process.requests.remove(given.handle, given.open.number);
             } else if let Some(open) = process.requests.find(given.handle, 0) {

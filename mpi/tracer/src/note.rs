@@ -106,6 +106,9 @@ pub fn size_of_type(datatype: Handle) -> u64 {
     if !abi().may_be_datatype(datatype) {
         return 0;
     }
+    if let Some(size) = abi().size_in_handle(datatype) {
+        return size;
+    }
     let mut size = 0i32;
     pmpi!(Type_size(datatype, &raw mut size));
     if size >= 0 {

@@ -12,16 +12,19 @@ use crate::process;
 use crate::site::{Invoke, Site};
 use crate::thread::{Seen, Thread};
 use libc::c_int;
+use std::mem::MaybeUninit;
 use straggler_trace::call::{Matched, special};
 use straggler_trace::format::attribute;
 
 /// A status of our own, for where the program does not want one.
 #[repr(C, align(8))]
-pub struct OwnStatus([u8; LONGEST_STATUS]);
+pub struct OwnStatus(MaybeUninit<[u8; LONGEST_STATUS]>);
 
 impl OwnStatus {
+    /// Not filled: it is read only after a call that fills it.
+    #[inline(always)]
     pub fn new() -> OwnStatus {
-        OwnStatus([0; LONGEST_STATUS])
+        OwnStatus(MaybeUninit::uninit())
     }
 
     /// The status to pass: the program's, or this one if it wants none.

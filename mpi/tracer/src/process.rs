@@ -4,9 +4,10 @@ use crate::abi::{Handle, UNDEFINED, abi};
 use crate::requests::{ByHandle, Requests};
 use crate::site::pmpi;
 use crate::topology;
+use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use straggler_trace::format::local_comm;
 use straggler_trace::format::write::{Attributes, NewComm};
 
@@ -49,7 +50,25 @@ pub struct Process {
     pub unknown: BTreeMap<String, u64>,
 }
 
-static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
+/// The tables and their lock, which is only taken where threads may call at the same time.
+struct Tables {
+    lock: Mutex<()>,
+    process: UnsafeCell<Option<Process>>,
+}
+
+// SAFETY: the tables are reached through `with` and `take_unknown` alone. There, either the lock is held, or MPI was
+// initialised below MPI_THREAD_MULTIPLE, where the program promises that its calls come one after the other.
+unsafe impl Sync for Tables {}
+
+static TABLES: Tables = Tables { lock: Mutex::new(()), process: UnsafeCell::new(None) };
+
+/// Whether threads may call at the same time.
+static CONCURRENT: AtomicBool = AtomicBool::new(true);
+
+/// Threads call one after the other from now on: the program has promised it.
+pub fn calls_come_one_by_one() {
+    CONCURRENT.store(false, Ordering::Release);
+}
 
 /// Goes up whenever a communicator comes or goes: what threads remember of them is old then.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -99,7 +118,10 @@ pub fn generation() -> u32 {
 /// Works on the tables of the process.
 #[inline]
 pub fn with<R>(work: impl FnOnce(&mut Process) -> R) -> R {
-    let mut process = PROCESS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let concurrent = CONCURRENT.load(Ordering::Relaxed);
+    let _lock = concurrent.then(|| TABLES.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    // SAFETY: nobody else is here, see `Tables`; `work` never comes back here.
+    let process = unsafe { &mut *TABLES.process.get() };
     work(process.get_or_insert_with(Process::default))
 }
 
@@ -111,11 +133,11 @@ pub fn not_understood(what: String) {
 
 /// What was not understood; nothing if the tables are in use, as they may be when a signal ends the process.
 pub fn take_unknown() -> BTreeMap<String, u64> {
-    let process = PROCESS.try_lock();
-    process
-        .ok()
-        .and_then(|mut process| Some(std::mem::take(&mut process.as_mut()?.unknown)))
-        .unwrap_or_default()
+    let Ok(_lock) = TABLES.lock.try_lock() else { return BTreeMap::new() };
+    // SAFETY: the recording is over, so that only a call that was interrupted could be at the tables; it is at another
+    // part of them, since what is not understood is noted in one step.
+    let process = unsafe { &mut *TABLES.process.get() };
+    process.as_mut().map(|process| std::mem::take(&mut process.unknown)).unwrap_or_default()
 }
 
 /// The communicators every process has.

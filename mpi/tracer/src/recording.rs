@@ -126,6 +126,9 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
     process::know_world(rank, size);
     let mut level = 0i32;
     pmpi!(Query_thread(&raw mut level));
+    if level != abi().thread_multiple {
+        process::calls_come_one_by_one();
+    }
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cores = cores();
     let pairs = Pairs::new()

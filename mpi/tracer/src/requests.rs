@@ -68,6 +68,12 @@ impl Requests {
         }
     }
 
+    /// Whether any handle stands for more than one request.
+    #[inline]
+    pub fn has_doubles(&self) -> bool {
+        !self.more.is_empty()
+    }
+
     /// The request behind a handle; the `nth` one, if there are several.
     pub fn find(&mut self, handle: Handle, nth: usize) -> Option<&mut Open> {
         match nth.checked_sub(1) {
@@ -78,16 +84,18 @@ impl Requests {
 
     /// Forgets a request that is over.
     pub fn remove(&mut self, handle: Handle, number: u32) {
-        let first = self.first.get(&handle).is_some_and(|open| open.number == number);
-        if self.more.is_empty() || !self.more.contains_key(&handle) {
-            if first {
-                self.first.remove(&handle);
+        use std::collections::hash_map::Entry;
+        let Entry::Occupied(mut first) = self.first.entry(handle) else { return };
+        let is_first = first.get().number == number;
+        // Handles that stand for several requests are rare.
+        let Some(more) = (!self.more.is_empty()).then(|| self.more.get_mut(&handle)).flatten() else {
+            if is_first {
+                first.remove();
             }
             return;
-        }
-        let Some(more) = self.more.get_mut(&handle) else { return };
-        if first {
-            self.first.insert(handle, more.remove(0));
+        };
+        if is_first {
+            first.insert(more.remove(0));
         } else {
             more.retain(|open| open.number != number);
         }

@@ -1,6 +1,7 @@
 //! What a thread remembers: the block it fills, and unsuccessful tests that are only counted.
 
 use crate::abi::Handle;
+use crate::completion::Given;
 use crate::process::Comm;
 use crate::{clock, output, process};
 use std::cell::Cell;
@@ -67,7 +68,8 @@ pub struct Thread {
     pub attributes: Attributes,
     /// The requests given to the call that is being recorded.
     pub requests: Vec<u32>,
-    /// Handles and statuses of a call, kept to spare allocations.
+    /// Requests, handles and statuses of a call, kept to spare allocations.
+    pub given: Vec<Given>,
     pub handles: Vec<Handle>,
     pub statuses: Vec<u64>,
     polls: Vec<Poll>,
@@ -78,10 +80,15 @@ pub struct Thread {
     writing: AtomicBool,
 }
 
-thread_local! {
-    static CURRENT: Cell<*mut Thread> = const { Cell::new(null_mut()) };
+/// What lies in the thread's own memory; together, since finding it costs more than reading it.
+struct Own {
+    thread: Cell<*mut Thread>,
     /// Inside of a recorded call: what the library calls itself is not the program's.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    inside: Cell<bool>,
+}
+
+thread_local! {
+    static OWN: Own = const { Own { thread: Cell::new(null_mut()), inside: Cell::new(false) } };
 }
 
 /// All threads there ever were. They are never freed: their calls may not be written yet.
@@ -89,36 +96,31 @@ static THREADS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Says that the thread is inside of a call until it is dropped.
 #[derive(Debug)]
-pub struct Guard(());
+pub struct Guard(*const Own);
 
 impl Drop for Guard {
+    #[inline(always)]
     fn drop(&mut self) {
-        INSIDE.set(false);
+        // SAFETY: a guard stays on its thread, whose memory outlives the call.
+        unsafe { (*self.0).inside.set(false) };
     }
 }
 
 /// Enters a call; none if this is a call inside of a call.
 #[inline(always)]
 pub fn guard() -> Option<Guard> {
-    if INSIDE.replace(true) { None } else { Some(Guard(())) }
-}
-
-/// The state of the calling thread.
-#[inline(always)]
-fn current() -> &'static mut Thread {
-    let thread = CURRENT.get();
-    // SAFETY: the pointer comes from a leaked box that only this thread uses, under the guard against re-entry.
-    if thread.is_null() { first() } else { unsafe { &mut *thread } }
+    OWN.with(|own| if own.inside.replace(true) { None } else { Some(Guard(own)) })
 }
 
 #[cold]
-fn first() -> &'static mut Thread {
+fn first(own: &Own) -> *mut Thread {
     let mut threads = THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let thread = Box::leak(Box::new(Thread {
         number: threads.len() as u32,
         block: CallBlock::new(),
         attributes: Attributes::new(),
         requests: Vec::new(),
+        given: Vec::new(),
         handles: Vec::new(),
         statuses: Vec::new(),
         polls: Vec::new(),
@@ -128,17 +130,21 @@ fn first() -> &'static mut Thread {
     }));
     let address: *mut Thread = thread;
     threads.push(address as usize);
-    CURRENT.set(address);
+    own.thread.set(address);
     thread.block.begin(clock::ticks(), 0);
-    // SAFETY: as in `current`.
-    unsafe { &mut *address }
+    address
 }
 
 impl Thread {
     /// The thread's state, for the caller who holds its guard.
     #[inline(always)]
-    pub fn of(_: &Guard) -> &'static mut Thread {
-        current()
+    pub fn of(guard: &Guard) -> &mut Thread {
+        // SAFETY: the pointers are the thread's own; its state is a leaked box that only this thread uses while it is
+        // inside of a call, which it enters once.
+        unsafe {
+            let thread = (*guard.0).thread.get();
+            if thread.is_null() { &mut *first(&*guard.0) } else { &mut *thread }
+        }
     }
 
     /// The communicator behind a handle.
@@ -180,7 +186,7 @@ impl Thread {
             let known = &poll.seen;
             (known.function, known.comm, known.peer, known.tag)
                 == (seen.function, seen.comm, seen.peer, seen.tag)
-                && poll.requests == self.requests
+                && same_requests(&poll.requests, &self.requests)
         };
         let inside = seen.exit.saturating_sub(seen.enter);
         if let Some(poll) = self.polls.iter_mut().find(same) {
@@ -194,7 +200,9 @@ impl Thread {
             self.polls.push(Poll { seen: *seen, requests: self.requests.clone(), calls: 1, inside });
         }
         self.unlock();
-        self.attributes.clear();
+        if !self.attributes.is_empty() {
+            self.attributes.clear();
+        }
         self.requests.clear();
     }
 
@@ -245,6 +253,12 @@ impl Thread {
     fn unlock(&self) {
         self.writing.store(false, Ordering::Release);
     }
+}
+
+/// Lists are short: comparing them here is quicker than calling a function for it.
+#[inline(always)]
+fn same_requests(a: &[u32], b: &[u32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 #[inline(always)]
