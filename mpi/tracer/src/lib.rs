@@ -28,6 +28,7 @@ mod completion;
 mod environment;
 mod exchange;
 mod language;
+mod large;
 mod note;
 mod other;
 mod output;

@@ -1,6 +1,7 @@
 //! A call as it comes in: its arguments in machine words, and the real function behind it.
 
 use crate::language::Language;
+use crate::large::Narrowed;
 use crate::symbols::Symbol;
 use libc::{c_int, c_void};
 use std::marker::PhantomData;
@@ -16,6 +17,8 @@ pub struct Site<L, const N: usize> {
     pub args: [usize; N],
     /// Fortran's last argument, where the return code goes; may be null.
     error: usize,
+    /// `real` takes small counts, the arguments are large ones.
+    narrow: bool,
     language: PhantomData<L>,
 }
 
@@ -25,7 +28,15 @@ where
 {
     #[inline(always)]
     pub fn new(function: Function, real: &Symbol, args: [usize; N], error: usize) -> Self {
-        Site { function, real: real.get(), args, error, language: PhantomData }
+        Site { function, real: real.get(), args, error, narrow: false, language: PhantomData }
+    }
+
+    /// A call with large counts, of `small` where the library has no `real`.
+    #[inline(always)]
+    pub fn large(function: Function, real: &Symbol, small: &Symbol, args: [usize; N]) -> Self {
+        let at = real.get();
+        let narrow = at.is_none();
+        Site { function, real: at.or_else(|| small.get()), args, error: 0, narrow, language: PhantomData }
     }
 
     /// Calls the real function with the arguments as they are now.
@@ -40,9 +51,24 @@ where
             if L::FORTRAN {
                 self.args.invoke_fortran(real, self.error);
                 if self.error == 0 { 0 } else { (self.error as *const c_int).read() }
+            } else if self.narrow {
+                self.invoke_narrow(real)
             } else {
                 self.args.invoke(real)
             }
+        }
+    }
+
+    #[cold]
+    unsafe fn invoke_narrow(&self, real: *mut c_void) -> c_int {
+        // SAFETY: the caller's promise; lists are copied in the layout that `real` expects.
+        unsafe {
+            let Some(narrowed) = Narrowed::new(self.function, self.args) else { return NO_SUCH_FUNCTION };
+            let code = narrowed.args.invoke(real);
+            if self.function.makes_request() {
+                narrowed.keep();
+            }
+            code
         }
     }
 

@@ -2,7 +2,9 @@
 //!
 //! The numbers of arguments are those of the MPI standard's C functions; Fortran has one more, for the return code.
 
-use crate::wrap::{c_function, fortran_function, fortran_timed, functions, large_functions, timed_functions};
+use crate::wrap::{
+    c_function, fortran_function, fortran_timed, functions, large_function, large_functions, timed_functions,
+};
 use crate::{collectives, communicators, completion, p2p, windows};
 
 // Point to point.
@@ -178,16 +180,16 @@ functions! {
 }
 
 // The names of ports and commands are strings, which Fortran passes otherwise: only C is recorded in full.
-crate::wrap::with_arguments! { 5 c_function Comm_accept C "" communicators::meet }
+crate::wrap::with_arguments! { 5 c_function Comm_accept communicators::meet }
 crate::wrap::with_arguments! { 5 fortran_timed Comm_accept comm_accept "_" }
 crate::wrap::with_arguments! { 5 fortran_timed Comm_accept comm_accept "_f08_" }
-crate::wrap::with_arguments! { 5 c_function Comm_connect C "" communicators::meet }
+crate::wrap::with_arguments! { 5 c_function Comm_connect communicators::meet }
 crate::wrap::with_arguments! { 5 fortran_timed Comm_connect comm_connect "_" }
 crate::wrap::with_arguments! { 5 fortran_timed Comm_connect comm_connect "_f08_" }
-crate::wrap::with_arguments! { 8 c_function Comm_spawn C "" communicators::spawn }
+crate::wrap::with_arguments! { 8 c_function Comm_spawn communicators::spawn }
 crate::wrap::with_arguments! { 8 fortran_timed Comm_spawn comm_spawn "_" }
 crate::wrap::with_arguments! { 8 fortran_timed Comm_spawn comm_spawn "_f08_" }
-crate::wrap::with_arguments! { 9 c_function Comm_spawn_multiple C "" communicators::spawn }
+crate::wrap::with_arguments! { 9 c_function Comm_spawn_multiple communicators::spawn }
 crate::wrap::with_arguments! { 9 fortran_timed Comm_spawn_multiple comm_spawn_multiple "_" }
 crate::wrap::with_arguments! { 9 fortran_timed Comm_spawn_multiple comm_spawn_multiple "_f08_" }
 

@@ -26,24 +26,48 @@ pub(crate) use with_arguments;
 
 /// One C function.
 macro_rules! c_function {
-    (($($arg:ident)*) $name:ident $language:ident $suffix:literal $routine:path) => {
+    (($($arg:ident)*) $name:ident $routine:path) => {
         const _: () = {
-            #[unsafe(export_name = concat!("MPI_", stringify!($name), $suffix))]
+            #[unsafe(export_name = concat!("MPI_", stringify!($name)))]
             unsafe extern "C" fn entry($($arg: usize),*) -> libc::c_int {
                 static REAL: $crate::symbols::Symbol = $crate::symbols::Symbol::new(
-                    $crate::site::c_string(concat!("PMPI_", stringify!($name), $suffix, "\0")),
+                    $crate::site::c_string(concat!("PMPI_", stringify!($name), "\0")),
                 );
                 let args = [$($arg),*];
                 let function = straggler_trace::Function::$name;
                 // SAFETY: these are the arguments the program gave.
                 unsafe {
-                    $routine($crate::site::Site::<$crate::language::$language, _>::new(function, &REAL, args, 0))
+                    $routine($crate::site::Site::<$crate::language::C, _>::new(function, &REAL, args, 0))
                 }
             }
         };
     };
 }
 pub(crate) use c_function;
+
+/// One C function for large counts.
+macro_rules! large_function {
+    (($($arg:ident)*) $name:ident $routine:path) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("MPI_", stringify!($name), "_c"))]
+            unsafe extern "C" fn entry($($arg: usize),*) -> libc::c_int {
+                static REAL: $crate::symbols::Symbol = $crate::symbols::Symbol::new(
+                    $crate::site::c_string(concat!("PMPI_", stringify!($name), "_c\0")),
+                );
+                static SMALL: $crate::symbols::Symbol = $crate::symbols::Symbol::new(
+                    $crate::site::c_string(concat!("PMPI_", stringify!($name), "\0")),
+                );
+                let args = [$($arg),*];
+                let function = straggler_trace::Function::$name;
+                // SAFETY: these are the arguments the program gave.
+                unsafe {
+                    $routine($crate::site::Site::<$crate::language::LargeC, _>::large(function, &REAL, &SMALL, args))
+                }
+            }
+        };
+    };
+}
+pub(crate) use large_function;
 
 /// One Fortran subroutine.
 macro_rules! fortran_function {
@@ -69,7 +93,7 @@ pub(crate) use fortran_function;
 /// Functions in all languages: number of arguments, name, name in Fortran, what records it.
 macro_rules! functions {
     ($($count:tt $name:ident $lower:ident $routine:path;)*) => {$(
-        $crate::wrap::with_arguments! { $count c_function $name C "" $routine }
+        $crate::wrap::with_arguments! { $count c_function $name $routine }
         $crate::wrap::with_arguments! { $count fortran_function $name $lower Fortran "_" $routine }
         $crate::wrap::with_arguments! { $count fortran_function $name $lower Fortran08 "_f08_" $routine }
     )*};
@@ -79,7 +103,7 @@ pub(crate) use functions;
 /// Functions for large counts.
 macro_rules! large_functions {
     ($($count:tt $name:ident $routine:path;)*) => {$(
-        $crate::wrap::with_arguments! { $count c_function $name LargeC "_c" $routine }
+        $crate::wrap::with_arguments! { $count large_function $name $routine }
     )*};
 }
 pub(crate) use large_functions;
@@ -87,7 +111,7 @@ pub(crate) use large_functions;
 /// Functions that are recorded with their times only. Fortran passes lengths of strings behind the arguments.
 macro_rules! timed_functions {
     ($($count:tt $name:ident $lower:ident;)*) => {$(
-        $crate::wrap::with_arguments! { $count c_function $name C "" $crate::other::timed }
+        $crate::wrap::with_arguments! { $count c_function $name $crate::other::timed }
         $crate::wrap::with_arguments! { $count fortran_timed $name $lower "_" }
         $crate::wrap::with_arguments! { $count fortran_timed $name $lower "_f08_" }
     )*};

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use straggler_model::network::{Link, PerByte};
 use straggler_model::stats::{median_in_place, quantile_in_place};
 use straggler_model::{Network, Time};
-use straggler_trace::{Class, Start, Trace};
+use straggler_trace::messages::Place;
+use straggler_trace::{Call, Class, Collective, Start, Trace};
 
 /// Which of its values stand for a size: rather the quick ones.
 const QUANTILE: f64 = 0.3;
@@ -47,18 +48,33 @@ pub enum FitError {
 /// Finds the parameters of the network a trace was recorded on.
 pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     let pairs = pairs(trace);
-    let sends = Line::through(
-        pairs.iter().filter(|pair| is_eager_send(pair)).map(|pair| (pair.bytes, length(pair.sent))),
-    );
+    let quick = pairs.iter().filter(|pair| is_quick_send(pair));
+    let sends = Line::through(quick.map(|pair| (pair.bytes, length(pair.sent))));
     let waits = pairs.iter().filter(|pair| pair.alone && pair.sent.1 + CLEARLY < pair.received.0);
     let receives = Line::through(waits.map(|pair| (pair.bytes, length(pair.received))));
-    let late = pairs.iter().filter(|pair| pair.alone && pair.received.0 + CLEARLY < pair.sent.0);
-    let flights = Line::through(late.map(|pair| (pair.bytes, pair.received.1.since(pair.sent.0))));
-    if sends.samples == 0 || flights.samples == 0 {
-        return by_collectives(trace, &pairs, sends);
-    }
+    let late = pairs.iter().filter(|pair| pair.last && pair.received.0 + CLEARLY < pair.sent.0);
+    let mut flown: Vec<(u64, Time)> =
+        late.map(|pair| (pair.bytes, pair.received.1.since(pair.sent.0))).collect();
+    let of_messages = flown.len();
     let mut assumed = Vec::new();
-    let send_overhead = sends.start;
+    // One size alone tells no line; small collectives are a second.
+    if flown.iter().all(|(bytes, _)| Some(bytes) == flown.first().map(|(first, _)| first)) {
+        flown.extend(flights_of_collectives(trace));
+    }
+    let flights = Line::through(flown.iter().copied());
+    if flights.samples == 0 {
+        return Err(FitError::TooLittle { messages: pairs.len(), collectives: flown.len() - of_messages });
+    }
+    if flown.len() > of_messages {
+        assumed.push("small messages fly as through the binomial tree of small collectives".into());
+    }
+    let send_overhead = if sends.samples > 0 {
+        sends.start.min(Time(flights.start.ps() / 2))
+    } else {
+        assumed
+            .push("a quarter of a flight is taken to be overhead at each end: no send was seen alone".into());
+        Time(flights.start.ps() / 4)
+    };
     let rest = flights.start.since(send_overhead);
     // A message that waits is copied out by the receive; one that is waited for ends with the same copy.
     let recv_overhead = if receives.samples > 0 {
@@ -67,9 +83,8 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         assumed.push("o_r is taken to be o_s: no receive found its message there".into());
         send_overhead.min(rest)
     };
-    let latency = rest.since(recv_overhead).max(Time::from_ns(1));
     let link = Link {
-        latency,
+        latency: rest.since(recv_overhead).max(Time::from_ns(1)),
         send_overhead,
         recv_overhead,
         gap: Time::ZERO,
@@ -77,18 +92,24 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         overhead_per_byte: per_byte(sends.slope.min(flights.slope)),
         eager_limit: eager_limit(&pairs),
     };
-    let network = Network::uniform("fitted", link);
-    let (sends, receives, flights) = (sends.samples, receives.samples, flights.samples);
-    Ok(Fit { network, sends, receives, flights, collectives: 0, assumed })
+    Ok(Fit {
+        network: Network::uniform("fitted", link),
+        sends: sends.samples,
+        receives: receives.samples,
+        flights: of_messages,
+        collectives: flown.len() - of_messages,
+        assumed,
+    })
 }
 
 fn length((enter, exit): (Time, Time)) -> Time {
     exit.since(enter)
 }
 
-/// A send that was over before anybody asked for its message, or is too small to wait for that.
-fn is_eager_send(pair: &Pair) -> bool {
-    pair.only_sends && (pair.sent.1 < pair.posted || pair.bytes <= 256)
+/// A send that did not wait for its receiver: it was over before anybody asked for the message, the receiver was there
+/// before, or the message is too small.
+fn is_quick_send(pair: &Pair) -> bool {
+    pair.only_sends && (pair.sent.1 < pair.posted || pair.posted + CLEARLY < pair.sent.0 || pair.bytes <= 256)
 }
 
 fn per_byte(ps: f64) -> PerByte {
@@ -153,70 +174,50 @@ fn theil_sen(points: &[(f64, f64)]) -> f64 {
     slopes.get(slopes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-/// From small collectives that all have to wait in, where there are too few messages: from the last to enter to the last
-/// to leave go as many flights as a tree is high.
-fn by_collectives(trace: &Trace, pairs: &[Pair], sends: Line) -> Result<Fit, FitError> {
-    let mut lengths: Vec<u64> = Vec::new();
-    for comm in 0..trace.communicators.len() as u32 {
-        lengths.extend(flights_of_collectives(trace, comm));
+/// Bytes up to which a collective tells about latency alone.
+const SMALL: u64 = 64;
+
+/// What a flight takes in collectives in which everybody waits for everybody: from the last to enter to the last to leave
+/// go as many as a binomial tree is high.
+fn flights_of_collectives(trace: &Trace) -> Vec<(u64, Time)> {
+    let mut found = Vec::new();
+    for (comm, sequence) in straggler_trace::collectives::sequences(trace) {
+        let members = trace.communicators.get(comm as usize).map_or(0, |comm| comm.members.len());
+        if members < 2 || sequence.len() != members {
+            continue;
+        }
+        let rounds = u64::from(u32::BITS - (members as u32 - 1).leading_zeros());
+        let common = sequence.values().map(Vec::len).min().unwrap_or(0);
+        for nth in 0..common {
+            let joined = || sequence.iter().map(move |(&rank, calls)| Place { rank, call: calls[nth] });
+            let calls: Vec<&Call> = joined().filter_map(|place| call(trace, place)).collect();
+            let entered = calls.iter().map(|call| call.enter).max().unwrap_or_default();
+            let left = calls.iter().map(|call| call.exit).max().unwrap_or_default();
+            if calls.iter().all(|call| is_small(call)) {
+                let bytes = calls.iter().map(|call| call.sent).max().unwrap_or(0);
+                found.push((bytes, Time(left.since(entered).ps() / rounds)));
+            }
+        }
     }
-    let collectives = lengths.len();
-    let Some(flight) = quantile_in_place(&mut lengths, QUANTILE) else {
-        return Err(FitError::TooLittle { messages: pairs.len(), collectives });
-    };
-    let overhead = if sends.samples > 0 { sends.start.min(Time(flight / 3)) } else { Time(flight / 4) };
-    let link = Link {
-        latency: Time(flight).since(overhead + overhead).max(Time::from_ns(1)),
-        send_overhead: overhead,
-        recv_overhead: overhead,
-        gap: Time::ZERO,
-        gap_per_byte: per_byte(sends.slope),
-        overhead_per_byte: PerByte::ZERO,
-        eager_limit: u64::MAX,
-    };
-    let mut assumed =
-        vec!["L and o are told from collectives alone, as flights through a binomial tree".to_owned()];
-    if sends.samples == 0 {
-        assumed.push("a quarter of a flight is taken to be overhead, at each end; G is taken to be 0".into());
-    }
-    let network = Network::uniform("fitted", link);
-    Ok(Fit { network, sends: sends.samples, receives: 0, flights: 0, collectives, assumed })
+    found
 }
 
-/// What a flight takes in the collectives of a communicator in which everybody waits for everybody.
-fn flights_of_collectives(trace: &Trace, comm: u32) -> Vec<u64> {
-    use straggler_trace::Collective::{Allreduce, Barrier};
-    let Some(group) = trace.communicators.get(comm as usize).filter(|group| group.members.len() > 1) else {
-        return Vec::new();
-    };
-    let rounds = u64::from(u32::BITS - (group.members.len() as u32 - 1).leading_zeros());
-    let of_rank = |rank: &u32| -> Vec<(Time, Time, bool)> {
-        let calls = trace.ranks.get(*rank as usize).map_or(&[][..], |rank| &rank.calls);
-        let collectives = calls.iter().filter(|call| call.comm == comm);
-        collectives
-            .filter_map(|call| match call.function.class() {
-                Class::Collective(operation, Start::Blocking) => {
-                    let small = matches!(operation, Barrier | Allreduce) && call.sent <= 64;
-                    Some((call.enter, call.exit, small))
-                }
-                _ => None,
-            })
-            .collect()
-    };
-    let ranks: Vec<Vec<(Time, Time, bool)>> = group.members.iter().map(of_rank).collect();
-    let common = ranks.iter().map(Vec::len).min().unwrap_or(0);
-    let flight = |nth: usize| {
-        let calls = || ranks.iter().map(move |calls| calls[nth]);
-        let (entered, left) = (calls().map(|call| call.0).max()?, calls().map(|call| call.1).max()?);
-        calls().all(|call| call.2).then(|| left.since(entered).ps() / rounds)
-    };
-    (0..common).filter_map(flight).collect()
+fn is_small(call: &Call) -> bool {
+    let all_wait = matches!(
+        call.function.class(),
+        Class::Collective(Collective::Barrier | Collective::Allreduce, Start::Blocking)
+    );
+    all_wait && call.sent <= SMALL
+}
+
+fn call(trace: &Trace, place: Place) -> Option<&Call> {
+    trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_trace::{Call, Communicator, Function, RankTrace};
+    use straggler_trace::{Communicator, Function, RankTrace};
 
     /// A ping-pong as LogGOPS has it, every other message late at its receiver.
     fn ping_pong(link: &Link, sizes: &[u64]) -> Trace {
@@ -278,6 +279,7 @@ mod tests {
                 posted: Time::from_ns(50_000),
                 received: (Time::from_ns(50_000), Time::from_ns(61_000)),
                 alone: true,
+                last: true,
             }
         };
         let pairs =

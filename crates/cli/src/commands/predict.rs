@@ -154,7 +154,7 @@ fn answer(
         shared_hosts: shared
             .map(|one| SharedHost { host: one.host, ranks: one.ranks, cores: one.cores })
             .collect(),
-        notes: trace.notes.iter().chain(recording.notes()).cloned().collect(),
+        notes: recording.notes().to_vec(),
         ranks: prediction.ranks.iter().filter(|_| alone).map(RankAnswer::of).collect(),
         wall_seconds,
     }

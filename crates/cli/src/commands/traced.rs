@@ -28,7 +28,8 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     let named = |error: String| Failure::bad_input(format!("{}: {error}", request.path.display()));
     let recording =
         Recording::from_trace(&trace, &request.options).map_err(|error| named(error.to_string()))?;
-    trace.notes.iter().chain(recording.notes()).for_each(|note| console.note(note));
+    // These begin with the notes of the trace.
+    recording.notes().iter().for_each(|note| console.note(note));
     let playback = play(Arc::new(recording), request)?;
     Ok(Replayed { trace, playback, is_synthetic })
 }

@@ -27,6 +27,10 @@ pub(super) enum Reason {
     AfterFinalize,
     /// No counterpart in the trace.
     Unmatched,
+    /// The call returned an error.
+    Failed,
+    /// The trace does not say on which communicator.
+    NoCommunicator,
 }
 
 impl Reason {
@@ -47,6 +51,10 @@ impl Reason {
             Reason::NeverMatched => "a receive from anybody, and the trace does not say from whom; left out",
             Reason::AfterFinalize => "after MPI_Finalize; left out",
             Reason::Unmatched => "no counterpart in the trace; left out",
+            Reason::Failed => "failed; the time the calls took counts as computation",
+            Reason::NoCommunicator => {
+                "the trace does not say on which communicator; the time the calls took counts as computation"
+            }
         }
     }
 }

@@ -59,6 +59,21 @@ pub(super) struct Site<'a> {
     details: &'a Details,
 }
 
+/// Why a call that should communicate did not, or cannot be told to have.
+fn unusable(site: &Site<'_>) -> Option<Reason> {
+    let communicates = matches!(
+        site.call.function.class(),
+        Class::Send(..) | Class::Recv(_) | Class::Sendrecv(_) | Class::Collective(..) | Class::Neighbor(..)
+    );
+    if communicates && site.details.error.is_some() {
+        Some(Reason::Failed)
+    } else if communicates && site.call.comm == NO_COMM {
+        Some(Reason::NoCommunicator)
+    } else {
+        None
+    }
+}
+
 static NO_DETAILS: Details = Details {
     requests: Vec::new(),
     completed: Vec::new(),
@@ -153,6 +168,10 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 
     fn translate(&mut self, site: &Site<'a>) -> Result<(), TraceError> {
+        if let Some(reason) = unusable(site) {
+            self.time_only(site, reason);
+            return Ok(());
+        }
         match site.call.function.class() {
             Class::Init => self.threads[usize::from(site.thread)].computed = site.call.exit.since(self.start),
             Class::Finalize => self.finalized = true,

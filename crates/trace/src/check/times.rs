@@ -26,12 +26,16 @@ pub(super) fn check(trace: &Trace, found: &Messages, findings: &mut Vec<Finding>
 }
 
 /// The calls that end before they begin, or begin inside of another call of their thread and end outside of it.
-/// A call inside of another is none of them: what a library calls in MPI_Finalize lies there.
+/// A call inside of another is none of them: what a library calls in MPI_Finalize lies there. Nor are polls that were
+/// counted: different ones of a loop lie side by side.
 fn backwards(of_rank: &RankTrace) -> Vec<u32> {
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
     let mut last = Time::ZERO;
     let mut found = Vec::new();
     for (number, call) in (0..).zip(&of_rank.calls) {
+        if of_rank.details(call).is_some_and(|details| details.repeated.is_some()) {
+            continue;
+        }
         let until = busy.entry(call.thread).or_default();
         let crosses = call.enter < *until && call.exit > *until;
         if call.exit < call.enter || call.enter < last || crosses {

@@ -1,8 +1,9 @@
 //! A prediction for people.
 
 use super::Answer;
+use straggler_model::Time;
 use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, seconds};
+use straggler_report::numbers::{counted, grouped};
 
 /// Rows of the table of ranks before the rest is only counted.
 const MOST_RANKS: usize = 16;
@@ -46,6 +47,11 @@ fn sentence(answer: &Answer) -> String {
         "The model says {predicted}, the run{synthetic} took {}{off}.{worst}",
         seconds(answer.traced_seconds)
     )
+}
+
+/// A time of a run, to four digits.
+fn seconds(value: f64) -> String {
+    Time((value * 1e12).round() as u64).to_string()
 }
 
 /// A share in percent with its sign, if it is negative.

@@ -1,0 +1,144 @@
+//! Functions for large counts, where the library has none.
+//!
+//! Interpreters look at run time whether a library has `MPI_X_c`, and find ours. Where the library has only `MPI_X`, the call
+//! goes there: counts in registers fit as they are, lists of counts are copied.
+
+use crate::abi::{Handle, abi};
+use crate::site::pmpi;
+use crate::topology;
+use straggler_trace::{Class, Collective, Function};
+
+/// Arguments for the function with small counts, and the lists they point to.
+pub struct Narrowed<const N: usize> {
+    pub args: [usize; N],
+    lists: Vec<Vec<i32>>,
+}
+
+impl<const N: usize> Narrowed<N> {
+    /// None if a count does not fit.
+    ///
+    /// # Safety
+    /// The arguments are those of a call of `function` with large counts.
+    pub unsafe fn new(function: Function, args: [usize; N]) -> Option<Narrowed<N>> {
+        let mut narrowed = Narrowed { args, lists: Vec::new() };
+        if counts(function).iter().any(|&place| args[place] > i32::MAX as usize) {
+            return None;
+        }
+        let (kind, among_neighbors) = match function.class() {
+            Class::Collective(kind, _) => (kind, false),
+            Class::Neighbor(kind, _) => (kind, true),
+            _ => return Some(narrowed),
+        };
+        for &(buffer, list, sends) in lists(kind) {
+            // SAFETY: the caller's promise.
+            unsafe { narrowed.list(kind, among_neighbors, buffer, list, sends)? };
+        }
+        Some(narrowed)
+    }
+
+    /// Copies one list, unless it means nothing here.
+    unsafe fn list(
+        &mut self,
+        kind: Collective,
+        among_neighbors: bool,
+        buffer: usize,
+        list: usize,
+        sends: bool,
+    ) -> Option<()> {
+        let comm = abi().handle(self.args[blocking_arguments(kind) - 1]);
+        let address = self.args[list];
+        if address == 0 || self.args[buffer] == abi().in_place && sends {
+            return Some(());
+        }
+        if let Some(root) = root(kind)
+            && !is_root(comm, self.args[root] as i32)
+        {
+            return Some(());
+        }
+        let length = if among_neighbors {
+            let neighbors = topology::neighbors(comm).unwrap_or_default();
+            if sends { neighbors.destinations.len() } else { neighbors.sources.len() }
+        } else {
+            members(comm)
+        };
+        // SAFETY: the standard gives such a list an element for each member.
+        let values = unsafe { std::slice::from_raw_parts(address as *const i64, length) };
+        let copy: Vec<i32> = values.iter().map(|&value| i32::try_from(value).ok()).collect::<Option<_>>()?;
+        self.args[list] = copy.as_ptr() as usize;
+        self.lists.push(copy);
+        Some(())
+    }
+
+    /// The library may read the lists until the operation is over.
+    pub fn keep(self) {
+        self.lists.into_iter().for_each(|list| {
+            list.leak();
+        });
+    }
+}
+
+/// Which arguments are counts.
+fn counts(function: Function) -> &'static [usize] {
+    match function.class() {
+        Class::Send(..) | Class::Recv(_) | Class::MatchedRecv(_) => &[1],
+        Class::Sendrecv(_) if matches!(function, Function::Sendrecv | Function::Isendrecv) => &[1, 6],
+        Class::Sendrecv(_) => &[1],
+        Class::Collective(kind, _) | Class::Neighbor(kind, _) => match kind {
+            Collective::Bcast => &[1],
+            Collective::Gather | Collective::Scatter | Collective::Allgather | Collective::Alltoall => {
+                &[1, 4]
+            }
+            Collective::Gatherv | Collective::Allgatherv => &[1],
+            Collective::Scatterv => &[5],
+            Collective::Reduce
+            | Collective::Allreduce
+            | Collective::Scan
+            | Collective::Exscan
+            | Collective::ReduceScatterBlock => &[2],
+            _ => &[],
+        },
+        _ => &[],
+    }
+}
+
+/// Lists of an operation: the buffer they belong to, their place, whether they are about what is sent.
+fn lists(kind: Collective) -> &'static [(usize, usize, bool)] {
+    match kind {
+        Collective::Gatherv | Collective::Allgatherv => &[(3, 4, false), (3, 5, false)],
+        Collective::Scatterv => &[(0, 1, true), (0, 2, true)],
+        Collective::Alltoallv | Collective::Alltoallw => {
+            &[(0, 1, true), (0, 2, true), (4, 5, false), (4, 6, false)]
+        }
+        Collective::ReduceScatter => &[(1, 2, false)],
+        _ => &[],
+    }
+}
+
+fn blocking_arguments(kind: Collective) -> usize {
+    match kind {
+        Collective::Gatherv | Collective::Scatterv | Collective::Alltoallv | Collective::Alltoallw => 9,
+        Collective::Allgatherv => 8,
+        _ => 6,
+    }
+}
+
+fn root(kind: Collective) -> Option<usize> {
+    matches!(kind, Collective::Gatherv | Collective::Scatterv).then_some(7)
+}
+
+fn is_root(comm: Handle, root: i32) -> bool {
+    let mut rank = -1i32;
+    pmpi!(Comm_rank(comm, &raw mut rank));
+    root == rank || root == abi().root
+}
+
+fn members(comm: Handle) -> usize {
+    let (mut size, mut between) = (0i32, 0i32);
+    pmpi!(Comm_test_inter(comm, &raw mut between));
+    if between != 0 {
+        pmpi!(Comm_remote_size(comm, &raw mut size));
+    } else {
+        pmpi!(Comm_size(comm, &raw mut size));
+    }
+    size.max(0) as usize
+}
