@@ -22,6 +22,12 @@ const QUANTILE: f64 = 0.3;
 /// Farther apart than this, one call was surely before another.
 const CLEARLY: Time = Time::from_ns(2_000);
 
+/// A size that was seen this often counts; where all are rarer, the most frequent do.
+const ENOUGH: usize = 5;
+
+/// Sizes that are closer together tell no slope: a few bytes more disappear in the noise.
+const APART: f64 = 512.0;
+
 /// A network as a trace shows it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
@@ -57,7 +63,7 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         late.map(|pair| (pair.bytes, pair.received.1.since(pair.sent.0))).collect();
     let of_messages = flown.len();
     let mut assumed = Vec::new();
-    // One size alone tells no line; small collectives are a second.
+    // One size alone tells no line; collectives have others.
     if flown.iter().all(|(bytes, _)| Some(bytes) == flown.first().map(|(first, _)| first)) {
         flown.extend(flights_of_collectives(trace));
     }
@@ -66,7 +72,9 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         return Err(FitError::TooLittle { messages: pairs.len(), collectives: flown.len() - of_messages });
     }
     if flown.len() > of_messages {
-        assumed.push("small messages fly as through the binomial tree of small collectives".into());
+        assumed.push(
+            "what messages do not tell is told by collectives, as if they took their usual rounds".into(),
+        );
     }
     let send_overhead = if sends.samples > 0 {
         sends.start.min(Time(flights.start.ps() / 2))
@@ -147,7 +155,7 @@ impl Line {
         }
         let samples = by_size.values().map(Vec::len).sum();
         // Sizes seen once or twice say little where others were seen often.
-        let often = by_size.values().map(Vec::len).max().unwrap_or(0).min(8).div_ceil(2);
+        let often = by_size.values().map(Vec::len).max().unwrap_or(0).min(ENOUGH);
         let points: Vec<(f64, f64)> = by_size
             .into_iter()
             .filter(|(_, times)| times.len() >= often)
@@ -168,17 +176,16 @@ fn theil_sen(points: &[(f64, f64)]) -> f64 {
     // Some hundred sizes are enough to tell a line.
     let points = &points[..points.len().min(300)];
     for (place, first) in points.iter().enumerate() {
-        slopes.extend(points[place + 1..].iter().map(|second| (second.1 - first.1) / (second.0 - first.0)));
+        let apart = points[place + 1..].iter().filter(|second| second.0 - first.0 >= APART);
+        slopes.extend(apart.map(|second| (second.1 - first.1) / (second.0 - first.0)));
     }
     slopes.sort_by(f64::total_cmp);
     slopes.get(slopes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-/// Bytes up to which a collective tells about latency alone.
-const SMALL: u64 = 64;
-
-/// What a flight takes in collectives in which everybody waits for everybody: from the last to enter to the last to leave
-/// go as many as a binomial tree is high.
+/// What a flight takes in collectives in which everybody waits for everybody: from the last to enter to the last to leave go
+/// as many, one after the other, as the usual algorithm has rounds. The first on a communicator sets up connections and
+/// does not count.
 fn flights_of_collectives(trace: &Trace) -> Vec<(u64, Time)> {
     let mut found = Vec::new();
     for (comm, sequence) in straggler_trace::collectives::sequences(trace) {
@@ -186,28 +193,33 @@ fn flights_of_collectives(trace: &Trace) -> Vec<(u64, Time)> {
         if members < 2 || sequence.len() != members {
             continue;
         }
-        let rounds = u64::from(u32::BITS - (members as u32 - 1).leading_zeros());
         let common = sequence.values().map(Vec::len).min().unwrap_or(0);
-        for nth in 0..common {
-            let joined = || sequence.iter().map(move |(&rank, calls)| Place { rank, call: calls[nth] });
-            let calls: Vec<&Call> = joined().filter_map(|place| call(trace, place)).collect();
-            let entered = calls.iter().map(|call| call.enter).max().unwrap_or_default();
-            let left = calls.iter().map(|call| call.exit).max().unwrap_or_default();
-            if calls.iter().all(|call| is_small(call)) {
-                let bytes = calls.iter().map(|call| call.sent).max().unwrap_or(0);
-                found.push((bytes, Time(left.since(entered).ps() / rounds)));
-            }
+        for nth in usize::from(common > 1)..common {
+            let joined = sequence.iter().map(|(&rank, calls)| Place { rank, call: calls[nth] });
+            let calls: Vec<&Call> = joined.filter_map(|place| call(trace, place)).collect();
+            found.extend(flight_of(&calls));
         }
     }
     found
 }
 
-fn is_small(call: &Call) -> bool {
-    let all_wait = matches!(
-        call.function.class(),
-        Class::Collective(Collective::Barrier | Collective::Allreduce, Start::Blocking)
-    );
-    all_wait && call.sent <= SMALL
+/// The bytes and the time of a flight in one collective, by all its calls.
+fn flight_of(calls: &[&Call]) -> Option<(u64, Time)> {
+    let members = u32::try_from(calls.len()).ok()?;
+    let function = calls.first()?.function;
+    let rounds = match function.class() {
+        Class::Collective(
+            Collective::Barrier | Collective::Allreduce | Collective::Allgather,
+            Start::Blocking,
+        ) => u32::BITS - (members - 1).leading_zeros(),
+        Class::Collective(Collective::Alltoall, Start::Blocking) => members - 1,
+        _ => return None,
+    };
+    let entered = calls.iter().map(|call| call.enter).max()?;
+    let left = calls.iter().map(|call| call.exit).max()?;
+    let bytes = calls.iter().map(|call| call.sent).max()?;
+    let same = calls.iter().all(|call| call.function == function);
+    same.then(|| (bytes, Time(left.since(entered).ps() / u64::from(rounds.max(1)))))
 }
 
 fn call(trace: &Trace, place: Place) -> Option<&Call> {
