@@ -5,10 +5,12 @@
 #![allow(clippy::missing_safety_doc)]
 
 use crate::abi::abi;
+use crate::clock;
 use crate::language::{Kind, Language};
-use crate::note::{call, good, made};
+use crate::note::{call, good, made, recorded};
 use crate::process;
 use crate::site::{Invoke, Site};
+use crate::thread::{Seen, Thread};
 use libc::c_int;
 
 /// A call on the communicator at argument `parent` that puts a new one at argument `new`.
@@ -23,7 +25,12 @@ where
                     seen.comm = thread.comm(L::handle(Kind::Comm, site.args[parent])).local;
                 }
                 let handle = L::handle_at(Kind::Comm, site.args[new], 0);
-                if handle != abi().comm_null {
+                let unfinished = site.function.makes_request();
+                if handle != abi().comm_null && unfinished {
+                    // Not to be asked anything before its request is over: it will be what its parent is.
+                    let parent = parent.map_or(0, |parent| L::handle(Kind::Comm, site.args[parent]));
+                    process::know_like(parent, handle, &mut thread.attributes);
+                } else if handle != abi().comm_null {
                     process::know(handle, &mut thread.attributes);
                 }
             }
@@ -87,13 +94,21 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        let handle = L::handle_at(Kind::Comm, site.args[0], 0);
-        call(&site, |thread, seen| {
-            seen.comm = thread.comm(handle).local;
-            if good(seen) {
-                process::forget(handle);
+        let Some(guard) = recorded() else { return site.invoke() };
+        // It is forgotten before: another thread may get its handle before this call is back.
+        let handle = L::first_handle(Kind::Comm, site.args[0]);
+        let known = process::forget(handle);
+        let enter = clock::ticks();
+        let code = site.invoke();
+        let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
+        if let Some(comm) = known {
+            seen.comm = comm.local;
+            if !good(&seen) {
+                process::remember(handle, comm);
             }
-        })
+        }
+        Thread::of(&guard).record(&seen);
+        code
     }
 }
 

@@ -178,8 +178,9 @@ unsafe fn list<L: Language, const N: usize>(
     [usize; N]: Invoke,
 {
     unsafe {
-        let count = places.count.map_or(1, |count| site.int(count).max(0) as usize);
         let array = site.args[places.requests];
+        let count = places.count.map_or(1, |count| site.int(count).max(0) as usize);
+        let count = if array == 0 { 0 } else { count };
         let null = abi().request_null;
         thread.handles.clear();
         thread.handles.extend((0..count).map(|index| L::handle_at(Kind::Request, array, index)));
@@ -188,17 +189,12 @@ unsafe fn list<L: Language, const N: usize>(
         }
         process::with(|process| {
             for (place, &handle) in thread.handles.iter().enumerate().filter(|&(_, &handle)| handle != null) {
-                // Equal handles in one list stand for different requests.
-                let earlier = if process.requests.has_doubles() {
-                    thread.handles[..place].iter().filter(|&&known| known == handle).count()
-                } else {
-                    0
-                };
-                match process.requests.find(handle, earlier) {
-                    Some(&mut open) if open.persistent.is_none() || open.active => {
+                // Equal handles in one list stand for different requests: each is taken once.
+                match process.requests.take(handle) {
+                    Some(open) if open.persistent.is_none() || open.active => {
                         given.push(Given { place, handle, open });
                     }
-                    Some(_) => {}
+                    Some(open) => process.requests.give_back(handle, open.number, false),
                     None => unknown_request(process, site.function),
                 }
             }
@@ -254,18 +250,13 @@ unsafe fn finish<L: Language, const N: usize>(
         if good(seen) && finish_plain(site, places, thread, seen, given, testing) {
             return;
         }
-        let done = if good(seen) {
-            completed::<L, N>(site, places, given)
-        } else {
-            Some(gone::<L, N>(site, places, given))
-        };
-        let Some(done) = done else {
-            if testing && good(seen) {
-                thread.poll(seen)
-            } else {
-                thread.record(seen)
-            }
-            return;
+        if !good(seen) {
+            give_back(given, |place| is_gone::<L, N>(site, places, &given[place]));
+            return thread.record(seen);
+        }
+        let Some(done) = completed::<L, N>(site, places, given) else {
+            give_back(given, |_| false);
+            return if testing { thread.poll(seen) } else { thread.record(seen) };
         };
         let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
         let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = done
@@ -280,10 +271,16 @@ unsafe fn finish<L: Language, const N: usize>(
         if !told.is_empty() {
             thread.attributes.completed(told.into_iter());
         }
-        if testing && good(seen) {
+        if testing {
             thread.attributes.found();
         }
-        forget(done.iter().filter_map(|done| given.get(done.place)));
+        let mut is_done: SmallVec<[bool; 64]> = SmallVec::from_elem(false, given.len());
+        for done in &done {
+            if let Some(is_done) = is_done.get_mut(done.place) {
+                *is_done = true;
+            }
+        }
+        give_back(given, |place| is_done[place]);
         thread.record(seen);
     }
 }
@@ -306,6 +303,7 @@ where
         _ => return false,
     };
     if !done {
+        give_back(given, |_| false);
         thread.poll(seen);
         return true;
     }
@@ -315,7 +313,7 @@ where
     if testing {
         thread.attributes.found();
     }
-    forget(given.iter());
+    give_back(given, |_| true);
     thread.record(seen);
     true
 }
@@ -337,7 +335,7 @@ where
         };
         let one = |index: i32| {
             let index = usize::try_from(L::index(index)).ok();
-            let place = index.and_then(|index| given.iter().position(|given| given.place == index));
+            let place = index.and_then(|index| given.binary_search_by_key(&index, |given| given.place).ok());
             Some(place.map(|place| Done { place, status }).into_iter().collect())
         };
         match places.answer {
@@ -360,7 +358,7 @@ where
                 let listed = (0..count).filter_map(|nth| {
                     let index = (site.args[indices] as *const c_int).add(nth).read();
                     let index = usize::try_from(L::index(index)).ok()?;
-                    let place = given.iter().position(|given| given.place == index)?;
+                    let place = given.binary_search_by_key(&index, |given| given.place).ok()?;
                     Some(Done { place, status: at(nth) })
                 });
                 Some(listed.collect())
@@ -369,24 +367,12 @@ where
     }
 }
 
-/// What a call that failed has completed nevertheless: requests that are null now.
-unsafe fn gone<L: Language, const N: usize>(
-    site: &Site<L, N>,
-    places: &Places,
-    given: &[Given],
-) -> SmallVec<[Done; 8]>
+/// Whether a call that failed has completed a request nevertheless: then it is null now.
+unsafe fn is_gone<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, given: &Given) -> bool
 where
     [usize; N]: Invoke,
 {
-    let null = |given: &Given| unsafe {
-        L::handle_at(Kind::Request, site.args[places.requests], given.place) == abi().request_null
-    };
-    let status = |given: &Given| {
-        let start = site.args[places.status];
-        if places.statuses { start + given.place * abi().status_bytes } else { start }
-    };
-    let gone = given.iter().enumerate().filter(|(_, given)| null(given));
-    gone.map(|(place, given)| Done { place, status: status(given) }).collect()
+    unsafe { L::handle_at(Kind::Request, site.args[places.requests], given.place) == abi().request_null }
 }
 
 fn was_cancelled(status: usize) -> bool {
@@ -395,15 +381,17 @@ fn was_cancelled(status: usize) -> bool {
     flag != 0
 }
 
-/// Persistent requests are inactive now, others are gone.
-fn forget<'a>(mut done: impl Iterator<Item = &'a Given>) {
-    let Some(first) = done.next() else { return };
+/// The call is over: requests that it completed are forgotten, or inactive if they are persistent; others are open again.
+fn give_back(given: &[Given], is_done: impl Fn(usize) -> bool) {
+    if given.is_empty() {
+        return;
+    }
     process::with(|process| {
-        for given in std::iter::once(first).chain(done) {
-            if given.open.persistent.is_none() {
-                process.requests.remove(given.handle, given.open.number);
-            } else if let Some(open) = process.requests.find(given.handle, 0) {
-                open.active = false;
+        for (place, one) in given.iter().enumerate() {
+            let (handle, number) = (one.handle, one.open.number);
+            match (is_done(place), one.open.persistent) {
+                (true, None) => process.requests.remove(handle, number),
+                (done, _) => process.requests.give_back(handle, number, !done),
             }
         }
     });
@@ -438,12 +426,12 @@ where
             let first = process::with(|process| {
                 let known: Vec<(Handle, u32)> = handles
                     .iter()
-                    .filter_map(|&handle| Some((handle, process.requests.find(handle, 0)?.persistent?)))
+                    .filter_map(|&handle| Some((handle, process.requests.find(handle)?.persistent?)))
                     .collect();
                 let first = process.requests.number(known.len() as u32);
                 for (place, &(handle, persistent)) in known.iter().enumerate() {
                     thread.requests.push(persistent);
-                    if let Some(open) = process.requests.find(handle, 0) {
+                    if let Some(open) = process.requests.find(handle) {
                         (open.number, open.active, open.cancelled) = (first + place as u32, true, false);
                     }
                 }
@@ -462,10 +450,10 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        let handle = L::handle_at(Kind::Request, site.args[0], 0);
+        let handle = L::first_handle(Kind::Request, site.args[0]);
         call(&site, |thread, _| {
             process::with(|process| {
-                if let Some(open) = process.requests.find(handle, 0) {
+                if let Some(open) = process.requests.find(handle) {
                     open.cancelled = true;
                     thread.requests.push(open.number);
                 }
@@ -480,10 +468,10 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        let handle = L::handle_at(Kind::Request, site.args[0], 0);
+        let handle = L::first_handle(Kind::Request, site.args[0]);
         call(&site, |thread, seen| {
             process::with(|process| {
-                if let Some(&mut open) = process.requests.find(handle, 0) {
+                if let Some(&mut open) = process.requests.find(handle) {
                     thread.requests.push(open.number);
                     if good(seen) {
                         process.requests.remove(handle, open.number);

@@ -28,9 +28,10 @@ fn initialise(function: Function, real: impl FnOnce() -> c_int) -> c_int {
 
 /// Ends MPI by `real`, after a last exchange of times.
 fn finalise(real: impl FnOnce() -> c_int) -> c_int {
-    let Some(guard) = note::recorded() else { return real() };
     let enter = clock::ticks();
+    // Other ranks take part in the exchange whatever happened to this one's stream.
     recording::part();
+    let Some(guard) = note::recorded() else { return real() };
     let code = real();
     Thread::of(&guard).record(&Seen::new(Function::Finalize, enter, clock::ticks(), code));
     recording::finish(Ending::Finalized);

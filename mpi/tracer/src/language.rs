@@ -31,6 +31,11 @@ pub trait Language {
     unsafe fn handle(kind: Kind, word: usize) -> Handle;
     /// A handle behind a pointer, at a place of an array.
     unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle;
+    /// A handle behind a pointer, which may be null in a call that will fail.
+    unsafe fn first_handle(kind: Kind, pointer: usize) -> Handle {
+        // SAFETY: the caller's promise, and the pointer is not null.
+        if pointer == 0 { 0 } else { unsafe { Self::handle_at(kind, pointer, 0) } }
+    }
     fn is_in_place(word: usize) -> bool;
     fn ignores_status(word: usize) -> bool;
     /// An index as C counts.

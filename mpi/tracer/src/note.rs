@@ -143,9 +143,8 @@ pub unsafe fn made<L: Language>(seen: &mut Seen, request: usize, persistent: boo
         let number = process.requests.number(1);
         if handle != abi().request_null {
             let persistent = persistent.then_some(number);
-            process
-                .requests
-                .insert(handle, Open { number, persistent, active: false, wildcard, cancelled: false });
+            let open = Open { number, persistent, active: false, wildcard, cancelled: false, in_use: false };
+            process.requests.insert(handle, open);
         }
         number
     });

@@ -40,13 +40,51 @@ pub unsafe fn timed_strings<const N: usize>(
     unsafe {
         let Some(real) = real.get() else { return };
         let Some(guard) = recorded() else { return args.invoke_strings(real, error, lengths) };
+        let mut own: c_int = 0;
+        let error = if error == 0 { &raw mut own as usize } else { error };
         let enter = clock::ticks();
         args.invoke_strings(real, error, lengths);
-        let code = if error == 0 { 0 } else { (error as *const c_int).read() };
+        let code = (error as *const c_int).read();
         let mut seen = Seen::new(function, enter, clock::ticks(), code);
         if function.makes_request() && N > 0 {
             made::<crate::language::Fortran>(&mut seen, args[N - 1], is_persistent(function), false);
         }
         Thread::of(&guard).record(&seen);
     }
+}
+
+/// A question whose flag is argument `FLAG`: unsuccessful ones are counted.
+unsafe fn asked<L: Language, const N: usize, const FLAG: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let Some(guard) = recorded() else { return site.invoke() };
+        let enter = clock::ticks();
+        let code = site.invoke();
+        let seen = Seen::new(site.function, enter, clock::ticks(), code);
+        let thread = Thread::of(&guard);
+        if code == 0 && site.int_behind(FLAG) == 0 {
+            thread.poll(&seen);
+        } else {
+            thread.record(&seen);
+        }
+        code
+    }
+}
+
+/// (request, flag, status)
+pub unsafe fn get_status<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { asked::<L, N, 1>(site) }
+}
+
+/// (request, partition, flag)
+pub unsafe fn arrived<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe { asked::<L, N, 2>(site) }
 }

@@ -16,6 +16,8 @@ struct Output {
     sequence: u32,
     /// The process that opened it: a child of a fork must not write into its parent's stream.
     process: i32,
+    /// A write has failed: what would follow half a block is of no use.
+    failed: bool,
 }
 
 static OUTPUT: Mutex<Option<Output>> = Mutex::new(None);
@@ -34,7 +36,7 @@ pub fn begin(file: c_int) {
     // SAFETY: no conditions.
     let process = unsafe { libc::getpid() };
     if let Ok(mut output) = OUTPUT.lock() {
-        *output = Some(Output { file, sequence: 0, process });
+        *output = Some(Output { file, sequence: 0, process, failed: false });
     }
 }
 
@@ -74,7 +76,12 @@ pub fn end() {
 pub fn is_free() -> bool {
     // SAFETY: no conditions.
     let process = unsafe { libc::getpid() };
-    OUTPUT.try_lock().is_ok_and(|output| output.as_ref().is_some_and(|output| output.process == process))
+    // Another thread may be at it for a moment.
+    let free = (0..10_000).find_map(|_| {
+        std::hint::spin_loop();
+        OUTPUT.try_lock().ok()
+    });
+    free.is_some_and(|output| output.as_ref().is_some_and(|output| output.process == process))
 }
 
 fn with(write: impl FnOnce(&mut Output)) {
@@ -97,15 +104,37 @@ impl Output {
     /// A full disk loses the rest of the trace, never the program.
     fn write(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while !rest.is_empty() {
-            // SAFETY: the slice is valid for its length.
-            let written = unsafe { libc::write(self.file, rest.as_ptr().cast::<c_void>(), rest.len()) };
+        while !rest.is_empty() && !self.failed {
+            let written = write_quietly(self.file, rest);
             match usize::try_from(written) {
-                Ok(0) => return,
+                Ok(0) => self.failed = true,
                 Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-                Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return,
+                Err(_) => {
+                    let why = std::io::Error::last_os_error().kind();
+                    self.failed = why != std::io::ErrorKind::Interrupted;
+                }
             }
         }
+    }
+}
+
+/// A write beyond the limit of a file's size is an error, not the end of the process.
+fn write_quietly(file: c_int, bytes: &[u8]) -> isize {
+    // SAFETY: the sets are ours, the slice is valid for its length; the mask is put back as it was.
+    unsafe {
+        let (mut only, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&raw mut only);
+        libc::sigaddset(&raw mut only, libc::SIGXFSZ);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const only, &raw mut before);
+        let written = libc::write(file, bytes.as_ptr().cast::<c_void>(), bytes.len());
+        let error = *libc::__errno_location();
+        if written < 0 && error == libc::EFBIG && libc::sigismember(&raw const before, libc::SIGXFSZ) == 0 {
+            let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            libc::sigtimedwait(&raw const only, std::ptr::null_mut(), &raw const now);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        *libc::__errno_location() = error;
+        written
     }
 }

@@ -256,15 +256,20 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        let handle = L::handle_at(Kind::Message, site.args[3], 0);
+        // Taken out before: another thread may get its handle before this call is back.
+        let handle = L::first_handle(Kind::Message, site.args[3]);
+        let message = process::with(|process| process.messages.remove(&handle));
         call(&site, |thread, seen| {
             if good(seen) {
                 seen.received = bytes::<L>(site.args[1], site.args[2]);
             }
             if handle == abi().message_nobody {
                 seen.peer = special::NOBODY;
-            } else if let Some(number) = process::with(|process| process.messages.remove(&handle)) {
+            } else if let Some(number) = message {
                 thread.attributes.number(attribute::MESSAGE, u64::from(number));
+                if !good(seen) {
+                    process::with(|process| process.messages.insert(handle, number));
+                }
             }
             if site.function.makes_request() {
                 made::<L>(seen, site.args[4], false, false);

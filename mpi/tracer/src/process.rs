@@ -161,27 +161,37 @@ pub fn comm(handle: Handle, attributes: &mut Attributes) -> Comm {
 
 /// Gives a new communicator its number and describes it with the call that is being recorded.
 pub fn know(handle: Handle, attributes: &mut Attributes) -> Comm {
-    let (members, remote, rank) = groups(handle);
-    let neighbors = if remote.is_empty() { topology::neighbors(handle) } else { None };
+    know_like(handle, handle, attributes)
+}
+
+/// The same for one that is like another, without asking it anything.
+pub fn know_like(model: Handle, handle: Handle, attributes: &mut Attributes) -> Comm {
+    let (members, remote, rank) = groups(model);
+    let neighbors = if remote.is_empty() { topology::neighbors(model) } else { None };
     let between = !remote.is_empty();
     let size = if between { remote.len() } else { members.len() } as u32;
-    let comm = with(|process| {
-        let comm = Comm { local: process.next_comm, rank, size, own_size: members.len() as u32, between };
+    let local = with(|process| {
         process.next_comm += 1;
-        process.comms.insert(handle, comm);
-        comm
+        process.next_comm - 1
     });
-    GENERATION.fetch_add(1, Ordering::Release);
+    let comm = Comm { local, rank, size, own_size: members.len() as u32, between };
+    remember(handle, comm);
     let described =
         NewComm { local: comm.local, members: &members, remote: &remote, neighbors: neighbors.as_ref() };
     attributes.new_comm(&described);
     comm
 }
 
-/// Forgets a communicator: its handle may be used again.
-pub fn forget(handle: Handle) {
-    with(|process| process.comms.remove(&handle));
+pub fn remember(handle: Handle, comm: Comm) {
+    with(|process| process.comms.insert(handle, comm));
     GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// Forgets a communicator: its handle may be used again.
+pub fn forget(handle: Handle) -> Option<Comm> {
+    let known = with(|process| process.comms.remove(&handle));
+    GENERATION.fetch_add(1, Ordering::Release);
+    known
 }
 
 /// World ranks of the members, of the other side if there is one, and this process's own rank in it.

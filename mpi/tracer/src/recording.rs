@@ -37,6 +37,8 @@ pub fn begin() {
     }
     let best = exchange::exchange(comm, rank, size, &mut run);
     let folder = folder_of(&folder, run.number);
+    // Rank 0 may be on another machine.
+    let _ = std::fs::create_dir_all(&folder);
     let file = own.or_else(|| output::create(&folder.join(file_name(rank))).ok());
     open(file, rank, size, &run.id, &folder);
     if let Some(best) = best {

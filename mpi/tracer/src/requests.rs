@@ -4,7 +4,7 @@
 //! its numbers in order of creation.
 
 use crate::abi::Handle;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Spreads handles, which are addresses or small integers.
@@ -40,14 +40,22 @@ pub struct Open {
     pub wildcard: bool,
     /// The program has asked to cancel it.
     pub cancelled: bool,
+    /// A call waits for it or tests it.
+    pub in_use: bool,
+}
+
+/// The open requests of one handle, in order of creation.
+#[derive(Debug, Default)]
+struct SameHandle {
+    open: VecDeque<Open>,
+    /// So many at the front are in use, at least.
+    in_use: usize,
 }
 
 /// All open requests of the process.
 #[derive(Debug, Default)]
 pub struct Requests {
-    first: ByHandle<Open>,
-    /// Further requests of the same handle, in order.
-    more: ByHandle<Vec<Open>>,
+    by_handle: ByHandle<SameHandle>,
     next: u32,
 }
 
@@ -59,48 +67,51 @@ impl Requests {
     }
 
     pub fn insert(&mut self, handle: Handle, open: Open) {
-        use std::collections::hash_map::Entry;
-        match self.first.entry(handle) {
-            Entry::Vacant(place) => {
-                place.insert(open);
-            }
-            Entry::Occupied(_) => self.more.entry(handle).or_default().push(open),
+        self.by_handle.entry(handle).or_default().open.push_back(open);
+    }
+
+    /// The first request behind a handle that no call is waiting for or testing.
+    pub fn find(&mut self, handle: Handle) -> Option<&mut Open> {
+        let same = self.by_handle.get_mut(&handle)?;
+        same.open.iter_mut().skip(same.in_use).find(|open| !open.in_use)
+    }
+
+    /// The same, for a call that waits for it or tests it: until the call is over, it is nobody else's. A library may hand
+    /// out the handle again, to another thread, before the call that completed it has returned here.
+    pub fn take(&mut self, handle: Handle) -> Option<Open> {
+        let same = self.by_handle.get_mut(&handle)?;
+        while same.open.get(same.in_use).is_some_and(|open| open.in_use) {
+            same.in_use += 1;
         }
+        let open = same.open.get_mut(same.in_use)?;
+        open.in_use = true;
+        let taken = *open;
+        same.in_use += 1;
+        Some(taken)
     }
 
-    /// Whether any handle stands for more than one request.
-    #[inline]
-    pub fn has_doubles(&self) -> bool {
-        !self.more.is_empty()
+    fn by_number(&mut self, handle: Handle, number: u32) -> Option<(&mut SameHandle, usize)> {
+        let same = self.by_handle.get_mut(&handle)?;
+        let place = same.open.iter().position(|open| open.number == number)?;
+        Some((same, place))
     }
 
-    /// The request behind a handle; the `nth` one, if there are several.
-    pub fn find(&mut self, handle: Handle, nth: usize) -> Option<&mut Open> {
-        match nth.checked_sub(1) {
-            None => self.first.get_mut(&handle),
-            Some(place) => self.more.get_mut(&handle).and_then(|more| more.get_mut(place)),
+    /// The call is over and the request is not, or it is a persistent one.
+    pub fn give_back(&mut self, handle: Handle, number: u32, still_active: bool) {
+        if let Some((same, place)) = self.by_number(handle, number) {
+            same.open[place].in_use = false;
+            same.open[place].active &= still_active;
+            same.in_use = same.in_use.min(place);
         }
     }
 
     /// Forgets a request that is over.
     pub fn remove(&mut self, handle: Handle, number: u32) {
-        use std::collections::hash_map::Entry;
-        let Entry::Occupied(mut first) = self.first.entry(handle) else { return };
-        let is_first = first.get().number == number;
-        // Handles that stand for several requests are rare.
-        let Some(more) = (!self.more.is_empty()).then(|| self.more.get_mut(&handle)).flatten() else {
-            if is_first {
-                first.remove();
-            }
-            return;
-        };
-        if is_first {
-            first.insert(more.remove(0));
-        } else {
-            more.retain(|open| open.number != number);
-        }
-        if more.is_empty() {
-            self.more.remove(&handle);
+        let Some((same, place)) = self.by_number(handle, number) else { return };
+        same.open.remove(place);
+        same.in_use -= usize::from(place < same.in_use);
+        if same.open.is_empty() {
+            self.by_handle.remove(&handle);
         }
     }
 }

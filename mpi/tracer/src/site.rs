@@ -45,12 +45,19 @@ where
     /// The arguments are those of the program, or changed to others that are as good.
     #[inline(always)]
     pub unsafe fn invoke(&self) -> c_int {
-        let Some(real) = self.real else { return NO_SUCH_FUNCTION };
+        let Some(real) = self.real else {
+            // SAFETY: Fortran's last argument is an integer, or absent.
+            unsafe { tell_error(self.error, NO_SUCH_FUNCTION) };
+            return NO_SUCH_FUNCTION;
+        };
         // SAFETY: `real` is the library's function of this name, and takes these arguments.
         unsafe {
             if L::FORTRAN {
-                self.args.invoke_fortran(real, self.error);
-                if self.error == 0 { 0 } else { (self.error as *const c_int).read() }
+                // Where the program does not want the return code, the record does.
+                let mut own: c_int = 0;
+                let error = if self.error == 0 { &raw mut own as usize } else { self.error };
+                self.args.invoke_fortran(real, error);
+                (error as *const c_int).read()
             } else if self.narrow {
                 self.invoke_narrow(real)
             } else {
@@ -88,6 +95,15 @@ where
     pub unsafe fn int_behind(&self, at: usize) -> i32 {
         // SAFETY: the caller's promise.
         unsafe { (self.args[at] as *const c_int).read() }
+    }
+}
+
+/// # Safety
+/// `error` is null or points to an integer.
+unsafe fn tell_error(error: usize, code: c_int) {
+    if error != 0 {
+        // SAFETY: the caller's promise.
+        unsafe { (error as *mut c_int).write(code) };
     }
 }
 

@@ -64,16 +64,19 @@ pub fn file_of(address: *const c_void) -> Option<String> {
 }
 
 fn in_library(library: &CStr, name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: both are strings that end with a zero. The handle stays open: the library is in use anyway.
-    let found = unsafe {
+    // SAFETY: both are strings that end with a zero. The handle of a library that is used stays open.
+    unsafe {
         let handle = libc::dlopen(library.as_ptr(), RTLD_LAZY | RTLD_NOLOAD);
         if handle.is_null() {
             return None;
         }
-        libc::dlsym(handle, name.as_ptr())
-    };
-    let own = file_of(find as *const c_void);
-    (!found.is_null() && file_of(found) != own).then_some(found)
+        let found = libc::dlsym(handle, name.as_ptr());
+        if found.is_null() || file_of(found) == file_of(find as *const c_void) {
+            libc::dlclose(handle);
+            return None;
+        }
+        Some(found)
+    }
 }
 
 fn loaded_libraries() -> Vec<CString> {

@@ -5,7 +5,7 @@
 use crate::wrap::{
     c_function, fortran_function, fortran_timed, functions, large_function, large_functions, timed_functions,
 };
-use crate::{collectives, communicators, completion, p2p, windows};
+use crate::{collectives, communicators, completion, other, p2p, windows};
 
 // Point to point.
 functions! {
@@ -50,6 +50,8 @@ functions! {
     2 Startall startall completion::startall;
     1 Cancel cancel completion::cancel;
     1 Request_free request_free completion::request_free;
+    3 Request_get_status request_get_status other::get_status;
+    3 Parrived parrived other::arrived;
 }
 
 // Collectives, also among neighbours.
@@ -202,8 +204,6 @@ timed_functions! {
     2 Pready pready;
     3 Pready_range pready_range;
     3 Pready_list pready_list;
-    3 Parrived parrived;
-    3 Request_get_status request_get_status;
     5 Grequest_start grequest_start;
     1 Grequest_complete grequest_complete;
     2 Buffer_attach buffer_attach;

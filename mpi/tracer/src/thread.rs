@@ -4,13 +4,14 @@ use crate::abi::Handle;
 use crate::completion::Given;
 use crate::process::Comm;
 use crate::{clock, output, process};
+use libc::c_void;
 use std::cell::Cell;
 use std::ptr::null_mut;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use straggler_trace::Function;
+use std::sync::{Mutex, OnceLock};
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::format::write::{Attributes, CallBlock, Record};
+use straggler_trace::{Class, Function};
 
 /// What is known of a call when it is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +55,7 @@ struct Poll {
 }
 
 /// So many different calls a polling loop may go through and still be counted.
-const MOST_POLLS: usize = 8;
+const MOST_POLLS: usize = 16;
 
 /// A block is written at the latest after this many nanoseconds, if there is a call then.
 const LONGEST_NS: u64 = 100_000_000;
@@ -83,12 +84,13 @@ pub struct Thread {
 /// What lies in the thread's own memory; together, since finding it costs more than reading it.
 struct Own {
     thread: Cell<*mut Thread>,
-    /// Inside of a recorded call: what the library calls itself is not the program's.
-    inside: Cell<bool>,
+    /// Where on the stack a recorded call was entered; 0 outside. What lies deeper is called by the library itself, not by
+    /// the program. What lies higher is a new call: the old one was left by an exception or a jump.
+    inside: Cell<usize>,
 }
 
 thread_local! {
-    static OWN: Own = const { Own { thread: Cell::new(null_mut()), inside: Cell::new(false) } };
+    static OWN: Own = const { Own { thread: Cell::new(null_mut()), inside: Cell::new(0) } };
 }
 
 /// All threads there ever were. They are never freed: their calls may not be written yet.
@@ -102,18 +104,64 @@ impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: a guard stays on its thread, whose memory outlives the call.
-        unsafe { (*self.0).inside.set(false) };
+        unsafe { (*self.0).inside.set(0) };
     }
 }
 
 /// Enters a call; none if this is a call inside of a call.
 #[inline(always)]
 pub fn guard() -> Option<Guard> {
-    OWN.with(|own| if own.inside.replace(true) { None } else { Some(Guard(own)) })
+    let here = 0u8;
+    let place = &raw const here as usize;
+    OWN.with(|own| {
+        if place < own.inside.get() {
+            return None;
+        }
+        own.inside.set(place);
+        Some(Guard(own))
+    })
+}
+
+/// States of threads that have ended, for others.
+static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// The thread ends: what it recorded is written, and its state is for the next one.
+unsafe extern "C" fn thread_ends(state: *mut c_void) {
+    // SAFETY: the state that `first` has set for this thread.
+    let thread = unsafe { &mut *state.cast::<Thread>() };
+    if thread.lock_soon() {
+        thread.write_polls();
+        output::write_calls(&mut thread.block, thread.number);
+        thread.unlock();
+    }
+    OWN.with(|own| own.thread.set(null_mut()));
+    FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(state as usize);
+}
+
+/// Asks to be told when the thread ends.
+fn tell_when_it_ends(state: *mut Thread) {
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    let key = KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: the key is ours to fill.
+        (unsafe { libc::pthread_key_create(&raw mut key, Some(thread_ends)) } == 0).then_some(key)
+    });
+    if let Some(key) = key {
+        // SAFETY: the key is valid; the state is never freed.
+        unsafe { libc::pthread_setspecific(*key, state.cast()) };
+    }
 }
 
 #[cold]
 fn first(own: &Own) -> *mut Thread {
+    let ended = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+    let address = ended.map_or_else(made, |address| address as *mut Thread);
+    own.thread.set(address);
+    tell_when_it_ends(address);
+    address
+}
+
+fn made() -> *mut Thread {
     let mut threads = THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let thread = Box::leak(Box::new(Thread {
         number: threads.len() as u32,
@@ -130,7 +178,6 @@ fn first(own: &Own) -> *mut Thread {
     }));
     let address: *mut Thread = thread;
     threads.push(address as usize);
-    own.thread.set(address);
     thread.block.begin(clock::ticks(), 0);
     address
 }
@@ -170,6 +217,10 @@ impl Thread {
             self.write_polls();
         }
         write(&mut self.block, seen, &self.requests, &self.attributes);
+        if is_foundation(seen.function) {
+            // Without these the rest means little, and a thread that makes them may never call again.
+            output::write_calls(&mut self.block, self.number);
+        }
         self.after(seen.exit);
         self.unlock();
         if !self.attributes.is_empty() {
@@ -195,7 +246,9 @@ impl Thread {
             poll.seen.exit = seen.exit;
         } else {
             if self.polls.len() == MOST_POLLS {
-                self.write_polls();
+                let oldest = self.polls.remove(0);
+                write_poll(&mut self.block, &oldest);
+                self.after(seen.exit);
             }
             self.polls.push(Poll { seen: *seen, requests: self.requests.clone(), calls: 1, inside });
         }
@@ -208,13 +261,8 @@ impl Thread {
 
     /// Writes down what was counted.
     fn write_polls(&mut self) {
-        let mut counted = Attributes::new();
         for poll in self.polls.drain(..) {
-            counted.clear();
-            if poll.calls > 1 {
-                counted.repeated(poll.calls, poll.inside);
-            }
-            write(&mut self.block, &poll.seen, &poll.requests, &counted);
+            write_poll(&mut self.block, &poll);
         }
     }
 
@@ -230,8 +278,24 @@ impl Thread {
     fn flush(&mut self, now: u64) {
         if self.deadline != 0 {
             output::write_calls(&mut self.block, self.number);
+            self.flush_others(now);
         }
         self.deadline = now.saturating_add(process::ticks_in(LONGEST_NS));
+    }
+
+    /// Writes blocks of threads that are busy with something else, or stuck in a call.
+    fn flush_others(&self, now: u64) {
+        let Ok(threads) = THREADS.try_lock() else { return };
+        for &address in threads.iter().filter(|&&address| address != std::ptr::from_ref(self) as usize) {
+            // SAFETY: a box that is never freed; its fields are only touched under `writing`.
+            let other = unsafe { &mut *(address as *mut Thread) };
+            if !other.writing.swap(true, Ordering::Acquire) {
+                if other.deadline < now {
+                    output::write_calls(&mut other.block, other.number);
+                }
+                other.unlock();
+            }
+        }
     }
 
     #[inline(always)]
@@ -253,6 +317,20 @@ impl Thread {
     fn unlock(&self) {
         self.writing.store(false, Ordering::Release);
     }
+}
+
+/// Calls that others refer to, and that are rare.
+#[inline]
+fn is_foundation(function: Function) -> bool {
+    matches!(function.class(), Class::Init | Class::NewComm { .. })
+}
+
+fn write_poll(block: &mut CallBlock, poll: &Poll) {
+    let mut counted = Attributes::new();
+    if poll.calls > 1 {
+        counted.repeated(poll.calls, poll.inside);
+    }
+    write(block, &poll.seen, &poll.requests, &counted);
 }
 
 /// Lists are short: comparing them here is quicker than calling a function for it.

@@ -5,8 +5,9 @@
 #![allow(clippy::missing_safety_doc)]
 
 use crate::abi::Handle;
+use crate::clock;
 use crate::language::{Kind, Language};
-use crate::note::{bytes, call, good, made, peer};
+use crate::note::{bytes, call, good, made, peer, recorded};
 use crate::process::{self, Window};
 use crate::site::{Invoke, Site};
 use crate::thread::{Seen, Thread};
@@ -79,11 +80,13 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        let handle = L::handle_at(Kind::Window, site.args[0], 0);
+        // Taken out before: another thread may get its handle before this call is back.
+        let handle = L::first_handle(Kind::Window, site.args[0]);
+        let window = process::with(|process| process.windows.remove(&handle));
         call(&site, |thread, seen| {
-            tell(thread, seen, find(handle));
-            if good(seen) {
-                process::with(|process| process.windows.remove(&handle));
+            tell(thread, seen, window);
+            if let (false, Some(window)) = (good(seen), window) {
+                process::with(|process| process.windows.insert(handle, window));
             }
         })
     }
@@ -129,13 +132,21 @@ where
     [usize; N]: Invoke,
 {
     unsafe {
-        let handle = L::handle(Kind::Window, site.args[0]);
-        call(&site, |thread, seen| {
-            tell(thread, seen, find(handle));
-            if good(seen) && site.int_behind(1) != 0 {
-                thread.attributes.found();
-            }
-        })
+        let Some(guard) = recorded() else { return site.invoke() };
+        let enter = clock::ticks();
+        let code = site.invoke();
+        let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
+        let thread = Thread::of(&guard);
+        if good(&seen) && site.int_behind(1) == 0 {
+            seen.comm =
+                find(L::handle(Kind::Window, site.args[0])).map_or(seen.comm, |window| window.comm.local);
+            thread.poll(&seen);
+            return code;
+        }
+        tell(thread, &mut seen, find(L::handle(Kind::Window, site.args[0])));
+        thread.attributes.found();
+        thread.record(&seen);
+        code
     }
 }
 

@@ -129,6 +129,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         }
         let last = u32::try_from(traced.calls.len().saturating_sub(1)).unwrap_or(u32::MAX);
         for thread in &mut self.threads {
+            thread.settle_polls(self.shared.options.spin);
             thread.flush(last);
         }
         let threads = self.threads.into_iter().map(|thread| thread.read).collect();
@@ -145,7 +146,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             return Err(TraceError::TooManyThreads { rank: self.rank, threads: number + 1 });
         }
         let (read, computed) = (ReadThread::default(), Time::ZERO);
-        self.threads.push(Thread { read, computed, last_exit: self.start, polling: false });
+        self.threads.push(Thread { read, computed, last_exit: self.start, polling: false, polls: None });
         self.thread_of.insert(thread, number as u16);
         Ok(number as u16)
     }
@@ -156,6 +157,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
         let class = site.call.function.class();
         let polls = matches!(class, Class::Test(_) | Class::Probe { .. });
         let thread = &mut self.threads[usize::from(site.thread)];
+        if !polls {
+            thread.settle_polls(spin);
+        }
         let gap = site.call.enter.since(thread.last_exit);
         if !(thread.polling && polls && gap < spin) {
             thread.computed += gap;

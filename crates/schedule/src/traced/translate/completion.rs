@@ -65,14 +65,19 @@ impl<'a> RankReader<'_, 'a> {
 
     /// Nothing was there. Time inside of the calls is waiting; between them too, if there is little.
     fn poll(&mut self, site: &Site<'_>) {
+        let spin = self.shared.options.spin;
         let thread = &mut self.threads[usize::from(site.thread)];
         thread.polling = true;
         let Some(repeated) = site.details.repeated else { return };
-        let between = site.call.exit.since(site.call.enter).since(repeated.inside);
-        let gaps = repeated.calls.saturating_sub(1).max(1);
-        if Time(between.ps() / gaps) >= self.shared.options.spin {
-            thread.computed += between;
+        let (enter, exit) = (site.call.enter, site.call.exit);
+        // Different polls of one loop were counted side by side: their time is one.
+        if thread.polls.as_ref().is_some_and(|polls| enter >= polls.end) {
+            thread.settle_polls(spin);
         }
+        let polls = thread.polls.get_or_insert(Polls { start: enter, end: exit, inside: Time::ZERO, calls: 0 });
+        polls.end = polls.end.max(exit);
+        polls.inside += repeated.inside;
+        polls.calls += repeated.calls;
     }
 
     /// A request that is given up is still served, but nobody waits for it.
