@@ -175,7 +175,8 @@ fn counts(of_rank: &RankTrace, operations: &Operations, call: &Call, busy_until:
     let repeated = of_rank.details(call).and_then(|details| details.repeated);
     let outside = call.exit.since(call.enter.max(busy_until));
     let (calls, time) = match repeated {
-        Some(repeated) => (repeated.calls, repeated.inside.min(outside)),
+        // Polls of one loop lie side by side; each has its own time inside.
+        Some(repeated) => (repeated.calls, repeated.inside),
         None => (1, outside),
     };
     let (sent, received) = bytes(of_rank, operations, call);

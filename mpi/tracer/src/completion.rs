@@ -420,6 +420,9 @@ where
 {
     unsafe {
         call(&site, |thread, seen| {
+            if !good(seen) {
+                return;
+            }
             let count = count.map_or(1, |count| site.int(count).max(0) as usize);
             let handles: Vec<Handle> =
                 (0..count).map(|index| L::handle_at(Kind::Request, site.args[requests], index)).collect();

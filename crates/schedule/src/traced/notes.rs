@@ -31,6 +31,8 @@ pub(super) enum Reason {
     Failed,
     /// The trace does not say on which communicator.
     NoCommunicator,
+    /// With processes that are not in the trace.
+    OtherWorld,
 }
 
 impl Reason {
@@ -52,6 +54,9 @@ impl Reason {
             Reason::AfterFinalize => "after MPI_Finalize; left out",
             Reason::Unmatched => "no counterpart in the trace; left out",
             Reason::Failed => "failed; the time the calls took counts as computation",
+            Reason::OtherWorld => {
+                "with processes of another MPI_COMM_WORLD; the time the calls took counts as computation"
+            }
             Reason::NoCommunicator => {
                 "the trace does not say on which communicator; the time the calls took counts as computation"
             }

@@ -43,6 +43,8 @@ impl Default for Options {
 /// What the ranks of a trace share while it is read.
 #[derive(Debug)]
 pub(super) struct Shared<'a> {
+    /// For each communicator, whether processes that the trace says nothing about take part.
+    pub reaches_out: Vec<bool>,
     pub trace: &'a Trace,
     pub options: Options,
     /// When the recording's clock begins.
@@ -95,6 +97,7 @@ impl Recording {
             collectives: Collectives::default(),
             notes: Notes::default(),
             one_side: one_side(&trace.communicators),
+            reaches_out: trace.communicators.iter().map(reaches_out).collect(),
             tags: HashMap::new(),
         };
         let mut ranks = Vec::with_capacity(trace.ranks.len());
@@ -105,6 +108,11 @@ impl Recording {
         if lone.iter().any(|lone| !lone.is_empty()) {
             shared.leave_out(&mut ranks, &lone)?;
         }
+        let threaded =
+            trace.ranks.iter().filter(|rank| rank.calls.iter().any(|call| call.thread > 0)).count();
+        let threads = (threaded > 0).then(|| {
+            format!("{threaded} ranks call from several threads; time in which one waits for another counts as computation")
+        });
         let lanes = shared.collectives.lanes;
         let (groups, calls, sizes) = shared.collectives.finish();
         Ok(Recording {
@@ -114,7 +122,7 @@ impl Recording {
             sizes,
             tags: shared.tags.len() as u32,
             lanes,
-            notes: trace.notes.iter().cloned().chain(shared.notes.texts()).collect(),
+            notes: trace.notes.iter().cloned().chain(shared.notes.texts()).chain(threads).collect(),
         })
     }
 }
@@ -132,6 +140,11 @@ impl Shared<'_> {
     }
 }
 
+/// Whether processes that were started or met later take part.
+fn reaches_out(comm: &Communicator) -> bool {
+    comm.members.iter().chain(&comm.remote).any(|&member| member == Rank::MAX)
+}
+
 /// Communicators are made of traced ranks, each at most once.
 fn check_members(trace: &Trace) -> Result<(), TraceError> {
     let processes = trace.processes();
@@ -139,7 +152,8 @@ fn check_members(trace: &Trace) -> Result<(), TraceError> {
     let mut seen = vec![None; processes as usize];
     for (comm, communicator) in (0..).zip(&trace.communicators) {
         for (side, members) in [&communicator.members, &communicator.remote].into_iter().enumerate() {
-            for &member in members {
+            // A process of another world is nobody's here.
+            for &member in members.iter().filter(|&&member| member != Rank::MAX) {
                 let fault = TraceError::Member { comm, member, processes };
                 let last = seen.get_mut(member as usize).ok_or(fault.clone())?;
                 if last.replace((comm, side)) == Some((comm, side)) {

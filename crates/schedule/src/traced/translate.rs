@@ -48,6 +48,17 @@ struct Thread {
     last_exit: Time,
     /// Whether the last call was an unsuccessful test or probe.
     polling: bool,
+    /// Unsuccessful ones that were counted, as long as nothing else comes.
+    polls: Option<Polls>,
+}
+
+/// Unsuccessful tests and probes that lie side by side in time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Polls {
+    start: Time,
+    end: Time,
+    inside: Time,
+    calls: u64,
 }
 
 /// A call of the trace, and who made it.
@@ -60,7 +71,7 @@ pub(super) struct Site<'a> {
 }
 
 /// Why a call that should communicate did not, or cannot be told to have.
-fn unusable(site: &Site<'_>) -> Option<Reason> {
+fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
     let communicates = matches!(
         site.call.function.class(),
         Class::Send(..) | Class::Recv(_) | Class::Sendrecv(_) | Class::Collective(..) | Class::Neighbor(..)
@@ -69,6 +80,8 @@ fn unusable(site: &Site<'_>) -> Option<Reason> {
         Some(Reason::Failed)
     } else if communicates && site.call.comm == NO_COMM {
         Some(Reason::NoCommunicator)
+    } else if communicates && reaches_out.get(site.call.comm as usize) == Some(&true) {
+        Some(Reason::OtherWorld)
     } else {
         None
     }
@@ -172,7 +185,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 
     fn translate(&mut self, site: &Site<'a>) -> Result<(), TraceError> {
-        if let Some(reason) = unusable(site) {
+        if let Some(reason) = unusable(&self.shared.reaches_out, site) {
             self.time_only(site, reason);
             return Ok(());
         }
@@ -268,6 +281,16 @@ impl<'s, 'a> RankReader<'s, 'a> {
 }
 
 impl Thread {
+    /// The time between polls is computation, unless it is so short that the thread was only waiting.
+    fn settle_polls(&mut self, spin: Time) {
+        let Some(polls) = self.polls.take() else { return };
+        let between = polls.end.since(polls.start).since(polls.inside);
+        let gaps = polls.calls.saturating_sub(1).max(1);
+        if Time(between.ps() / gaps) >= spin {
+            self.computed += between;
+        }
+    }
+
     /// What was computed becomes an instruction.
     fn flush(&mut self, origin: u32) {
         let computed = std::mem::take(&mut self.computed);

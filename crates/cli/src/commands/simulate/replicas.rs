@@ -180,7 +180,8 @@ mod tests {
         let cli = Cli::try_parse_from(words).unwrap();
         let Command::Simulate(typed) = cli.command else { panic!("not simulate") };
         let plan = Plan::new(*typed, &cli.common).unwrap_or_else(|failure| panic!("{}", failure.error));
-        let inputs = Inputs::load(&plan).unwrap_or_else(|failure| panic!("{}", failure.error));
+        let inputs =
+            Inputs::load(&plan, &Console::silent()).unwrap_or_else(|failure| panic!("{}", failure.error));
         let meter = Meter::new(&Console::new(&cli.common), 0);
         let stop = AtomicBool::new(false);
         let runner = Runner { plan: &plan, inputs: &inputs, meter: &meter, stop: &stop };

@@ -1,6 +1,6 @@
 //! Calls that begin, complete, ask about or give up requests.
 
-use super::{RankReader, Site};
+use super::{Polls, RankReader, Site};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
 use crate::traced::recording::Instruction;
@@ -74,7 +74,8 @@ impl<'a> RankReader<'_, 'a> {
         if thread.polls.as_ref().is_some_and(|polls| enter >= polls.end) {
             thread.settle_polls(spin);
         }
-        let polls = thread.polls.get_or_insert(Polls { start: enter, end: exit, inside: Time::ZERO, calls: 0 });
+        let polls =
+            thread.polls.get_or_insert(Polls { start: enter, end: exit, inside: Time::ZERO, calls: 0 });
         polls.end = polls.end.max(exit);
         polls.inside += repeated.inside;
         polls.calls += repeated.calls;

@@ -117,7 +117,12 @@ impl Writing<'_> {
     }
 
     fn call(&mut self, number: usize, call: &Call) -> Result<(), WriteError> {
-        let (enter, exit) = (call.enter.ps(), call.exit.ps());
+        let (mut enter, mut exit) = (call.enter.ps(), call.exit.ps());
+        let counted = self.own.details(call).is_some_and(|details| details.repeated.is_some());
+        if counted {
+            // Polls that were counted side by side follow one another here.
+            (enter, exit) = (enter.max(self.time), exit.max(self.time));
+        }
         if enter < self.time || exit < enter {
             return Err(WriteError::Overlap {
                 rank: self.rank,
