@@ -26,6 +26,8 @@ mod noise_files;
 mod others;
 #[path = "cli/plot.rs"]
 mod plot;
+#[path = "cli/predict.rs"]
+mod predict;
 #[path = "cli/program.rs"]
 mod program;
 #[path = "cli/redundancy.rs"]

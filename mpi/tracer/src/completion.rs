@@ -447,6 +447,34 @@ where
     }
 }
 
+/// (request, flag, status): the request stays. Of one that was to be cancelled, the status says whether it was.
+pub unsafe fn get_status<L: Language, const N: usize>(mut site: Site<L, N>) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    unsafe {
+        let handle = L::handle(Kind::Request, site.args[0]);
+        let Some(guard) = recorded() else { return site.invoke() };
+        let mut own = OwnStatus::new();
+        site.args[2] = own.instead_of::<L>(site.args[2]);
+        let enter = clock::ticks();
+        let code = site.invoke();
+        let seen = Seen::new(site.function, enter, clock::ticks(), code);
+        let thread = Thread::of(&guard);
+        if good(&seen) && site.int_behind(1) == 0 {
+            thread.poll(&seen);
+            return code;
+        }
+        process::with(|process| {
+            if let Some(open) = process.requests.find(handle).filter(|open| good(&seen) && open.cancelled) {
+                open.was_cancelled = was_cancelled(site.args[2]);
+            }
+        });
+        thread.record(&seen);
+        code
+    }
+}
+
 /// (request)
 pub unsafe fn cancel<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
@@ -476,6 +504,9 @@ where
             process::with(|process| {
                 if let Some(&mut open) = process.requests.find(handle) {
                     thread.requests.push(open.number);
+                    if open.was_cancelled {
+                        thread.attributes.completed([(0, None, true)].into_iter());
+                    }
                     if good(seen) {
                         process.requests.remove(handle, open.number);
                     }

@@ -143,7 +143,15 @@ pub unsafe fn made<L: Language>(seen: &mut Seen, request: usize, persistent: boo
         let number = process.requests.number(1);
         if handle != abi().request_null {
             let persistent = persistent.then_some(number);
-            let open = Open { number, persistent, active: false, wildcard, cancelled: false, in_use: false };
+            let open = Open {
+                number,
+                persistent,
+                active: false,
+                wildcard,
+                cancelled: false,
+                was_cancelled: false,
+                in_use: false,
+            };
             process.requests.insert(handle, open);
         }
         number

@@ -73,14 +73,6 @@ where
     }
 }
 
-/// (request, flag, status)
-pub unsafe fn get_status<L: Language, const N: usize>(site: Site<L, N>) -> c_int
-where
-    [usize; N]: Invoke,
-{
-    unsafe { asked::<L, N, 1>(site) }
-}
-
 /// (request, partition, flag)
 pub unsafe fn arrived<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where

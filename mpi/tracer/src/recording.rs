@@ -149,6 +149,7 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
         .functions();
     output::write_pairs(BlockKind::Head, pairs);
     process::set_phase(Phase::Recording);
+    thread::watch();
 }
 
 /// The MPI library's own name, its first line.

@@ -40,6 +40,8 @@ pub struct Open {
     pub wildcard: bool,
     /// The program has asked to cancel it.
     pub cancelled: bool,
+    /// A status has said that it was.
+    pub was_cancelled: bool,
     /// A call waits for it or tests it.
     pub in_use: bool,
 }

@@ -50,7 +50,7 @@ functions! {
     2 Startall startall completion::startall;
     1 Cancel cancel completion::cancel;
     1 Request_free request_free completion::request_free;
-    3 Request_get_status request_get_status other::get_status;
+    3 Request_get_status request_get_status completion::get_status;
     3 Parrived parrived other::arrived;
 }
 

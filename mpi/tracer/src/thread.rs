@@ -2,7 +2,7 @@
 
 use crate::abi::Handle;
 use crate::completion::Given;
-use crate::process::Comm;
+use crate::process::{Comm, Phase};
 use crate::{clock, output, process};
 use libc::c_void;
 use std::cell::Cell;
@@ -278,24 +278,8 @@ impl Thread {
     fn flush(&mut self, now: u64) {
         if self.deadline != 0 {
             output::write_calls(&mut self.block, self.number);
-            self.flush_others(now);
         }
         self.deadline = now.saturating_add(process::ticks_in(LONGEST_NS));
-    }
-
-    /// Writes blocks of threads that are busy with something else, or stuck in a call.
-    fn flush_others(&self, now: u64) {
-        let Ok(threads) = THREADS.try_lock() else { return };
-        for &address in threads.iter().filter(|&&address| address != std::ptr::from_ref(self) as usize) {
-            // SAFETY: a box that is never freed; its fields are only touched under `writing`.
-            let other = unsafe { &mut *(address as *mut Thread) };
-            if !other.writing.swap(true, Ordering::Acquire) {
-                if other.deadline < now {
-                    output::write_calls(&mut other.block, other.number);
-                }
-                other.unlock();
-            }
-        }
     }
 
     #[inline(always)]
@@ -352,6 +336,46 @@ fn write(block: &mut CallBlock, seen: &Seen, requests: &[u32], attributes: &Attr
         error: seen.error,
         ..Record::new(seen.function, seen.enter, seen.exit, attributes)
     });
+}
+
+/// Writes, now and then, what threads have recorded that are busy with something else or stuck in a call: a program that
+/// hangs shall leave a trace of how it got there.
+pub fn watch() {
+    let block_signals = |how, set: *const libc::sigset_t, old: *mut libc::sigset_t| {
+        // SAFETY: both sets are valid or null.
+        unsafe { libc::pthread_sigmask(how, set, old) };
+    };
+    // SAFETY: a set is plain memory, filled right away. The program's handlers must not run in this library's thread, which
+    // inherits what is blocked now.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+        unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    // SAFETY: as above.
+    unsafe { libc::sigfillset(&raw mut all) };
+    block_signals(libc::SIG_SETMASK, &raw const all, &raw mut before);
+    let watching = std::thread::Builder::new().name("straggler".into()).stack_size(1 << 16).spawn(|| {
+        while process::phase() == Phase::Recording {
+            std::thread::sleep(std::time::Duration::from_nanos(LONGEST_NS));
+            write_overdue(clock::ticks());
+        }
+    });
+    block_signals(libc::SIG_SETMASK, &raw const before, null_mut());
+    // Without it, blocks are written when threads call.
+    drop(watching);
+}
+
+/// Writes blocks that have waited for long.
+fn write_overdue(now: u64) {
+    let Ok(threads) = THREADS.try_lock() else { return };
+    for &address in threads.iter() {
+        // SAFETY: a box that is never freed; what is touched here is only touched under `writing`.
+        let other = unsafe { &mut *(address as *mut Thread) };
+        if !other.writing.swap(true, Ordering::Acquire) {
+            if other.deadline < now {
+                output::write_calls(&mut other.block, other.number);
+            }
+            other.unlock();
+        }
+    }
 }
 
 /// Writes what all threads have recorded: the process ends.

@@ -63,9 +63,16 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         late.map(|pair| (pair.bytes, pair.received.1.since(pair.sent.0))).collect();
     let of_messages = flown.len();
     let mut assumed = Vec::new();
-    // One size alone tells no line; collectives have others.
-    if flown.iter().all(|(bytes, _)| Some(bytes) == flown.first().map(|(first, _)| first)) {
+    // One large size alone does not tell L from G, and few messages tell nothing; collectives have other sizes.
+    let first = flown.first().map_or(0, |&(bytes, _)| bytes);
+    let one_size = flown.iter().all(|&(bytes, _)| bytes == first);
+    if of_messages < ENOUGH || one_size && first as f64 >= APART {
         flown.extend(flights_of_collectives(trace));
+        if flown.len() == of_messages && one_size {
+            assumed.push(
+                "all messages have one size, which does not tell L from G: do not use it for others".into(),
+            );
+        }
     }
     let flights = Line::through(flown.iter().copied());
     if flights.samples == 0 {

@@ -13,7 +13,8 @@ EXAMPLES
 
   straggler predict fixtures/traces/halo --network chic --json
 
-  straggler predict fixtures/traces/halo --network chic --copies 256 --only collectives
+  straggler predict fixtures/traces/halo --network chic --copies 256 \
+      --only collectives
 
 THE TRACE is what `straggler trace -o DIR -- mpirun …` recorded, or an OTF2 archive, liballprof's text files, an SST
 DUMPI trace or a SimGrid time-independent trace: give the folder or one of its files.

@@ -8,6 +8,7 @@ const COMMANDS: &[&str] = &[
     "",
     "assess",
     "simulate",
+    "predict",
     "redundancy",
     "resample",
     "study",

@@ -27,9 +27,21 @@ pub enum Severity {
     Warning,
 }
 
+/// How a stream may have ended, but for MPI_Finalize.
+const ENDINGS: [&str; 3] = [
+    "the process ended without MPI_Finalize",
+    "the run was ended by MPI_Abort",
+    "the stream has no end: the process was killed, or is still running; the last calls may be missing",
+];
+
 impl Finding {
     pub fn error(rank: impl Into<Option<u32>>, what: impl Into<String>) -> Finding {
         Finding { rank: rank.into(), offset: None, severity: Severity::Error, what: what.into() }
+    }
+
+    /// Whether it says that a process did not end as it should.
+    pub fn is_about_the_end(&self) -> bool {
+        ENDINGS.contains(&self.what.as_str())
     }
 
     pub fn warning(rank: impl Into<Option<u32>>, what: impl Into<String>) -> Finding {
@@ -70,11 +82,9 @@ fn problems(streams: &[Stream]) -> Vec<Finding> {
         }
         let how = match stream.ending {
             Some(Ending::Finalized) => continue,
-            Some(Ending::Exited) => "the process ended without MPI_Finalize",
-            Some(Ending::Aborted) => "the run was ended by MPI_Abort",
-            None => {
-                "the stream has no end: the process was killed, or is still running; the last calls may be missing"
-            }
+            Some(Ending::Exited) => ENDINGS[0],
+            Some(Ending::Aborted) => ENDINGS[1],
+            None => ENDINGS[2],
         };
         findings.push(Finding::warning(rank, how));
     }

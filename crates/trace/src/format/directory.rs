@@ -1,7 +1,7 @@
 //! Where the streams of a run lie: a folder with a file a rank, or one file with all of them.
 
 use super::assemble::{Finding, assemble};
-use super::read::{Stream, read};
+use super::read::{Fault, Problem, Stream, read};
 use crate::trace::Trace;
 use std::fs;
 use std::io;
@@ -95,7 +95,8 @@ pub fn read_file(path: &Path) -> Result<Vec<Stream>, OpenError> {
         at += length.max(1);
     }
     if streams.is_empty() {
-        return Err(OpenError::Nothing { path: path.to_owned(), what: "the file is empty".into() });
+        let empty = Problem { offset: 0, what: Fault::Empty };
+        streams.push(Stream { named: rank_named(path), problems: vec![empty], ..Stream::default() });
     }
     Ok(streams)
 }

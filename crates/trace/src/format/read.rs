@@ -117,6 +117,8 @@ pub enum Fault {
         there: u64,
     },
     NotATrace,
+    /// There is nothing in it.
+    Empty,
     /// Bytes between two blocks that are none.
     Garbage {
         bytes: u64,
@@ -144,6 +146,9 @@ impl fmt::Display for Fault {
                     f,
                     "the last block is cut off ({there} of {wanted} bytes): the calls before it are there"
                 )
+            }
+            Fault::Empty => {
+                write!(f, "the stream is empty: its process was ended before anything was written")
             }
             Fault::NotATrace => write!(f, "this is not a stream of a trace"),
             Fault::Garbage { bytes } => write!(f, "{bytes} bytes that are no block were skipped"),

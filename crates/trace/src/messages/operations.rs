@@ -296,6 +296,8 @@ impl<'a> Walk<'a> {
     /// A request that is given up is nobody's any more; one that is cancelled still has to be completed.
     fn drop_requests(&mut self, number: u32, call: &Call, details: &Details) {
         self.note_unknown(number, details);
+        // A status may have said before that it was cancelled.
+        details.completed.iter().filter(|one| one.cancelled).for_each(|one| self.close(number, one));
         if call.function == crate::Function::Request_free {
             for request in &details.requests {
                 if let Some(made) = self.found.requests.get_mut(request) {

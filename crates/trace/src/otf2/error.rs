@@ -27,6 +27,8 @@ pub enum Otf2Error {
 pub enum WriteError {
     #[error("{}: cannot be written: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
+    #[error("{} is there already, and an archive would take its place: give another name", .0.display())]
+    Exists(PathBuf),
     #[error("\"{0}\" cannot name an archive: take a name without slashes that is not empty")]
     Name(String),
     #[error(

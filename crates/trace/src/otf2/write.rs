@@ -30,6 +30,7 @@ pub fn write(trace: &Trace, directory: &Path, name: &str) -> Result<(), WriteErr
     if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '\0']) {
         return Err(WriteError::Name(name.into()));
     }
+    refuse_what_is_there(directory, name)?;
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| WriteError::Io { path, source }
@@ -54,6 +55,19 @@ pub fn write(trace: &Trace, directory: &Path, name: &str) -> Result<(), WriteErr
     put(&file("def"), &written.bytes)?;
     put(&file("otf2"), &anchor(trace, &locations, &written))?;
     install(work.path(), directory, name)
+}
+
+/// An archive takes the place of an older one, never of anything else: a folder of its name may be the trace itself.
+fn refuse_what_is_there(directory: &Path, name: &str) -> Result<(), WriteError> {
+    let folder = directory.join(name);
+    let is_ours = |entry: fs::DirEntry| {
+        entry.path().extension().is_some_and(|ending| ending == "evt" || ending == "def")
+    };
+    let replaceable = match fs::read_dir(&folder) {
+        Ok(mut entries) => entries.all(|entry| entry.is_ok_and(is_ours)),
+        Err(_) => !folder.exists(),
+    };
+    if replaceable { Ok(()) } else { Err(WriteError::Exists(folder)) }
 }
 
 /// The threads of a rank; the first always, as somebody must stand for the rank.

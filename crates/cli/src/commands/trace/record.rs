@@ -131,6 +131,14 @@ fn tell(output: &Path, console: &Console) {
             Ok(opened) => {
                 let answer = Answer::of(&folder, &opened, &Profile::of(&opened.trace));
                 console.note(&sentence(&answer));
+                let ends = opened.findings.iter().filter(|finding| finding.is_about_the_end()).count();
+                if ends > 0 {
+                    let ranks = counted(ends as u64, "rank", "ranks");
+                    console.warn(&format!(
+                        "{ranks} did not end by MPI_Finalize; their last calls may be missing: `straggler trace check {}`",
+                        folder.display()
+                    ));
+                }
                 opened.warn_of_errors(&folder, console);
             }
             Err(failure) => console.warn(&failure.error.to_string()),

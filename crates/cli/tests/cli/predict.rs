@@ -1,0 +1,72 @@
+//! Traces replayed: against what they took, as GOAL, in copies, with noise.
+
+use crate::program::Folder;
+
+#[test]
+fn a_fitted_prediction_is_close_to_the_trace() {
+    let folder = Folder::new();
+    let answer =
+        folder.run("predict fixtures/traces/halo --fit --save-network net.toml --json").good().json();
+    assert!(answer["error"].as_f64().unwrap().abs() < 0.05, "{answer:#}");
+    assert_eq!(answer["ranks"].as_array().unwrap().len(), 4);
+    assert_eq!(answer["synthetic"], true);
+    assert!(answer["fit"]["flights"].as_u64().unwrap() > 0);
+    // What was saved is what was used.
+    let again = folder.run("predict fixtures/traces/halo --network net.toml --json").good().json();
+    assert_eq!(again["predicted_seconds"], answer["predicted_seconds"]);
+    assert_eq!(again["fit"], serde_json::Value::Null);
+}
+
+#[test]
+fn three_ways_to_replay_a_trace_agree() {
+    let folder = Folder::new();
+    folder.run("trace convert fixtures/traces/halo -o halo.goal").good();
+    let goal = folder.run("simulate halo.goal --network chic --json").good().json();
+    let replayed = folder.run("simulate fixtures/traces/halo --network chic --json").good().json();
+    let predicted = folder.run("predict fixtures/traces/halo --network chic --json").good().json();
+    assert_eq!(goal["makespan_ps"], replayed["makespan_ps"]);
+    assert_eq!(goal["messages"], replayed["messages"]);
+    let seconds = replayed["makespan_ps"].as_u64().unwrap() as f64 * 1e-12;
+    assert!((predicted["predicted_seconds"].as_f64().unwrap() - seconds).abs() < 1e-12);
+}
+
+#[test]
+fn a_trace_survives_the_way_through_otf2() {
+    let folder = Folder::new();
+    folder.run("trace convert fixtures/traces/halo -o halo.otf2").good();
+    let there = folder.run("trace info fixtures/traces/halo --json").good().json();
+    let back = folder.run("trace info halo.otf2 --json").good().json();
+    for function in ["MPI_Isend", "MPI_Irecv", "MPI_Allreduce", "MPI_Waitall"] {
+        for rank in 0..4 {
+            let calls =
+                |answer: &serde_json::Value| answer["ranks"][rank]["functions"][function]["calls"].clone();
+            assert_eq!(calls(&there), calls(&back), "{function} of rank {rank}");
+        }
+    }
+}
+
+#[test]
+fn copies_and_kinds_of_communication() {
+    let folder = Folder::new();
+    let many = folder.run("predict fixtures/traces/halo --network chic --copies 64 --json").good().json();
+    assert_eq!((many["processes"].as_u64(), many["copies"].as_u64()), (Some(256), Some(64)));
+    assert_eq!(many["error"], serde_json::Value::Null);
+    let messages = |only: &str| {
+        let line = format!("simulate fixtures/traces/halo --network chic --only {only} --json");
+        folder.run(&line).good().json()["messages"].as_u64().unwrap()
+    };
+    let all = folder.run("simulate fixtures/traces/halo --network chic --json").good().json();
+    let (p2p, collectives) = (messages("p2p"), messages("collectives"));
+    assert!(p2p > 0 && collectives > 0);
+    assert_eq!(p2p + collectives, all["messages"].as_u64().unwrap());
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let folder = Folder::new();
+    folder.run("predict nowhere --fit").ends_with(3).says("nowhere");
+    folder.run("predict fixtures/traces/halo --fit --network chic").ends_with(2).says("--network");
+    let goal = "simulate fixtures/conformance/eager-00.goal --network chic";
+    folder.run(&format!("{goal} --copies 2")).ends_with(2).says("--copies");
+    folder.run(&format!("{goal} --only p2p")).ends_with(2).says("--only");
+}
