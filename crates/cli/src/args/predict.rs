@@ -13,7 +13,7 @@ EXAMPLES
 
   straggler predict fixtures/traces/halo --network chic --json
 
-  straggler predict fixtures/traces/halo --network chic --copies 256 \
+  straggler predict fixtures/traces/halo --network chic --copies 256 \\
       --only collectives
 
 THE TRACE is what `straggler trace -o DIR -- mpirun …` recorded, or an OTF2 archive, liballprof's text files, an SST

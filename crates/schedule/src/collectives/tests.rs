@@ -235,8 +235,10 @@ fn tags_stay_below_what_is_said() {
                     .flat_map(|step| step.send.into_iter().chain(step.recv))
                     .map(|message| message.tag + 1);
                 let most = tags.max().unwrap_or(0);
+                // Alone, a process sends nothing, and each part of an algorithm still keeps its tag.
+                let slack = if processes == 1 { 2 } else { 1 };
                 assert!(
-                    collective.tags() >= most && collective.tags() <= most + 1,
+                    collective.tags() >= most && collective.tags() <= most + slack,
                     "{operation} {name:?} {processes}"
                 );
             }
