@@ -185,6 +185,10 @@ fn made() -> *mut Thread {
 impl Thread {
     /// The thread's state, for the caller who holds its guard.
     #[inline(always)]
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "there is one guard a thread at a time, and each call asks it once"
+    )]
     pub fn of(guard: &Guard) -> &mut Thread {
         // SAFETY: the pointers are the thread's own; its state is a leaked box that only this thread uses while it is
         // inside of a call, which it enters once.
