@@ -54,6 +54,9 @@ struct SameHandle {
     in_use: usize,
 }
 
+/// So many handles without open requests are remembered, to spare allocations.
+const KEPT: usize = 4096;
+
 /// All open requests of the process.
 #[derive(Debug, Default)]
 pub struct Requests {
@@ -112,7 +115,8 @@ impl Requests {
         let Some((same, place)) = self.by_number(handle, number) else { return };
         same.open.remove(place);
         same.in_use -= usize::from(place < same.in_use);
-        if same.open.is_empty() {
+        // Libraries use handles again: its place is kept, unless there are very many.
+        if same.open.is_empty() && self.by_handle.len() > KEPT {
             self.by_handle.remove(&handle);
         }
     }
