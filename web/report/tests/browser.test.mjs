@@ -214,7 +214,8 @@ function samples() {
     assert.equal(await figure.getByRole("button", { name: "CHiC" }).getAttribute("aria-pressed"), "false");
     assert.ok((await span(page, BOXES)).y[1] < home.y[1], "the axis fits what is left");
     await figure.getByText("Data as table").click();
-    assert.match(await figure.locator("details.data").innerText(), /All 60 rows/);
+    // The table is made when it is opened, a moment after the click.
+    await figure.locator("details.data").getByText("All 60 rows").waitFor({ timeout: 5000 });
     const distribution = page.locator("figure.chart").nth(DISTRIBUTION);
     await stage(page, DISTRIBUTION);
     await distribution.getByRole("button", { name: "1 − CDF" }).click();
