@@ -27,6 +27,8 @@ pub struct Event<'a> {
     pub core: u32,
     /// The thread that was running.
     pub thread: i32,
+    /// Its name; empty where the kernel no longer knew it.
+    pub name: &'a [u8],
     pub what: What<'a>,
 }
 
@@ -121,7 +123,7 @@ fn parse_line(line: &[u8]) -> Line<'_> {
     let Some(colon) = rest.iter().position(|&byte| byte == b':') else { return Line::Unknown };
     let (name, arguments) = rest.split_at(colon);
     match what(name.trim_ascii(), arguments.get(1..).unwrap_or_default().trim_ascii()) {
-        Some(what) => Line::Event(Event { at, core: head.core, thread: head.thread, what }),
+        Some(what) => Line::Event(Event { at, core: head.core, thread: head.thread, name: head.name, what }),
         None => Line::Unknown,
     }
 }
@@ -133,7 +135,8 @@ fn lost_events(line: &[u8]) -> Option<u64> {
     number(rest.split(|&byte| byte == b' ').next()?)
 }
 
-struct Head {
+struct Head<'a> {
+    name: &'a [u8],
     thread: i32,
     core: u32,
 }
@@ -141,23 +144,28 @@ struct Head {
 /// How wide the kernel prints the name of a thread.
 const NAME_WIDTH: usize = 16;
 
-fn find_head(line: &[u8]) -> Option<(Head, &[u8])> {
+/// What it prints of a thread that ended and whose name was overwritten since.
+const NAME_UNKNOWN: &[u8] = b"<...>";
+
+fn find_head(line: &[u8]) -> Option<(Head<'_>, &[u8])> {
     let dashes = line.iter().enumerate().filter(|&(_, &byte)| byte == b'-').map(|(at, _)| at);
     std::iter::once(NAME_WIDTH)
         .filter(|&at| line.get(at) == Some(&b'-'))
         .chain(dashes)
-        .find_map(|at| parse_head(line.get(at + 1..)?))
+        .find_map(|at| parse_head(line.get(..at)?, line.get(at + 1..)?))
 }
 
 /// `4711    [003] d.h1. `, also with `( 4700)`, the process, before the core.
-fn parse_head(rest: &[u8]) -> Option<(Head, &[u8])> {
+fn parse_head<'a>(name: &'a [u8], rest: &'a [u8]) -> Option<(Head<'a>, &'a [u8])> {
+    let name = name.trim_ascii_start();
+    let name = if name == NAME_UNKNOWN { b"" } else { name };
     let (thread, rest) = leading_number(rest)?;
     let mut rest = rest.trim_ascii_start();
     if let Some(process) = rest.strip_prefix(b"(") {
         rest = split_once(process, b")")?.1.trim_ascii_start();
     }
     let (core, rest) = leading_number(rest.strip_prefix(b"[")?)?;
-    let head = Head { thread: i32::try_from(thread).ok()?, core: u32::try_from(core).ok()? };
+    let head = Head { name, thread: i32::try_from(thread).ok()?, core: u32::try_from(core).ok()? };
     Some((head, rest.strip_prefix(b"]")?))
 }
 

@@ -101,8 +101,10 @@ impl<'a, 'n> Following<'a, 'n> {
         }
         self.give(at);
         if self.thread != Some(event.thread) {
-            // The first event, or a switch was lost: every event says who is running.
+            // The first event, or a switch was lost: every event says who is running. There are kernels that
+            // show no switch away from an idle core at all.
             self.run(event.thread);
+            self.know(event.thread, event.name);
         }
         match event.what {
             What::Enter(activity) => self.enter(activity),
@@ -135,8 +137,15 @@ impl<'a, 'n> Following<'a, 'n> {
             let idle = if self.worker_runnable { names::QUOTA } else { names::ASLEEP };
             return Some(self.names.number(idle));
         }
-        // Its name comes with the switch to it; a thread that ran from the beginning has shown none.
         self.threads.get(&thread).copied()
+    }
+
+    /// The name that comes with a switch to a thread goes before the one at its events.
+    fn know(&mut self, thread: i32, name: &[u8]) {
+        if thread != 0 && !name.is_empty() && !self.threads.contains_key(&thread) {
+            let number = self.names.thread(thread, name);
+            self.threads.insert(thread, number);
+        }
     }
 
     fn run(&mut self, thread: i32) {

@@ -11,7 +11,10 @@ fn only(line: &str) -> Event<'_> {
 fn lines_of_this_kernel() {
     let line = "          <idle>-0       [001] d.h1. 48637123313460: call_function_single_exit: vector=251";
     let vector = Activity::Vector(b"call_function_single");
-    assert_eq!(only(line), Event { at: 48_637_123_313_460, core: 1, thread: 0, what: What::Leave(vector) });
+    assert_eq!(
+        only(line),
+        Event { at: 48_637_123_313_460, core: 1, thread: 0, name: b"<idle>", what: What::Leave(vector) }
+    );
     let line = "           cargo-4711    [000] d.h1. 81.637220: irq_handler_entry: irq=36 name=virtio1-req.0";
     let device = Activity::Device { number: 36, name: b"virtio1-req.0" };
     assert_eq!(only(line).at, 81_637_220_000);
@@ -34,11 +37,13 @@ fn names_of_threads_may_hold_anything() {
                 prev_pid=12 prev_prio=120 prev_state=R+ ==> next_comm=b next_pid=7 c next_pid=34 \
                 next_prio=120";
     let switch = What::Switch { from: 12, from_runnable: true, to: 34, name: b"b next_pid=7 c" };
-    assert_eq!(only(line), Event { at: 700, core: 1, thread: 12, what: switch });
+    assert_eq!(only(line), Event { at: 700, core: 1, thread: 12, name: b"a-1 [009] d 5:", what: switch });
     let line = "            bash-5 (  4) [000] 12.5: sched_switch: prev_comm=bash prev_pid=5 prev_prio=1 \
                 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120";
     let switch = What::Switch { from: 5, from_runnable: false, to: 0, name: b"swapper/0" };
-    assert_eq!(only(line), Event { at: 12_500_000_000, core: 0, thread: 5, what: switch });
+    assert_eq!(only(line), Event { at: 12_500_000_000, core: 0, thread: 5, name: b"bash", what: switch });
+    let line = "           <...>-6       [000] 7: page_fault_user: address=0x1 ip=0x2 error_code=0x6";
+    assert_eq!(only(line).name, b"");
 }
 
 /// The examples of the kernel's description of the tracer, indented as they stand there.
@@ -131,6 +136,6 @@ proptest! {
         // A comment begins with its sign in the first column; names are padded by at least one space.
         let trace = parse(&line);
         let what = What::Enter(Activity::Vector(b"local_timer"));
-        prop_assert_eq!(&trace.events, &vec![Event { at, core, thread, what }]);
+        prop_assert_eq!(&trace.events, &vec![Event { at, core, thread, name: name.trim_ascii_start(), what }]);
     }
 }

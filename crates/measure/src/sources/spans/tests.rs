@@ -8,7 +8,7 @@ const TIMER: Activity<'static> = Activity::Softirq(b"TIMER");
 const NET: Activity<'static> = Activity::Softirq(b"NET_RX");
 
 fn event(at: u64, thread: i32, what: What<'static>) -> Event<'static> {
-    Event { at, core: 0, thread, what }
+    Event { at, core: 0, thread, name: b"", what }
 }
 
 fn switch(at: u64, from: i32, from_runnable: bool, to: i32, name: &'static str) -> Event<'static> {
@@ -110,6 +110,22 @@ fn lost_beginnings_ends_and_switches_do_no_harm() {
         event(25, WORKER, What::Enter(LOC)),
     ];
     let expected = [(5, 11, "timer tick"), (20, 21, "reschedule interrupt")];
+    assert_eq!(spans(&events), expect(&expected));
+}
+
+#[test]
+fn a_thread_that_nobody_switched_to_is_called_as_at_its_events() {
+    let named = |at, thread, name, what| Event { name, ..event(at, thread, what) };
+    let events = [
+        switch(1, WORKER, false, 0, "swapper/1"),
+        named(4, 0, b"<idle>", What::Enter(RES)),
+        named(5, 0, b"<idle>", What::Leave(RES)),
+        named(7, 8, b"make", What::PageFault),
+        named(12, 8, b"other", What::PageFault),
+        switch(20, 8, false, 0, "swapper/1"),
+    ];
+    let asleep = names::ASLEEP;
+    let expected = [(1, 4, asleep), (4, 5, "reschedule interrupt"), (5, 7, asleep), (7, 20, "make")];
     assert_eq!(spans(&events), expect(&expected));
 }
 
