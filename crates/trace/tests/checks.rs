@@ -145,6 +145,10 @@ fn times_that_cannot_be() {
             (call.enter + Time::from_ns(1_000_000), call.exit + Time::from_ns(1_000_000));
     }
     assert_found(&trace, Severity::Error, 1, "before they are sent, by up to");
+    // With threads, the messages may only have been taken for each other.
+    let mut threaded = trace.clone();
+    threaded.ranks[0].calls.last_mut().unwrap().thread = 1;
+    assert_found(&threaded, Severity::Warning, 1, "whose message MPI took first is not recorded");
     // An error that is stated is allowed for.
     trace.ranks[0].clock.error = Some(Time::from_ns(1_000_000));
     assert_eq!(found(&trace), []);

@@ -13,7 +13,7 @@ use crate::language::{Kind, Language};
 use crate::note::{call, good, recorded};
 use crate::p2p::{OwnStatus, matched};
 use crate::process::{self, Process};
-use crate::requests::Open;
+use crate::requests::{Open, Place};
 use crate::site::{Invoke, Site, pmpi};
 use crate::thread::{Seen, Thread};
 use libc::c_int;
@@ -27,6 +27,7 @@ pub struct Given {
     /// Its place in the program's list, and in ours, which leaves out null and inactive ones.
     place: usize,
     handle: Handle,
+    kept: Place,
     open: Open,
 }
 
@@ -152,7 +153,7 @@ where
         let Some(guard) = recorded() else { return site.invoke() };
         let thread = Thread::of(&guard);
         let mut given = std::mem::take(&mut thread.given);
-        list::<L, N>(&site, places, thread, &mut given);
+        list::<L, N>(&site, places, &mut given);
         let mut own = OwnStatus::new();
         if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
             substitute::<L, N>(&mut site, places, thread, &mut own);
@@ -168,33 +169,37 @@ where
     }
 }
 
+/// How many requests a call was given.
+unsafe fn requests<L: Language, const N: usize>(site: &Site<L, N>, places: &Places) -> usize
+where
+    [usize; N]: Invoke,
+{
+    places.count.map_or(1, |count| unsafe { site.int(count) }.max(0) as usize)
+}
+
 /// The open requests given to a call.
-unsafe fn list<L: Language, const N: usize>(
-    site: &Site<L, N>,
-    places: &Places,
-    thread: &mut Thread,
-    given: &mut Vec<Given>,
-) where
+unsafe fn list<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, given: &mut Vec<Given>)
+where
     [usize; N]: Invoke,
 {
     unsafe {
         let array = site.args[places.requests];
-        let count = places.count.map_or(1, |count| site.int(count).max(0) as usize);
-        let count = if array == 0 { 0 } else { count };
+        let count = if array == 0 { 0 } else { requests(site, places) };
         let null = abi().request_null;
-        thread.handles.clear();
-        thread.handles.extend((0..count).map(|index| L::handle_at(Kind::Request, array, index)));
-        if thread.handles.iter().all(|&handle| handle == null) {
-            return;
-        }
+        let handle_at = |index| L::handle_at(Kind::Request, array, index);
+        let Some(first) = (0..count).find(|&index| handle_at(index) != null) else { return };
         process::with(|process| {
-            for (place, &handle) in thread.handles.iter().enumerate().filter(|&(_, &handle)| handle != null) {
+            for place in first..count {
+                let handle = handle_at(place);
+                if handle == null {
+                    continue;
+                }
                 // Equal handles in one list stand for different requests: each is taken once.
                 match process.requests.take(handle) {
-                    Some(open) if open.persistent.is_none() || open.active => {
-                        given.push(Given { place, handle, open });
+                    Some((kept, open)) if open.persistent.is_none() || open.active => {
+                        given.push(Given { place, handle, kept, open });
                     }
-                    Some(open) => process.requests.give_back(handle, open.number, false),
+                    Some(_) => {}
                     None => unknown_request(process, site.function),
                 }
             }
@@ -216,15 +221,17 @@ unsafe fn substitute<L: Language, const N: usize>(
 ) where
     [usize; N]: Invoke,
 {
-    let status = &mut site.args[places.status];
-    if !places.statuses {
-        *status = own.instead_of::<L>(*status);
-    } else if L::ignores_status(*status) {
-        let words = (thread.handles.len() * abi().status_bytes).div_ceil(8);
+    let status = site.args[places.status];
+    site.args[places.status] = if !places.statuses {
+        own.instead_of::<L>(status)
+    } else if L::ignores_status(status) {
+        let words = (unsafe { requests(site, places) } * abi().status_bytes).div_ceil(8);
         thread.statuses.clear();
         thread.statuses.resize(words, 0);
-        *status = thread.statuses.as_mut_ptr() as usize;
-    }
+        thread.statuses.as_mut_ptr() as usize
+    } else {
+        status
+    };
 }
 
 /// A request that the call completed, and where its status is.
@@ -300,11 +307,18 @@ where
     let done = match places.answer {
         Answer::All => true,
         Answer::AllIf(flag) => unsafe { site.int_behind(flag) != 0 },
+        // Nothing was open, so that nothing has to be told apart.
+        Answer::Some { count, .. } if given.is_empty() => unsafe { site.int_behind(count) != 0 },
+        Answer::OneIf { flag, .. } if given.is_empty() => unsafe { site.int_behind(flag) != 0 },
         _ => return false,
     };
     if !done {
         give_back(given, |_| false);
-        thread.poll(seen);
+        if testing {
+            thread.poll(seen)
+        } else {
+            thread.record(seen)
+        }
         return true;
     }
     if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
@@ -375,6 +389,15 @@ where
     unsafe { L::handle_at(Kind::Request, site.args[places.requests], given.place) == abi().request_null }
 }
 
+/// Whether an open request was cancelled, which nobody can ask once it is freed.
+#[cold]
+fn is_cancelled(handle: Handle) -> bool {
+    let (mut flag, mut status) = (0i32, OwnStatus::new());
+    let status = status.at();
+    pmpi!(Request_get_status(handle, &raw mut flag, status));
+    flag != 0 && was_cancelled(status)
+}
+
 fn was_cancelled(status: usize) -> bool {
     let mut flag = 0i32;
     pmpi!(Test_cancelled(status, &raw mut flag));
@@ -388,10 +411,10 @@ fn give_back(given: &[Given], is_done: impl Fn(usize) -> bool) {
     }
     process::with(|process| {
         for (place, one) in given.iter().enumerate() {
-            let (handle, number) = (one.handle, one.open.number);
+            let (kept, number) = (one.kept, one.open.number);
             match (is_done(place), one.open.persistent) {
-                (true, None) => process.requests.remove(handle, number),
-                (done, _) => process.requests.give_back(handle, number, !done),
+                (true, None) => process.requests.remove(kept, one.handle, number),
+                (done, _) => process.requests.give_back(kept, number, !done),
             }
         }
     });
@@ -500,15 +523,19 @@ where
 {
     unsafe {
         let handle = L::first_handle(Kind::Request, site.args[0]);
+        let open = process::with(|process| process.requests.find(handle).copied());
+        let was_cancelled = open.is_some_and(|open| {
+            open.was_cancelled || open.cancelled && open.persistent.is_none() && is_cancelled(handle)
+        });
         call(&site, |thread, seen| {
             process::with(|process| {
                 if let Some(&mut open) = process.requests.find(handle) {
                     thread.requests.push(open.number);
-                    if open.was_cancelled {
+                    if was_cancelled {
                         thread.attributes.completed([(0, None, true)].into_iter());
                     }
                     if good(seen) {
-                        process.requests.remove(handle, open.number);
+                        process.requests.remove_found(handle, open.number);
                     }
                 }
             });

@@ -41,5 +41,6 @@ mod symbols;
 mod table;
 mod thread;
 mod topology;
+mod turns;
 mod windows;
 mod wrap;

@@ -15,7 +15,7 @@ use straggler_trace::{Class, Function, Start};
 #[inline(always)]
 pub fn recorded() -> Option<Guard> {
     match process::phase() {
-        Phase::Recording => guard(),
+        Phase::Recording => guard().map(Guard::with_state),
         Phase::Over => None,
         Phase::Before => late(),
     }
@@ -25,7 +25,7 @@ pub fn recorded() -> Option<Guard> {
 fn late() -> Option<Guard> {
     let guard = guard()?;
     recording::begin_late();
-    (process::phase() == Phase::Recording).then_some(guard)
+    (process::phase() == Phase::Recording).then(|| guard.with_state())
 }
 
 /// Runs a call and records it as `describe` says.
@@ -43,10 +43,10 @@ where
     // SAFETY: the caller's promise.
     unsafe {
         let Some(guard) = recorded() else { return site.invoke() };
+        let thread = Thread::of(&guard);
         let enter = clock::ticks();
         let code = site.invoke();
         let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
-        let thread = Thread::of(&guard);
         describe(thread, &mut seen);
         thread.record(&seen);
         code

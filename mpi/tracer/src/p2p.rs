@@ -27,9 +27,13 @@ impl OwnStatus {
         OwnStatus(MaybeUninit::uninit())
     }
 
+    pub fn at(&mut self) -> usize {
+        self.0.as_mut_ptr() as usize
+    }
+
     /// The status to pass: the program's, or this one if it wants none.
     pub fn instead_of<L: Language>(&mut self, word: usize) -> usize {
-        if L::ignores_status(word) { self.0.as_mut_ptr() as usize } else { word }
+        if L::ignores_status(word) { self.at() } else { word }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::abi::{Handle, abi};
 use crate::exchange::{self, Run};
 use crate::process::{self, Phase};
 use crate::site::pmpi;
-use crate::{clock, output, thread};
+use crate::{clock, output, thread, turns};
 use libc::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -122,6 +122,7 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
         process::set_phase(Phase::Over);
         return;
     };
+    turns::prepare();
     output::begin(file);
     let tick_ps = clock::tick_ps();
     process::set_tick_ps(tick_ps);

@@ -54,13 +54,20 @@ struct SameHandle {
     in_use: usize,
 }
 
+/// Where the requests of a handle are kept, for as long as one of them is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place(u32);
+
 /// So many handles without open requests are remembered, to spare allocations.
 const KEPT: usize = 4096;
 
 /// All open requests of the process.
 #[derive(Debug, Default)]
 pub struct Requests {
-    by_handle: ByHandle<SameHandle>,
+    by_handle: ByHandle<u32>,
+    places: Vec<SameHandle>,
+    /// Places that no handle has.
+    free: Vec<u32>,
     next: u32,
 }
 
@@ -72,52 +79,76 @@ impl Requests {
     }
 
     pub fn insert(&mut self, handle: Handle, open: Open) {
-        self.by_handle.entry(handle).or_default().open.push_back(open);
+        let place = *self.by_handle.entry(handle).or_insert_with(|| match self.free.pop() {
+            Some(place) => place,
+            None => {
+                self.places.push(SameHandle::default());
+                self.places.len() as u32 - 1
+            }
+        });
+        self.places[place as usize].open.push_back(open);
+    }
+
+    fn place(&self, handle: Handle) -> Option<Place> {
+        self.by_handle.get(&handle).map(|&place| Place(place))
     }
 
     /// The first request behind a handle that no call is waiting for or testing.
     pub fn find(&mut self, handle: Handle) -> Option<&mut Open> {
-        let same = self.by_handle.get_mut(&handle)?;
+        let Place(place) = self.place(handle)?;
+        let same = &mut self.places[place as usize];
         same.open.iter_mut().skip(same.in_use).find(|open| !open.in_use)
     }
 
     /// The same, for a call that waits for it or tests it: until the call is over, it is nobody else's. A library may hand
-    /// out the handle again, to another thread, before the call that completed it has returned here.
-    pub fn take(&mut self, handle: Handle) -> Option<Open> {
-        let same = self.by_handle.get_mut(&handle)?;
+    /// out the handle again, to another thread, before the call that completed it has returned here. A persistent request
+    /// that does not run is left where it is.
+    pub fn take(&mut self, handle: Handle) -> Option<(Place, Open)> {
+        let place = self.place(handle)?;
+        let same = &mut self.places[place.0 as usize];
         while same.open.get(same.in_use).is_some_and(|open| open.in_use) {
             same.in_use += 1;
         }
         let open = same.open.get_mut(same.in_use)?;
-        open.in_use = true;
         let taken = *open;
-        same.in_use += 1;
-        Some(taken)
+        if open.persistent.is_none() || open.active {
+            open.in_use = true;
+            same.in_use += 1;
+        }
+        Some((place, taken))
     }
 
-    fn by_number(&mut self, handle: Handle, number: u32) -> Option<(&mut SameHandle, usize)> {
-        let same = self.by_handle.get_mut(&handle)?;
-        let place = same.open.iter().position(|open| open.number == number)?;
-        Some((same, place))
+    fn by_number(&mut self, place: Place, number: u32) -> Option<(&mut SameHandle, usize)> {
+        let same = self.places.get_mut(place.0 as usize)?;
+        let nth = same.open.iter().position(|open| open.number == number)?;
+        Some((same, nth))
     }
 
     /// The call is over and the request is not, or it is a persistent one.
-    pub fn give_back(&mut self, handle: Handle, number: u32, still_active: bool) {
-        if let Some((same, place)) = self.by_number(handle, number) {
-            same.open[place].in_use = false;
-            same.open[place].active &= still_active;
-            same.in_use = same.in_use.min(place);
+    pub fn give_back(&mut self, place: Place, number: u32, still_active: bool) {
+        if let Some((same, nth)) = self.by_number(place, number) {
+            same.open[nth].in_use = false;
+            same.open[nth].active &= still_active;
+            same.in_use = same.in_use.min(nth);
         }
     }
 
     /// Forgets a request that is over.
-    pub fn remove(&mut self, handle: Handle, number: u32) {
-        let Some((same, place)) = self.by_number(handle, number) else { return };
-        same.open.remove(place);
-        same.in_use -= usize::from(place < same.in_use);
+    pub fn remove(&mut self, place: Place, handle: Handle, number: u32) {
+        let Some((same, nth)) = self.by_number(place, number) else { return };
+        same.open.remove(nth);
+        same.in_use -= usize::from(nth < same.in_use);
         // Libraries use handles again: its place is kept, unless there are very many.
         if same.open.is_empty() && self.by_handle.len() > KEPT {
             self.by_handle.remove(&handle);
+            self.free.push(place.0);
+        }
+    }
+
+    /// Forgets the first request behind a handle that is nobody's.
+    pub fn remove_found(&mut self, handle: Handle, number: u32) {
+        if let Some(place) = self.place(handle) {
+            self.remove(place, handle, number);
         }
     }
 }

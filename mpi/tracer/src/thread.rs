@@ -3,11 +3,12 @@
 use crate::abi::Handle;
 use crate::completion::Given;
 use crate::process::{Comm, Phase};
+use crate::turns::Turns;
 use crate::{clock, output, process};
 use libc::c_void;
 use std::cell::Cell;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::format::write::{Attributes, CallBlock, Record};
@@ -60,7 +61,7 @@ const MOST_POLLS: usize = 16;
 /// A block is written at the latest after this many nanoseconds, if there is a call then.
 const LONGEST_NS: u64 = 100_000_000;
 
-/// The state of one thread. Only its thread touches it, but for the end of the process, which takes `writing`.
+/// The state of one thread. Only its thread touches it, but for who has the turn of `turns`.
 #[derive(Debug)]
 pub struct Thread {
     number: u32,
@@ -69,16 +70,15 @@ pub struct Thread {
     pub attributes: Attributes,
     /// The requests given to the call that is being recorded.
     pub requests: Vec<u32>,
-    /// Requests, handles and statuses of a call, kept to spare allocations.
+    /// Requests and statuses of a call, kept to spare allocations.
     pub given: Vec<Given>,
-    pub handles: Vec<Handle>,
     pub statuses: Vec<u64>,
     polls: Vec<Poll>,
     /// The communicator last used, valid in a generation of the table.
     last_comm: Option<(Handle, u32, Comm)>,
     /// When the block has to be written at the latest, in ticks.
-    deadline: u64,
-    writing: AtomicBool,
+    deadline: AtomicU64,
+    turns: Turns,
 }
 
 /// What lies in the thread's own memory; together, since finding it costs more than reading it.
@@ -99,6 +99,16 @@ static THREADS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 /// Says that the thread is inside of a call until it is dropped.
 #[derive(Debug)]
 pub struct Guard(*const Own);
+
+impl Guard {
+    /// Sees to it that the thread has its state before the call begins: it may be that of a thread that has ended, whose
+    /// calls then lie before this one.
+    #[inline(always)]
+    pub fn with_state(self) -> Guard {
+        Thread::of(&self);
+        self
+    }
+}
 
 impl Drop for Guard {
     #[inline(always)]
@@ -129,11 +139,10 @@ static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 unsafe extern "C" fn thread_ends(state: *mut c_void) {
     // SAFETY: the state that `first` has set for this thread.
     let thread = unsafe { &mut *state.cast::<Thread>() };
-    if thread.lock_soon() {
-        thread.write_polls();
-        output::write_calls(&mut thread.block, thread.number);
-        thread.unlock();
-    }
+    thread.turns.begin();
+    thread.write_polls();
+    output::write_calls(&mut thread.block, thread.number);
+    thread.turns.end();
     OWN.with(|own| own.thread.set(null_mut()));
     FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(state as usize);
 }
@@ -169,12 +178,11 @@ fn made() -> *mut Thread {
         attributes: Attributes::new(),
         requests: Vec::new(),
         given: Vec::new(),
-        handles: Vec::new(),
         statuses: Vec::new(),
         polls: Vec::new(),
         last_comm: None,
-        deadline: 0,
-        writing: AtomicBool::new(false),
+        deadline: AtomicU64::new(0),
+        turns: Turns::new(),
     }));
     let address: *mut Thread = thread;
     threads.push(address as usize);
@@ -216,7 +224,7 @@ impl Thread {
     /// Writes a call down, with the attributes and requests collected for it.
     #[inline]
     pub fn record(&mut self, seen: &Seen) {
-        self.lock();
+        self.turns.begin();
         if !self.polls.is_empty() {
             self.write_polls();
         }
@@ -226,7 +234,7 @@ impl Thread {
             output::write_calls(&mut self.block, self.number);
         }
         self.after(seen.exit);
-        self.unlock();
+        self.turns.end();
         if !self.attributes.is_empty() {
             self.attributes.clear();
         }
@@ -236,7 +244,7 @@ impl Thread {
     /// Counts a call that found nothing.
     #[inline]
     pub fn poll(&mut self, seen: &Seen) {
-        self.lock();
+        self.turns.begin();
         let same = |poll: &&mut Poll| {
             let known = &poll.seen;
             (known.function, known.comm, known.peer, known.tag)
@@ -256,7 +264,7 @@ impl Thread {
             }
             self.polls.push(Poll { seen: *seen, requests: self.requests.clone(), calls: 1, inside });
         }
-        self.unlock();
+        self.turns.end();
         if !self.attributes.is_empty() {
             self.attributes.clear();
         }
@@ -273,37 +281,17 @@ impl Thread {
     /// Writes the block when it is full, or has waited for long.
     #[inline(always)]
     fn after(&mut self, now: u64) {
-        if self.block.is_full() || now > self.deadline {
+        if self.block.is_full() || now > self.deadline.load(Ordering::Relaxed) {
             self.flush(now);
         }
     }
 
     #[cold]
     fn flush(&mut self, now: u64) {
-        if self.deadline != 0 {
+        if self.deadline.load(Ordering::Relaxed) != 0 {
             output::write_calls(&mut self.block, self.number);
         }
-        self.deadline = now.saturating_add(process::ticks_in(LONGEST_NS));
-    }
-
-    #[inline(always)]
-    fn lock(&self) {
-        while self.writing.swap(true, Ordering::Acquire) {
-            std::hint::spin_loop();
-        }
-    }
-
-    /// Whether the lock was to be had within the time that a record takes.
-    fn lock_soon(&self) -> bool {
-        (0..1_000_000).any(|_| {
-            std::hint::spin_loop();
-            !self.writing.swap(true, Ordering::Acquire)
-        })
-    }
-
-    #[inline(always)]
-    fn unlock(&self) {
-        self.writing.store(false, Ordering::Release);
+        self.deadline.store(now.saturating_add(process::ticks_in(LONGEST_NS)), Ordering::Relaxed);
     }
 }
 
@@ -371,28 +359,34 @@ pub fn watch() {
 fn write_overdue(now: u64) {
     let Ok(threads) = THREADS.try_lock() else { return };
     for &address in threads.iter() {
-        // SAFETY: a box that is never freed; what is touched here is only touched under `writing`.
-        let other = unsafe { &mut *(address as *mut Thread) };
-        if !other.writing.swap(true, Ordering::Acquire) {
-            if other.deadline < now {
-                output::write_calls(&mut other.block, other.number);
-            }
-            other.unlock();
+        let thread = address as *mut Thread;
+        // SAFETY: a box that is never freed; these two are made to be looked at by others.
+        let (turns, deadline) = unsafe { (&(*thread).turns, &(*thread).deadline) };
+        if deadline.load(Ordering::Relaxed) < now && turns.take(1) {
+            // SAFETY: it is our turn, the thread stays out.
+            let other = unsafe { &mut *thread };
+            output::write_calls(&mut other.block, other.number);
+            other.turns.give_back();
         }
     }
 }
+
+/// As long as a record may take, in looks at whether it is over. A signal may have ended the process in the middle of one:
+/// then the thread never lets go.
+const PATIENCE: u32 = 1_000_000;
 
 /// Writes what all threads have recorded: the process ends.
 pub fn write_all() {
     let threads = THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     for &address in threads.iter() {
-        // SAFETY: a leaked box; `writing` keeps its thread out while it is touched.
-        let thread = unsafe { &mut *(address as *mut Thread) };
-        // A signal may have ended the process in the middle of a record: then the thread never lets go.
-        if thread.lock_soon() {
+        let thread = address as *mut Thread;
+        // SAFETY: a leaked box; turns are made to be looked at by others.
+        if unsafe { (*thread).turns.take(PATIENCE) } {
+            // SAFETY: it is our turn, the thread stays out.
+            let thread = unsafe { &mut *thread };
             thread.write_polls();
             output::write_calls(&mut thread.block, thread.number);
-            thread.unlock();
+            thread.turns.give_back();
         }
     }
 }

@@ -41,7 +41,7 @@ impl Reason {
             Reason::TimeOnly => "no model; the time the calls took counts as computation",
             Reason::AsBarrier => "taken for a barrier of the communicator",
             Reason::AsAllreduce => "taken for an allreduce of 8 bytes on the communicator given",
-            Reason::Buffered => "taken for a standard send",
+            Reason::Buffered => "leaves the program at once, whatever its size; nobody waits for it",
             Reason::Synchronous => "completed by an answer of 0 bytes from the receiver",
             Reason::Probe => "taken for the receive that follows",
             Reason::Cancelled => "cancelled; left out",

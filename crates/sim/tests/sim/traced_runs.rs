@@ -182,10 +182,10 @@ impl Author {
         // Messages of different threads could overtake each other.
         let tag = i32::from(thread) * 16 + i32::from(other);
         let (bytes, sends, receives) = (self.bytes(), self.manner(), self.manner());
-        let synchronous = self.below(4) == 0;
-        let functions = match synchronous {
-            true => [Function::Ssend, Function::Issend, Function::Ssend_init],
-            false => [Function::Send, Function::Isend, Function::Send_init],
+        let functions = match self.below(6) {
+            0 => [Function::Ssend, Function::Issend, Function::Ssend_init],
+            1 => [Function::Bsend, Function::Ibsend, Function::Bsend_init],
+            _ => [Function::Send, Function::Isend, Function::Send_init],
         };
         let send = move |call: &mut Call| {
             (call.comm, call.peer, call.tag, call.sent) = (comm as CommId, to as i32, tag, bytes)

@@ -16,13 +16,22 @@ pub(super) fn check(trace: &Trace, found: &Messages, findings: &mut Vec<Finding>
             findings.push(Finding::error(rank, format!("{count} back in time, first {first}")));
         }
     }
-    let mut early: BTreeMap<Rank, Early> = BTreeMap::new();
+    let threaded: Vec<bool> = trace.ranks.iter().map(has_threads).collect();
+    let mut early: BTreeMap<(Rank, bool), Early> = BTreeMap::new();
     for message in &found.matched {
         if let Some(by) = arrives_early(trace, message) {
-            early.entry(message.received.place.rank).or_default().add(*message, by);
+            let ranks = [message.sent.place.rank, message.received.place.rank];
+            let threads = ranks.iter().any(|&rank| threaded.get(rank as usize) == Some(&true));
+            early.entry((ranks[1], threads)).or_default().add(*message, by);
         }
     }
-    findings.extend(early.iter().map(|(&rank, early)| early.tell(trace, rank)));
+    findings.extend(early.iter().map(|(&(rank, threads), early)| early.tell(trace, rank, threads)));
+}
+
+/// Whether several threads of a rank call. Which of their messages MPI took first is not recorded, so that messages may be
+/// paired the wrong way round.
+fn has_threads(rank: &RankTrace) -> bool {
+    rank.calls.iter().any(|call| Some(call.thread) != rank.calls.first().map(|first| first.thread))
 }
 
 /// The calls that end before they begin, or begin inside of another call of their thread and end outside of it.
@@ -76,15 +85,17 @@ impl Early {
         }
     }
 
-    /// Where the clocks are said to be good, they are not; where nothing is said, it is a guess.
-    fn tell(&self, trace: &Trace, rank: Rank) -> Finding {
+    /// Where the clocks are said to be good, they are not; where nothing is said, or threads may have been taken for each
+    /// other, it is a guess.
+    fn tell(&self, trace: &Trace, rank: Rank, threads: bool) -> Finding {
         let Some((by, Message { sent, received })) = self.worst else { return Finding::warning(rank, "") };
         let errors = [sent.place.rank, rank].map(|rank| stated(trace, rank));
         let stated = match errors {
+            _ if threads => "several threads call, and whose message MPI took first is not recorded".into(),
             [Some(a), Some(b)] => format!("the clocks are said to be right to {}", a + b),
             _ => "how far the clocks are off is not known".into(),
         };
-        let severity = if errors.contains(&None) { Severity::Warning } else { Severity::Error };
+        let severity = if threads || errors.contains(&None) { Severity::Warning } else { Severity::Error };
         let what = format!(
             "{} before they are sent, by up to {by} ({} from {} of rank {}); {stated}",
             counted(self.count, "message is received", "messages are received"),

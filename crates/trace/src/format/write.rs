@@ -1,7 +1,7 @@
 //! Writing: calls become records, records fill a block.
 
 use super::block::{HEADER, Header, seal};
-use super::varint::{put, put_list, put_signed};
+use super::varint::{put, put_list, put_signed, zigzag};
 use super::{attribute, field};
 use crate::call::{Matched, NO_COMM, special};
 use crate::{Function, Neighbors};
@@ -125,11 +125,13 @@ impl CallBlock {
             | if record.requests.is_empty() { 0 } else { field::REQUESTS }
             | if attributes == 0 { 0 } else { field::ATTRIBUTES }
             | if record.error == 0 { 0 } else { field::ERROR };
-        out.push(record.function as u16 as u8);
-        out.push(mask);
-        put_signed(out, record.enter.wrapping_sub(self.time) as i64);
-        put(out, record.exit.saturating_sub(record.enter));
-        put_differing(out, record, mask);
+        append(out, |start| {
+            start.byte(record.function as u16 as u8);
+            start.byte(mask);
+            start.number(zigzag(record.enter.wrapping_sub(self.time) as i64));
+            start.number(record.exit.saturating_sub(record.enter));
+            start.differing(record, mask);
+        });
         *last = Last {
             comm: record.comm,
             peer: record.peer,
@@ -180,22 +182,63 @@ fn differing(record: &Record<'_>, last: &Last) -> u8 {
         | bit(record.received != last.received, field::RECEIVED)
 }
 
-#[inline]
-fn put_differing(out: &mut Vec<u8>, record: &Record<'_>, mask: u8) {
-    if mask & field::COMM != 0 {
-        put(out, u64::from(record.comm.wrapping_add(1)));
+/// Appends the beginning of a record, for which room is made at once: a vector would look at its room for every byte.
+#[inline(always)]
+fn append(out: &mut Vec<u8>, write: impl FnOnce(&mut Start<'_>)) {
+    let before = out.len();
+    out.extend_from_slice(&[0; Start::ROOM]);
+    let mut length = 0;
+    if let Some(bytes) = out[before..].first_chunk_mut() {
+        let mut start = Start { bytes, length };
+        write(&mut start);
+        length = start.length;
     }
-    if mask & field::PEER != 0 {
-        put_signed(out, i64::from(record.peer));
+    out.truncate(before + length);
+}
+
+/// The beginning of a record, which every call has.
+struct Start<'a> {
+    bytes: &'a mut [u8; Start::ROOM],
+    length: usize,
+}
+
+impl Start<'_> {
+    /// Two bytes, two numbers of ten bytes for the times, three of five and two of ten for what differs, and a power of two
+    /// so that places need no other check.
+    const ROOM: usize = 64;
+
+    #[inline(always)]
+    fn byte(&mut self, byte: u8) {
+        self.bytes[self.length % Start::ROOM] = byte;
+        self.length += 1;
     }
-    if mask & field::TAG != 0 {
-        put_signed(out, i64::from(record.tag));
+
+    #[inline(always)]
+    fn number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.byte(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.byte(value as u8);
     }
-    if mask & field::SENT != 0 {
-        put(out, record.sent);
-    }
-    if mask & field::RECEIVED != 0 {
-        put(out, record.received);
+
+    #[inline(always)]
+    fn differing(&mut self, record: &Record<'_>, mask: u8) {
+        if mask & field::COMM != 0 {
+            self.number(u64::from(record.comm.wrapping_add(1)));
+        }
+        if mask & field::PEER != 0 {
+            self.number(zigzag(i64::from(record.peer)));
+        }
+        if mask & field::TAG != 0 {
+            self.number(zigzag(i64::from(record.tag)));
+        }
+        if mask & field::SENT != 0 {
+            self.number(record.sent);
+        }
+        if mask & field::RECEIVED != 0 {
+            self.number(record.received);
+        }
     }
 }
 
@@ -397,9 +440,6 @@ pub(super) fn put_neighbors(out: &mut Vec<u8>, neighbors: &Neighbors) {
 /// World ranks as differences from one to the next: regular groups are few runs.
 pub(super) fn put_members(out: &mut Vec<u8>, members: &[u32]) {
     let before = std::iter::once(0).chain(members.iter().copied());
-    let steps = members
-        .iter()
-        .zip(before)
-        .map(|(&rank, before)| super::varint::zigzag(i64::from(rank) - i64::from(before)));
+    let steps = members.iter().zip(before).map(|(&rank, before)| zigzag(i64::from(rank) - i64::from(before)));
     put_list(out, steps.collect::<Vec<_>>().into_iter());
 }

@@ -291,6 +291,46 @@ fn persistent_cancelled_and_kept() {
     );
 }
 
+/// Both send before they receive, more than any library sends without being asked for: only a buffer lets them go on.
+#[test]
+fn buffered_sends_are_waited_for_by_nobody() {
+    let bytes = 1 << 30;
+    let side = |peer| {
+        rank(vec![
+            init(),
+            plain(message(Function::Bsend, 10, 12, peer, 0, bytes)),
+            plain(with_request(0, message(Function::Ibsend, 12, 13, peer, 1, bytes))),
+            with(call(Function::Wait, 13, 14), requests(&[0])),
+            plain(message(Function::Recv, 15, 20, peer, 0, bytes)),
+            plain(message(Function::Recv, 20, 21, peer, 1, bytes)),
+        ])
+    };
+    let trace = traced(vec![side(1), side(0)]);
+    let side = |peer| {
+        format!(
+            "l1: send {bytes}b to {peer} tag 0\nl2: send {bytes}b to {peer} tag 1\nl3: calc 1
+            l4: recv {bytes}b from {peer} tag 0\nl5: recv {bytes}b from {peer} tag 1
+            l2 irequires l1\nl3 irequires l2\nl4 requires l3\nl5 requires l4"
+        )
+    };
+    let expected = format!("num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}", side(1), side(0));
+    assert_goal(&played(&trace, &Options::default(), 1), &expected);
+}
+
+/// MPI_MESSAGE_NO_PROC has no communicator.
+#[test]
+fn messages_of_nobody_are_received_from_nobody() {
+    let nobody =
+        Call { comm: NO_COMM, ..message(Function::Mrecv, 11, 12, special::NOBODY, special::NONE, 8) };
+    let unknown = Call { peer: special::NONE, ..nobody };
+    let trace = traced(vec![rank(vec![init(), plain(nobody), plain(unknown)])]);
+    assert_goal(&played(&trace, &Options::default(), 1), "num_ranks 1\nrank 0 {\nl1: calc 1\n}");
+    let recording = record(&trace).unwrap();
+    let notes = recording.notes();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].starts_with("1 × MPI_Mrecv: a receive from anybody"), "{notes:?}");
+}
+
 #[test]
 fn other_communicators() {
     // Two groups of two; each side has its own number for what lies between them.

@@ -105,8 +105,12 @@ impl<'a> RankReader<'_, 'a> {
         reason.into_iter().for_each(|reason| self.shared.notes.count(reason, site.call.function));
         let Call { comm, peer, tag, sent: bytes, .. } = *site.call;
         let Some((to, tag)) = self.partner(site, comm, Matched { peer, tag })? else { return Ok(Vec::new()) };
-        let how = How { blocking, answered: mode == Mode::Synchronous, ..How::default() };
-        Ok(vec![self.emit(by, Instruction::Send { bytes, to, tag, how })])
+        // A buffered send is over when its bytes are in the buffer, however many they are: nobody waits for it.
+        let buffered = mode == Mode::Buffered;
+        let how =
+            How { blocking: blocking && !buffered, answered: mode == Mode::Synchronous, ..How::default() };
+        let place = self.emit(by, Instruction::Send { bytes, to, tag, how });
+        Ok(if buffered { Vec::new() } else { vec![place] })
     }
 
     fn receive(
@@ -121,6 +125,13 @@ impl<'a> RankReader<'_, 'a> {
             Some(kept) if matches!(site.call.function.class(), Class::MatchedRecv(_)) => kept,
             _ => (site.call.comm, Matched { peer: site.call.peer, tag: site.call.tag }),
         };
+        if comm == NO_COMM {
+            // The message of a probe that found nobody, or that was not seen.
+            if asked.peer != special::NOBODY {
+                self.shared.notes.count(Reason::NeverMatched, site.call.function);
+            }
+            return Ok(Vec::new());
+        }
         let matched = site.details.matched.filter(|_| blocking).or(self.fates.get(request).matched);
         self.receive_from(by, site, comm, asked, matched, blocking)
     }
