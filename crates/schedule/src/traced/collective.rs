@@ -1,7 +1,8 @@
 //! The collectives of a trace, each put together from what its members said about it.
 //!
 //! The n-th collective that a rank calls on a communicator is the n-th of all other members too; MPI demands it of
-//! blocking and nonblocking ones together.
+//! blocking and nonblocking ones together. Persistent ones are prepared in the same order everywhere, but may be started in
+//! any: the n-th start of one belongs to its n-th start on the other members.
 
 use super::error::TraceError;
 use super::recording::{BlockSizes, CollectiveCall, Group};
@@ -41,10 +42,20 @@ pub(super) struct Join<'a> {
     pub call: &'a Call,
     pub details: &'a Details,
     pub comm: CommId,
+    pub series: Series,
     pub member: u32,
     pub operation: Operation,
     pub root: Rank,
     pub blocking: bool,
+}
+
+/// Which collectives of a communicator come in one order on all members.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Series {
+    /// Those that are called.
+    Called,
+    /// The starts of the persistent one that was prepared as the n-th.
+    Prepared(u32),
 }
 
 /// A collective while its members join.
@@ -74,8 +85,8 @@ struct Gathering {
 #[derive(Debug, Default)]
 pub(super) struct Collectives {
     gatherings: Vec<Gathering>,
-    /// The collectives of each communicator, in order.
-    of_comm: HashMap<CommId, Vec<u32>>,
+    /// The collectives of each communicator and series, in order.
+    in_order: HashMap<(CommId, Series), Vec<u32>>,
     groups: Vec<Group>,
     group_of: HashMap<CommId, u32>,
     /// Blocking collectives of a communicator come one after the other and share a lane.
@@ -84,7 +95,7 @@ pub(super) struct Collectives {
 }
 
 impl Collectives {
-    /// A member takes part in its `number`-th collective on the communicator; gives the number of the call.
+    /// A member takes part in its `number`-th collective of a series on the communicator; gives the number of the call.
     pub fn join(
         &mut self,
         number: usize,
@@ -92,7 +103,7 @@ impl Collectives {
         communicator: &Communicator,
         processes: u32,
     ) -> Result<u32, TraceError> {
-        let known = self.of_comm.get(&join.comm).and_then(|calls| calls.get(number)).copied();
+        let known = self.in_order.get(&(join.comm, join.series)).and_then(|calls| calls.get(number)).copied();
         let call = match known {
             Some(call) => call,
             None => self.open(join, communicator, processes),
@@ -148,7 +159,7 @@ impl Collectives {
             rows: HashMap::new(),
         });
         let call = self.gatherings.len() as u32 - 1;
-        self.of_comm.entry(join.comm).or_default().push(call);
+        self.in_order.entry((join.comm, join.series)).or_default().push(call);
         call
     }
 

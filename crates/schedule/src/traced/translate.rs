@@ -22,12 +22,14 @@ pub(super) struct RankReader<'s, 'a> {
     requests: Requests,
     threads: Vec<Thread>,
     thread_of: HashMap<u16, u16>,
-    /// Its rank in each communicator that was used, and how many collectives it has called there.
+    /// Its rank in each communicator that was used, and how many collectives it has called or prepared there.
     seats: HashMap<CommId, Seat>,
     /// The communicator a window was made on.
     windows: HashMap<u32, CommId>,
     /// What matching probes have kept.
     messages: HashMap<u32, (CommId, Matched)>,
+    /// Persistent collectives, by the call that prepared them.
+    prepared: HashMap<usize, Prepared>,
     /// Where the rank's clock begins.
     start: Time,
     end: Time,
@@ -38,6 +40,15 @@ pub(super) struct RankReader<'s, 'a> {
 pub(super) struct Seat {
     member: u32,
     collectives: usize,
+    /// Persistent collectives that were prepared.
+    prepared: u32,
+}
+
+/// A persistent collective: which one of its communicator, and how often it was started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prepared {
+    number: u32,
+    starts: usize,
 }
 
 #[derive(Debug)]
@@ -121,6 +132,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             seats: HashMap::new(),
             windows: HashMap::new(),
             messages: HashMap::new(),
+            prepared: HashMap::new(),
             start,
             end: start,
             finalized: false,
@@ -198,7 +210,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             | Class::MatchedRecv(start)
             | Class::Collective(_, start)
             | Class::Neighbor(_, start) => match start {
-                Start::Persistent => self.requests.prepare(site.call.request, site.index),
+                Start::Persistent => self.prepare(site),
                 _ => self.operate(site, site, start, site.call.request)?,
             },
             Class::Begin => self.begin(site)?,
@@ -263,7 +275,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             std::collections::hash_map::Entry::Occupied(seat) => Ok(seat.into_mut()),
             std::collections::hash_map::Entry::Vacant(empty) => {
                 let member = communicator.rank_of(rank).ok_or(fault)?;
-                Ok(empty.insert(Seat { member, collectives: 0 }))
+                Ok(empty.insert(Seat { member, collectives: 0, prepared: 0 }))
             }
         }
     }

@@ -331,6 +331,26 @@ fn messages_of_nobody_are_received_from_nobody() {
     assert!(notes[0].starts_with("1 × MPI_Mrecv: a receive from anybody"), "{notes:?}");
 }
 
+/// Persistent collectives are prepared in one order, and started as each rank likes.
+#[test]
+fn persistent_collectives_start_in_any_order() {
+    let side = |first: RequestId, second: RequestId| {
+        let prepared = |request, function| plain(with_request(request, message(function, 10, 10, 0, 0, 8)));
+        let mut calls = vec![init(), prepared(0, Function::Bcast_init), prepared(1, Function::Barrier_init)];
+        for turn in 0..2 {
+            let (made, at) = (2 + 2 * turn, 10 + u64::from(turn));
+            calls.push(with(with_request(made, call(Function::Start, at, at)), requests(&[first])));
+            calls.push(with(with_request(made + 1, call(Function::Start, at, at)), requests(&[second])));
+            calls.push(with(call(Function::Waitall, at, at + 1), requests(&[made, made + 1])));
+        }
+        rank(calls)
+    };
+    let same = played(&traced(vec![side(0, 1), side(0, 1)]), &Options::default(), 1);
+    let crossed = played(&traced(vec![side(0, 1), side(1, 0)]), &Options::default(), 1);
+    assert_eq!(crossed.messages(), same.messages());
+    assert_eq!(lines(&crossed)[1], lines(&same)[1]);
+}
+
 #[test]
 fn other_communicators() {
     // Two groups of two; each side has its own number for what lies between them.

@@ -1,8 +1,8 @@
 //! Calls that send, receive or do something together.
 
-use super::{RankReader, Site};
+use super::{Prepared, RankReader, Site};
 use crate::collectives::Operation;
-use crate::traced::collective::{Join, operation_of};
+use crate::traced::collective::{Join, Series, operation_of};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
 use crate::traced::recording::{How, Instruction};
@@ -208,15 +208,37 @@ impl<'a> RankReader<'_, 'a> {
             .ok()
             .filter(|&root| (root as usize) < size)
             .ok_or(TraceError::NoPeer { rank, call: index, function, comm, peer: root })?;
-        let seat = self.seat(site, comm)?;
-        let (number, member) = (seat.collectives, seat.member);
-        seat.collectives += 1;
+        let member = self.seat(site, comm)?.member;
+        let (series, number) = self.next_of_series(site, comm)?;
         let Site { call, details, .. } = *site;
-        let join = Join { rank, index, call, details, comm, member, operation, root, blocking };
+        let join = Join { rank, index, call, details, comm, series, member, operation, root, blocking };
         let processes = self.shared.trace.processes();
         let call = self.shared.collectives.join(number, &join, communicator, processes)?;
         let how = How { blocking, ..How::default() };
         Ok(vec![self.emit(by, Instruction::Collective { call, member, how })])
+    }
+
+    /// Where a collective is in the order that all members agree on.
+    fn next_of_series(&mut self, site: &Site<'_>, comm: CommId) -> Result<(Series, usize), TraceError> {
+        if let Some(prepared) = self.prepared.get_mut(&site.index) {
+            prepared.starts += 1;
+            return Ok((Series::Prepared(prepared.number), prepared.starts - 1));
+        }
+        let seat = self.seat(site, comm)?;
+        seat.collectives += 1;
+        Ok((Series::Called, seat.collectives - 1))
+    }
+
+    /// A persistent request: a collective has its place in the order of those that are prepared.
+    pub(super) fn prepare(&mut self, site: &Site<'_>) {
+        self.requests.prepare(site.call.request, site.index);
+        if matches!(site.call.function.class(), Class::Collective(..))
+            && let Ok(seat) = self.seat(site, site.call.comm)
+        {
+            let number = seat.prepared;
+            seat.prepared += 1;
+            self.prepared.insert(site.index, Prepared { number, starts: 0 });
+        }
     }
 
     /// A synchronisation that the program did not ask for by name.
