@@ -402,7 +402,8 @@ impl<'a> Building<'a> {
         } else if self.habits.messages {
             self.without_requests(&mut draft, class);
         }
-        let is_collective = matches!(class, Class::Collective(..) | Class::Neighbor(..));
+        // What is only prepared has its records where it is begun.
+        let is_collective = matches!(class, Class::Collective(_, start) | Class::Neighbor(_, start) if start != Start::Persistent);
         let is_bare = draft.call.comm == NO_COMM && draft.call.request == Call::NO_REQUEST;
         self.doubts.bare_collectives += u64::from(is_collective && is_bare);
         if !draft.details.requests.is_empty() {

@@ -129,6 +129,10 @@ fn processes_of_another_world_stay_in_their_communicators() {
     let read = there_and_back(&trace);
     assert_eq!(read.communicators, trace.communicators);
     assert_eq!(read.ranks[0].calls[0], trace.ranks[0].calls[0]);
+    let directory = tempfile::tempdir().unwrap();
+    otf2::write(&trace, directory.path(), "run").unwrap();
+    let Some(lines) = lines(&directory.path().join("run.otf2")) else { return };
+    assert!(lines.iter().any(|line| line.starts_with("MPI_SEND")), "{lines:?}");
 }
 
 /// As traces have it that were read by older versions: one communicator for each side.
