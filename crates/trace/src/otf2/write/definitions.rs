@@ -4,7 +4,7 @@ use super::encoder::{DEFINITION_CHUNK, Encoder, LARGEST_CHUNK};
 use crate::otf2::error::WriteError;
 use crate::otf2::ids::{CPU_THREAD, FOREIGN, PARADIGM_MPI, PARADIGM_USER, PROCESS_GROUP, definition, group};
 use crate::{Class, Collective, CommId, Communicator, Function, Trace};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use straggler_model::Rank;
 
 const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
@@ -63,30 +63,32 @@ pub(super) struct Written {
 }
 
 /// The number that stands for each communicator, without gaps. Where a trace has one between two groups twice, once
-/// for each of its sides, these share one; of several between the same groups, the first sides are of one.
+/// for each of its sides and one after the other, these share one.
 pub(super) fn references(trace: &Trace) -> Vec<u32> {
     let whole = used_by_both(trace);
-    let mut waiting: HashMap<(&[Rank], &[Rank]), VecDeque<u32>> = HashMap::new();
     let mut references = Vec::with_capacity(trace.communicators.len());
-    let mut next = 0;
+    // A communicator that the next one may be the other side of.
+    let mut side: Option<&Communicator> = None;
+    let mut next = 0u32;
     for (comm, own) in trace.communicators.iter().zip(0..) {
-        let (here, there) = (comm.members.as_slice(), comm.remote.as_slice());
-        let is_side = !there.is_empty() && !whole.contains(&own);
-        let first = waiting.get_mut(&(there, here)).filter(|_| is_side).and_then(VecDeque::pop_front);
-        if let Some(first) = first {
-            references.push(first);
+        let may_be_side = !comm.remote.is_empty() && !whole.contains(&own);
+        if may_be_side && side.take().is_some_and(|first| are_sides(first, comm)) {
+            references.push(next.saturating_sub(1));
             continue;
         }
-        if is_side {
-            waiting.entry((here, there)).or_default().push_back(next);
-        }
+        side = may_be_side.then_some(comm);
         references.push(next);
         next += 1;
     }
     references
 }
 
-/// Communicators between two groups that members of the second call on: no others are needed for those.
+fn are_sides(one: &Communicator, other: &Communicator) -> bool {
+    let turned = (&other.remote, &other.members, &other.name, other.parent);
+    (&one.members, &one.remote, &one.name, one.parent) == turned
+}
+
+/// Communicators between two groups that members of the second call on: these need no other for their other side.
 fn used_by_both(trace: &Trace) -> HashSet<CommId> {
     let mut found = HashSet::new();
     if trace.communicators.iter().all(|comm| comm.remote.is_empty()) {
