@@ -237,11 +237,12 @@ impl Talk {
             self.speakers[rank as usize].open.iter().map(|open| open.0).take(2).collect();
         others.push(request);
         match dice.below(6) {
-            0 => self.push(
-                rank,
-                plain(Function::Wait),
-                Details { completed: wildcard, found: true, ..given(&[request]) },
-            ),
+            0 => {
+                let found = Details { completed: wildcard, found: true, ..given(&[request]) };
+                self.push(rank, plain(Function::Wait), found);
+                // It is over by then: nothing happens any more.
+                self.push(rank, plain(Function::Wait), Details { found: true, ..given(&[request]) });
+            }
             1 => {
                 self.push(rank, plain(Function::Test), given(&[request]));
                 let found = Details { completed: wildcard, found: true, ..given(&[request]) };
