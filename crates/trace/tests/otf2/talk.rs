@@ -64,6 +64,7 @@ pub fn talk(numbers: &[u32], ranks: u32, steps: usize) -> Talk {
     talk.trace.communicators = vec![Communicator::world(ranks), odd, between, turned];
     talk.trace.ranks = vec![RankTrace::default(); ranks as usize];
     talk.speakers.resize_with(ranks as usize, Speaker::default);
+    talk.greet();
     for _ in 0..steps {
         match dice.below(12) {
             0 => talk.cancelled(&mut dice),
@@ -84,6 +85,17 @@ pub fn talk(numbers: &[u32], ranks: u32, steps: usize) -> Talk {
 }
 
 impl Talk {
+    /// One request at least: archives without any are read as those of TAU, which has none.
+    fn greet(&mut self) {
+        let line = Line { comm: 0, from: 0, to: 1, source: 0, destination: 1, tag: 2, bytes: 5, room: 5 };
+        let request = self.request(0);
+        self.push(0, Call { request, ..Self::outgoing(line, Function::Isend) }, Details::default());
+        self.push(0, plain(Function::Wait), Details { found: true, ..given(&[request]) });
+        let receive = Call { comm: 0, peer: 0, tag: 2, received: 5, ..plain(Function::Recv) };
+        self.push(1, receive, Details::default());
+        self.note(line);
+    }
+
     fn line(&self, dice: &mut Dice<'_>) -> Line {
         let ranks = self.trace.ranks.len();
         let comm = dice.below(self.trace.communicators.len()) as CommId;
