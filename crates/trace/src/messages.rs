@@ -9,7 +9,7 @@ mod operations;
 
 pub use operations::{Made, Operations};
 
-use crate::call::CommId;
+use crate::call::{CommId, RequestId};
 use crate::trace::Trace;
 use straggler_model::{Rank, Time};
 
@@ -40,6 +40,8 @@ pub struct Received {
     pub from: Rank,
     pub comm: CommId,
     pub tag: i32,
+    /// The request it has, or [`crate::Call::NO_REQUEST`].
+    pub request: RequestId,
     /// Bytes there is room for; none where the call that would say so is not there.
     pub room: Option<u64>,
     /// The call after which the message was there: the receive itself, or what found it completed.

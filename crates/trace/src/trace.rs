@@ -95,10 +95,14 @@ impl Communicator {
 
     /// The world rank of `peer` in a call of process `me` of the world.
     pub fn world_rank(&self, me: Rank, peer: i32) -> Option<Rank> {
-        let first = self.remote.is_empty() || !self.members.contains(&me);
-        let group = if first { &self.members } else { &self.remote };
         let peer = usize::try_from(peer).ok()?;
-        group.get(peer).copied().filter(|&rank| rank != Rank::MAX)
+        self.peers(me).get(peer).copied().filter(|&rank| rank != Rank::MAX)
+    }
+
+    /// Those among whom process `me` of the world finds its peers: all members, or between two groups the other one.
+    pub fn peers(&self, me: Rank) -> &[Rank] {
+        let first = self.remote.is_empty() || !self.members.contains(&me);
+        if first { &self.members } else { &self.remote }
     }
 
     /// Whether it connects two groups.

@@ -6,10 +6,14 @@ mod damage;
 mod dice;
 #[path = "otf2/fixture.rs"]
 mod fixture;
+#[path = "otf2/messages.rs"]
+mod messages;
 #[path = "otf2/printed.rs"]
 mod printed;
 #[path = "otf2/round_trip.rs"]
 mod round_trip;
+#[path = "otf2/talk.rs"]
+mod talk;
 
 use std::path::PathBuf;
 

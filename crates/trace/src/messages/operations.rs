@@ -123,8 +123,15 @@ impl<'a> Walk<'a> {
                 | Class::Neighbor(_, Start::Persistent)
         ) || call.function.name().ends_with("_init");
         let failed = self.of_rank.details(call).is_some_and(|details| details.error.is_some());
+        self.number(receive, call.request);
         let made = Made { by: number, persistent, open: !persistent && !failed, send, receive };
         self.found.requests.insert(call.request, made);
+    }
+
+    fn number(&mut self, receive: Option<u32>, request: RequestId) {
+        if let Some(posted) = receive.and_then(|index| self.found.receives.get_mut(index as usize)) {
+            posted.what.request = request;
+        }
     }
 
     /// A message of `what`, posted by the call of this number.
@@ -164,7 +171,8 @@ impl<'a> Walk<'a> {
             return None;
         }
         let place = self.place(number);
-        let received = Received { place, from, comm, tag: exact.tag, room, done: None };
+        let request = Call::NO_REQUEST;
+        let received = Received { place, from, comm, tag: exact.tag, request, room, done: None };
         self.found.receives.push(Posted { what: received, gone: !known });
         let index = self.found.receives.len() as u32 - 1;
         if !known {
@@ -221,8 +229,10 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Where the trace does not say which probe kept the message, the receive may say who sent it.
     fn matched_receive(&mut self, number: u32, call: &Call, details: &Details, start: Start) {
-        let receive = details.message.and_then(|message| self.kept.remove(&message));
+        let kept = details.message.and_then(|message| self.kept.remove(&message));
+        let receive = kept.or_else(|| self.receive(number, number, call, details.matched));
         let place = self.place(number);
         if let Some(posted) = receive.and_then(|index| self.found.receives.get_mut(index as usize)) {
             (posted.what.place, posted.what.room) = (place, Some(call.received));
@@ -246,7 +256,9 @@ impl<'a> Walk<'a> {
             };
             if call.request != Call::NO_REQUEST {
                 let made = Made { by: number, persistent: false, open: true, send, receive };
-                self.found.requests.insert(call.request.wrapping_add(position), made);
+                let request = call.request.wrapping_add(position);
+                self.number(receive, request);
+                self.found.requests.insert(request, made);
             }
         }
     }
@@ -311,9 +323,10 @@ impl<'a> Walk<'a> {
         Place { rank: self.found.rank, call }
     }
 
-    /// The world rank of a peer; none for nobody, for processes of another world, and where there is no such rank.
+    /// The world rank of a peer; none for nobody, for processes of another world, where the call does not say, and
+    /// where there is no such rank.
     fn peer(&mut self, number: u32, comm: CommId, peer: i32) -> Option<Rank> {
-        if peer == special::NOBODY {
+        if matches!(peer, special::NOBODY | special::NONE) {
             return None;
         }
         let of_comm = self.trace.communicators.get(comm as usize);

@@ -66,6 +66,9 @@ pub(super) mod group {
     pub(in crate::otf2) const GLOBAL_MEMBERS: u32 = 1;
 }
 
+/// A member of a group that has no location: a process of another world (OTF2_UNDEFINED_UINT64).
+pub(super) const FOREIGN: u64 = u64::MAX;
+
 pub(super) const PARADIGM_USER: u8 = 1;
 pub(super) const PARADIGM_MPI: u8 = 4;
 pub(super) const PROCESS_GROUP: u8 = 1;

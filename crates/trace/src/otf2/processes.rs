@@ -1,7 +1,7 @@
 //! Who the ranks are: the processes of an archive, their threads, and the communicators among them.
 
 use super::definitions::{Comm, Definitions, Group};
-use super::ids::{CPU_THREAD, PARADIGM_MPI, PROCESS_GROUP, group};
+use super::ids::{CPU_THREAD, FOREIGN, PARADIGM_MPI, PROCESS_GROUP, group};
 use crate::call::CommId;
 use crate::{Communicator, WORLD};
 use std::collections::{HashMap, HashSet};
@@ -83,8 +83,6 @@ pub(super) struct Communicators {
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     One(CommId),
-    /// Between two groups: this side's and the other's.
-    Two(CommId, CommId),
     /// Each process has its own.
     Own,
 }
@@ -122,18 +120,8 @@ impl Communicators {
     }
 
     fn add(&mut self, number: u32, name: String, here: Vec<Rank>, there: Vec<Rank>) {
-        let first = self.all.len() as CommId;
-        let two = !there.is_empty();
-        let communicator = Communicator { members: here, remote: there, name, ..Communicator::default() };
-        if two {
-            let (members, remote) = (communicator.remote.clone(), communicator.members.clone());
-            let other = Communicator { members, remote, ..communicator.clone() };
-            self.all.extend([communicator, other]);
-            self.entries.insert(number, Entry::Two(first, first + 1));
-        } else {
-            self.all.push(communicator);
-            self.entries.insert(number, Entry::One(first));
-        }
+        self.entries.insert(number, Entry::One(self.all.len() as CommId));
+        self.all.push(Communicator { members: here, remote: there, name, ..Communicator::default() });
     }
 
     fn set_parents(&mut self, definitions: &Definitions) {
@@ -142,15 +130,10 @@ impl Communicators {
                 Some(&Entry::One(parent)) => Some(parent),
                 _ => None,
             };
-            let children: &[CommId] = match self.entries.get(number) {
-                Some(&Entry::One(child)) => &[child],
-                Some(&Entry::Two(one, other)) => &[one, other],
-                _ => &[],
-            };
-            for &child in children {
-                if let Some(child) = self.all.get_mut(child as usize) {
-                    child.parent = parent;
-                }
+            if let Some(&Entry::One(child)) = self.entries.get(number)
+                && let Some(child) = self.all.get_mut(child as usize)
+            {
+                child.parent = parent;
             }
         }
     }
@@ -159,10 +142,6 @@ impl Communicators {
     pub(super) fn resolve(&mut self, number: u32, rank: Rank) -> Option<CommId> {
         match *self.entries.get(&number)? {
             Entry::One(comm) => Some(comm),
-            Entry::Two(one, other) => {
-                let on_first_side = self.all.get(one as usize)?.rank_of(rank).is_some();
-                Some(if on_first_side { one } else { other })
-            }
             Entry::Own => Some(*self.own.entry((number, rank)).or_insert_with(|| {
                 let name = self.own_names.get(&number).cloned().unwrap_or_default();
                 self.all.push(Communicator { members: vec![rank], name, ..Communicator::default() });
@@ -213,6 +192,9 @@ impl<'a> Members<'a> {
         }
         let by_location = found.global_members || found.kind != group::COMM_GROUP;
         let rank = |&member: &u64| {
+            if member == FOREIGN {
+                return Ok(Rank::MAX);
+            }
             let rank = if by_location { self.rank_of.get(&member).copied() } else { self.place(member) };
             rank.ok_or_else(|| format!("member {member} of group {number} is no rank"))
         };

@@ -7,6 +7,9 @@
 //! MPI_Start has the records of a nonblocking call, but nothing says which prepared request it begins; so it becomes
 //! that nonblocking call, one for each request.
 //!
+//! MPI_Isendrecv has two requests in an archive, one for each half, and one here. A receive that ends in MPI_Finalize was
+//! given up or forgotten before: it has a sender, but nobody waited for it.
+//!
 //! TAU writes neither requests nor who waits for them: a send lies in MPI_Isend, a receive in the wait that ended it.
 //! Then receives end in the order of their beginning, and a wait without a receive is for sends.
 
@@ -18,8 +21,11 @@ use super::processes::Communicators;
 use super::volume::{self, Factors};
 use crate::call::{CommId, NO_COMM, special};
 use crate::{Call, Class, Completed, Details, Function, HowMany, Matched, RankTrace, RequestId, Start};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use straggler_model::{Rank, Time};
+
+/// Who is on the other side of a message to or from MPI_PROC_NULL.
+const NOBODY: Matched = Matched { peer: special::NOBODY, tag: special::NONE };
 
 /// The clock of the run: its earliest tick, and how many there are in a second.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +102,15 @@ struct Draft {
     details: Details,
     has_message: bool,
     tested: bool,
+    /// Requests of which one half was seen.
+    halves: HashSet<RequestId>,
+}
+
+impl Draft {
+    fn new(call: Call) -> Draft {
+        let details = Details::default();
+        Draft { call, details, has_message: false, tested: false, halves: HashSet::new() }
+    }
 }
 
 impl<'a> Building<'a> {
@@ -146,7 +161,7 @@ impl<'a> Building<'a> {
         if raw.function.class() == Class::Begin && facts.iter().any(|&fact| begun(fact).is_some()) {
             return self.started(call, facts);
         }
-        let mut draft = Draft { call, details: Details::default(), has_message: false, tested: false };
+        let mut draft = Draft::new(call);
         self.name(&mut draft, raw.region);
         for &fact in facts {
             self.fact(&mut draft, fact)?;
@@ -161,7 +176,7 @@ impl<'a> Building<'a> {
         for &fact in facts {
             let Some(function) = begun(fact) else { continue };
             let call = Call { function, enter, ..call };
-            let mut draft = Draft { call, details: Details::default(), has_message: true, tested: false };
+            let mut draft = Draft { has_message: true, ..Draft::new(call) };
             self.fact(&mut draft, fact)?;
             self.finish(draft);
             self.doubts.started += 1;
@@ -196,6 +211,10 @@ impl<'a> Building<'a> {
             Event::Recv(message) => self.received(draft, message)?,
             Event::IrecvRequest(number) | Event::CollectiveRequest(number) => {
                 draft.has_message = true;
+                if let Class::Sendrecv(_) = draft.call.function.class() {
+                    // Who it will be, the end of the request tells.
+                    draft.details.receive = Some(NOBODY);
+                }
                 self.request(draft, Some(number));
             }
             Event::IsendComplete(number) => drop(self.completed(draft, number, false)),
@@ -265,6 +284,11 @@ impl<'a> Building<'a> {
 
     /// Gives the next number to a request that the call makes.
     fn request(&mut self, draft: &mut Draft, number: Option<u64>) -> RequestId {
+        let is_half = matches!(draft.call.function.class(), Class::Sendrecv(_));
+        if let (true, Some(number), true) = (is_half, number, draft.call.request != Call::NO_REQUEST) {
+            self.requests.insert(number, draft.call.request);
+            return draft.call.request;
+        }
         let request = self.makers.len() as RequestId;
         self.makers.push(self.out.calls.len());
         if let Some(number) = number {
@@ -279,8 +303,9 @@ impl<'a> Building<'a> {
     /// Notes a request that was asked for and goes on.
     fn tested(&mut self, draft: &mut Draft, number: u64) {
         draft.tested = true;
-        match self.requests.get(&number) {
-            Some(&request) => draft.details.requests.push(request),
+        match self.requests.get(&number).copied() {
+            Some(request) if self.is_second_half(draft, request) => {}
+            Some(request) => draft.details.requests.push(request),
             None => self.doubts.unknown_requests += 1,
         }
     }
@@ -295,7 +320,17 @@ impl<'a> Building<'a> {
         self.makers.get(request as usize).copied()
     }
 
+    /// Whether a request was met before in this call, as one request for two messages is.
+    fn is_second_half(&self, draft: &mut Draft, request: RequestId) -> bool {
+        let maker = self.makers.get(request as usize).and_then(|&maker| self.out.calls.get(maker));
+        let is_half = maker.is_some_and(|call| matches!(call.function.class(), Class::Sendrecv(_)));
+        is_half && !draft.halves.insert(request)
+    }
+
     fn complete(&mut self, draft: &mut Draft, request: RequestId, cancelled: bool) {
+        if draft.call.function.class() == Class::Finalize || self.is_second_half(draft, request) {
+            return;
+        }
         draft.details.requests.push(request);
         let several = matches!(
             draft.call.function.class(),
@@ -352,10 +387,9 @@ impl<'a> Building<'a> {
         if let (Class::Collective(operation, _), Some(comm)) =
             (class, self.communicators.all.get(call.comm as usize))
         {
-            let side = if comm.remote.is_empty() { &comm.members } else { &comm.remote };
             let is_scan = matches!(operation, crate::Collective::Scan | crate::Collective::Exscan);
             let me = if is_scan { comm.rank_of(self.rank).unwrap_or_default() } else { 0 };
-            let factors = Factors::of(operation, side.len() as u64, me.into());
+            let factors = Factors::of(operation, comm.peers(self.rank).len() as u64, me.into());
             (call.sent, call.received) = factors.parts(collected.sent, collected.received);
         }
         Ok(())
@@ -368,7 +402,8 @@ impl<'a> Building<'a> {
         } else if self.habits.messages {
             self.without_requests(&mut draft, class);
         }
-        let is_collective = matches!(class, Class::Collective(..) | Class::Neighbor(..));
+        // What is only prepared has its records where it is begun.
+        let is_collective = matches!(class, Class::Collective(_, start) | Class::Neighbor(_, start) if start != Start::Persistent);
         let is_bare = draft.call.comm == NO_COMM && draft.call.request == Call::NO_REQUEST;
         self.doubts.bare_collectives += u64::from(is_collective && is_bare);
         if !draft.details.requests.is_empty() {
@@ -390,14 +425,14 @@ impl<'a> Building<'a> {
         let is_null = match class {
             Class::Send(_, Start::Persistent) | Class::Recv(Start::Persistent) => false,
             Class::Send(..) | Class::Recv(_) => !draft.has_message,
-            Class::Sendrecv(Start::Blocking) => draft.call.peer == special::NONE,
+            Class::Sendrecv(_) => draft.call.peer == special::NONE,
             _ => false,
         };
         if is_null {
             draft.call.peer = special::NOBODY;
         }
-        if class == Class::Sendrecv(Start::Blocking) && draft.details.receive.is_none() {
-            draft.details.receive = Some(Matched { peer: special::NOBODY, tag: special::NONE });
+        if let (Class::Sendrecv(_), None) = (class, draft.details.receive) {
+            draft.details.receive = Some(NOBODY);
         }
     }
 

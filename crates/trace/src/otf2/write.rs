@@ -4,19 +4,23 @@
 //! the thread above it, as Score-P numbers them. An archive that is there already is replaced; it is never there by half:
 //! all is written into a folder of its own and then moved, the anchor last.
 //!
-//! What OTF2 has no place for is lost: sizes that differ from rank to rank, topologies, epochs, repeated tests, probed
-//! messages, return codes, the receiving half of MPI_Isendrecv, and which prepared request MPI_Start begins. Messages
-//! are counted as Score-P counts them ([`super::volume`]).
+//! Every message is told on both of its sides, with the bytes that were sent. What OTF2 has no place for is lost: sizes
+//! that differ from rank to rank, topologies, epochs, repeated tests, what probes found, return codes, whom a cancelled
+//! receive was to be from, how much room there was for a message, and which prepared request MPI_Start begins. Bytes of
+//! collectives are counted as Score-P counts them ([`super::volume`]).
 
 mod definitions;
 mod encoder;
 mod events;
+mod requests;
 
 use super::anchor::{MAGIC, POSIX, UNCOMPRESSED};
 use super::error::WriteError;
 use crate::Trace;
 use definitions::{LocationSummary, Names};
 use encoder::{DEFINITION_CHUNK, EVENT_CHUNK, Encoder};
+use events::Whole;
+use requests::Requests;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -41,16 +45,20 @@ pub fn write(trace: &Trace, directory: &Path, name: &str) -> Result<(), WriteErr
     fs::create_dir(&folder).map_err(io(&folder))?;
     let mut names = Names::default();
     let mut locations = Vec::new();
-    for (rank, number) in trace.ranks.iter().zip(0..) {
-        for thread in threads(rank) {
+    let references = definitions::references(trace);
+    let whole = Whole { trace, references: &references };
+    let lengths = requests::lengths(trace);
+    for ((calls, lengths), number) in trace.ranks.iter().zip(&lengths).zip(0..) {
+        let rank = events::Rank { number, calls, requests: Requests::of(calls), lengths };
+        for thread in threads(calls) {
             let location = location_number(number, thread);
-            let (bytes, events) = events::encode(trace, number, thread, &mut names)?;
+            let (bytes, events) = events::encode(&whole, &rank, thread, &mut names)?;
             put(&folder.join(format!("{location}.evt")), &bytes)?;
             put(&folder.join(format!("{location}.def")), &Encoder::definitions(DEFINITION_CHUNK).finish())?;
             locations.push(LocationSummary { location, rank: number, thread, events });
         }
     }
-    let written = definitions::encode(trace, &locations, names)?;
+    let written = definitions::encode(trace, &references, &locations, names)?;
     let file = |ending: &str| work.path().join(format!("{name}.{ending}"));
     put(&file("def"), &written.bytes)?;
     put(&file("otf2"), &anchor(trace, &locations, &written))?;

@@ -18,7 +18,7 @@ impl<'a> Dice<'a> {
         Dice { numbers, at: 0 }
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.at += 1;
         let number = self.numbers.get(self.at % self.numbers.len().max(1)).copied().unwrap_or_default();
         // The row is used again and again, a little different each time.
@@ -26,7 +26,7 @@ impl<'a> Dice<'a> {
         (number % end.max(1) as u64) as usize
     }
 
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
+    pub fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
@@ -71,20 +71,11 @@ fn communicators(dice: &mut Dice<'_>, ranks: u32) -> Vec<Communicator> {
             members.swap(place, other);
         }
         let mut remote = members.split_off(size);
-        let comm = |members: &[Rank], remote: &[Rank]| Communicator {
-            members: members.to_vec(),
-            remote: remote.to_vec(),
-            parent: Some(0),
-            name: format!("part {number}"),
-            ..Communicator::default()
-        };
         if dice.below(2) == 0 {
             remote.clear();
         }
-        all.push(comm(&members, &remote));
-        if !remote.is_empty() {
-            all.push(comm(&remote, &members));
-        }
+        let (parent, name) = (Some(0), format!("part {number}"));
+        all.push(Communicator { members, remote, parent, name, ..Communicator::default() });
     }
     all
 }
@@ -122,7 +113,8 @@ impl Making<'_> {
             }
             Class::Sendrecv(_) => {
                 let call = self.partner(dice, call);
-                let receive = Some(Matched { peer: dice.below(9) as i32, tag: dice.below(70_000) as i32 });
+                let receive =
+                    Some(Matched { peer: 6 + dice.below(9) as i32, tag: dice.below(70_000) as i32 });
                 let call = Call { sent: dice.bytes(), received: dice.bytes(), ..call };
                 self.out.push_with(call, Details { receive, ..Details::default() });
             }
@@ -158,7 +150,9 @@ impl Making<'_> {
 
     /// A communicator that this rank is in.
     fn comm(&self, dice: &mut Dice<'_>) -> CommId {
-        let own = |comm: &(usize, &Communicator)| comm.1.members.contains(&self.rank);
+        let own = |comm: &(usize, &Communicator)| {
+            comm.1.members.contains(&self.rank) || comm.1.remote.contains(&self.rank)
+        };
         let own: Vec<_> =
             self.comms.iter().enumerate().filter(own).map(|(number, _)| number as CommId).collect();
         dice.one_of(&own)
@@ -166,7 +160,8 @@ impl Making<'_> {
 
     fn partner(&self, dice: &mut Dice<'_>, call: Call) -> Call {
         let tag = dice.one_of(&[0, 1, 255, 256, 32_767, i32::MAX]);
-        Call { comm: self.comm(dice), peer: dice.below(300) as i32, tag, ..call }
+        // Nobody who is there: no message has a partner, so all keep the sizes that are made up here.
+        Call { comm: self.comm(dice), peer: 6 + dice.below(300) as i32, tag, ..call }
     }
 
     fn collective(&self, dice: &mut Dice<'_>, call: Call, operation: Option<Collective>) -> Call {

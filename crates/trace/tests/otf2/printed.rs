@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use straggler_trace::{Class, Function, HowMany, Start, Trace, otf2};
 
-/// Events as (kind, location, ticks), or nothing where there is no otf2-print.
-fn printed(anchor: &Path) -> Option<Vec<(String, u64, u64)>> {
+/// The lines of all events, or nothing where there is no otf2-print.
+pub fn lines(anchor: &Path) -> Option<Vec<String>> {
     let output = match Command::new("otf2-print").arg("--show-all").arg(anchor).output() {
         Ok(output) => output,
         Err(error) => {
@@ -20,12 +20,17 @@ fn printed(anchor: &Path) -> Option<Vec<(String, u64, u64)>> {
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && errors.is_empty(), "otf2-print: {errors}");
     let events = text.split("=== Events ===").nth(1).expect("a list of events");
+    Some(events.lines().map(str::to_owned).collect())
+}
+
+/// Events as (kind, location, ticks), or nothing where there is no otf2-print.
+fn printed(anchor: &Path) -> Option<Vec<(String, u64, u64)>> {
     let event = |line: &str| {
         let mut words = line.split_whitespace();
         let kind = words.next()?.to_owned();
         Some((kind, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
     };
-    Some(events.lines().filter_map(event).collect())
+    Some(lines(anchor)?.iter().filter_map(|line| event(line)).collect())
 }
 
 fn write(trace: &Trace) -> Option<Vec<(String, u64, u64)>> {

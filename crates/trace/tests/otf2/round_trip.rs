@@ -7,7 +7,7 @@ use straggler_model::Time;
 use straggler_trace::otf2::{self, Options, WriteError};
 use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Trace};
 
-fn there_and_back(trace: &Trace) -> Trace {
+pub fn there_and_back(trace: &Trace) -> Trace {
     let directory = tempfile::tempdir().unwrap();
     otf2::write(trace, directory.path(), "run").unwrap();
     let found: Vec<_> =

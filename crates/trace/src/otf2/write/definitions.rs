@@ -2,9 +2,9 @@
 
 use super::encoder::{DEFINITION_CHUNK, Encoder, LARGEST_CHUNK};
 use crate::otf2::error::WriteError;
-use crate::otf2::ids::{CPU_THREAD, PARADIGM_MPI, PARADIGM_USER, PROCESS_GROUP, definition, group};
-use crate::{Class, Collective, Communicator, Function, Trace};
-use std::collections::{BTreeSet, HashMap};
+use crate::otf2::ids::{CPU_THREAD, FOREIGN, PARADIGM_MPI, PARADIGM_USER, PROCESS_GROUP, definition, group};
+use crate::{Class, Collective, CommId, Communicator, Function, Trace};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use straggler_model::Rank;
 
 const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
@@ -62,28 +62,51 @@ pub(super) struct Written {
     pub(super) chunk: usize,
 }
 
-/// The number that stands for each communicator, without gaps. The two sides of one between two groups share one.
-pub(super) fn references(communicators: &[Communicator]) -> Vec<u32> {
-    let mut first_sides: HashMap<(&[Rank], &[Rank]), u32> = HashMap::new();
-    let mut references = Vec::with_capacity(communicators.len());
-    let mut next = 0;
-    for comm in communicators {
-        let (here, there) = (comm.members.as_slice(), comm.remote.as_slice());
-        if let Some(first) = first_sides.remove(&(there, here)) {
-            references.push(first);
+/// The number that stands for each communicator, without gaps. Where a trace has one between two groups twice, once
+/// for each of its sides and one after the other, these share one.
+pub(super) fn references(trace: &Trace) -> Vec<u32> {
+    let whole = used_by_both(trace);
+    let mut references = Vec::with_capacity(trace.communicators.len());
+    // A communicator that the next one may be the other side of.
+    let mut side: Option<&Communicator> = None;
+    let mut next = 0u32;
+    for (comm, own) in trace.communicators.iter().zip(0..) {
+        let may_be_side = !comm.remote.is_empty() && !whole.contains(&own);
+        if may_be_side && side.take().is_some_and(|first| are_sides(first, comm)) {
+            references.push(next.saturating_sub(1));
             continue;
         }
-        if !there.is_empty() {
-            first_sides.insert((here, there), next);
-        }
+        side = may_be_side.then_some(comm);
         references.push(next);
         next += 1;
     }
     references
 }
 
+fn are_sides(one: &Communicator, other: &Communicator) -> bool {
+    let turned = (&other.remote, &other.members, &other.name, other.parent);
+    (&one.members, &one.remote, &one.name, one.parent) == turned
+}
+
+/// Communicators between two groups that members of the second call on: these need no other for their other side.
+fn used_by_both(trace: &Trace) -> HashSet<CommId> {
+    let mut found = HashSet::new();
+    if trace.communicators.iter().all(|comm| comm.remote.is_empty()) {
+        return found;
+    }
+    for (rank, number) in trace.ranks.iter().zip(0..) {
+        let mut seen = HashSet::new();
+        for comm in rank.calls.iter().map(|call| call.comm).filter(|&comm| seen.insert(comm)) {
+            let of_call = trace.communicators.get(comm as usize);
+            found.extend(of_call.filter(|comm| comm.remote.contains(&number)).map(|_| comm));
+        }
+    }
+    found
+}
+
 pub(super) fn encode(
     trace: &Trace,
+    references: &[u32],
     locations: &[LocationSummary],
     names: Names,
 ) -> Result<Written, WriteError> {
@@ -94,7 +117,7 @@ pub(super) fn encode(
     out.locations(locations);
     out.regions();
     out.world(trace);
-    out.communicators(trace);
+    out.communicators(trace, references);
     out.finish(trace)
 }
 
@@ -207,27 +230,28 @@ impl Definitions {
         );
     }
 
-    fn communicators(&mut self, trace: &Trace) {
+    fn communicators(&mut self, trace: &Trace, references: &[u32]) {
         let made: BTreeSet<u32> = {
             let details = trace.ranks.iter().flat_map(|rank| &rank.details);
             details.filter_map(|details| details.new_comm).collect()
         };
-        let references = references(&trace.communicators);
         let (mut groups, mut next) = (1, 0);
-        for ((comm, &reference), own) in trace.communicators.iter().zip(&references).zip(0..) {
+        for ((comm, &reference), own) in trace.communicators.iter().zip(references).zip(0..) {
             if reference != next {
                 continue;
             }
             next += 1;
             let parent =
-                comm.parent.and_then(|parent| references.get(parent as usize).copied()).unwrap_or(UNDEFINED);
+                comm.parent.filter(|&parent| comm.remote.is_empty() || is_common(trace, comm, parent));
+            let parent =
+                parent.and_then(|parent| references.get(parent as usize).copied()).unwrap_or(UNDEFINED);
             let flags = if made.contains(&own) { CREATED } else { 0 };
             let name = self.names.string(&comm.name);
             let sides =
                 [&comm.members, &comm.remote].into_iter().take(if comm.remote.is_empty() { 1 } else { 2 });
             let mut values = vec![reference, name];
             for side in sides {
-                self.group(groups, group::COMM_GROUP, side.iter().map(|&rank| u64::from(rank)));
+                self.group(groups, group::COMM_GROUP, side.iter().map(|&rank| member(rank)));
                 values.push(groups);
                 groups += 1;
             }
@@ -261,6 +285,18 @@ impl Definitions {
         records.into_iter().for_each(|(id, body)| out.record(id, body));
         Ok(Written { records: out.count(), bytes: out.finish(), chunk })
     }
+}
+
+/// Whether both groups come from the communicator: of MPI_Intercomm_create, a trace has that of one group.
+fn is_common(trace: &Trace, comm: &Communicator, parent: CommId) -> bool {
+    let Some(parent) = trace.communicators.get(parent as usize) else { return false };
+    let all: HashSet<Rank> = parent.members.iter().chain(&parent.remote).copied().collect();
+    comm.members.iter().chain(&comm.remote).all(|member| all.contains(member))
+}
+
+/// Whom nothing was recorded of has no location either.
+fn member(rank: Rank) -> u64 {
+    if rank == Rank::MAX { FOREIGN } else { u64::from(rank) }
 }
 
 /// What viewers colour regions by (OTF2_RegionRole).
