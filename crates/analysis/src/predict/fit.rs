@@ -98,7 +98,7 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         receives.start.min(rest)
     } else {
         assumed.push("o_r is taken to be o_s: no receive found its message there".into());
-        send_overhead.min(rest)
+        if of_messages > 0 { send_overhead.min(rest) } else { send_overhead }
     };
     assumed.extend(unusual(trace));
     let link = Link {

@@ -162,3 +162,30 @@ fn loops_that_do_something_else_tell_nothing_about_flights() {
         assert_eq!(fit(&played(way)), Err(nothing), "{way:?}");
     }
 }
+
+#[test]
+fn sends_tell_what_they_take_where_only_collectives_tell_flights() {
+    let at = |us: u64| Time::from_ns(us * 1_000);
+    let mut ranks = vec![RankTrace::default(), RankTrace::default()];
+    for (rank, peer) in ranks.iter_mut().zip([1, 0]) {
+        for round in 0..20 {
+            let (start, first) = (round * 1_000, 2 * round as RequestId);
+            let mut receive = Call::new(Function::Irecv, at(start), at(start + 1));
+            (receive.comm, receive.peer, receive.tag, receive.received) = (0, peer, 1, 64);
+            let send = Call { sent: 64, enter: at(start + 1), exit: at(start + 11), ..receive };
+            rank.push(Call { request: first, ..receive });
+            rank.push(Call { function: Function::Isend, request: first + 1, ..send });
+            let requests = vec![first, first + 1];
+            let wait = Call::new(Function::Waitall, at(start + 11), at(start + 20));
+            rank.push_with(wait, Details { found: true, requests, ..Details::default() });
+            let barrier = Call::new(Function::Barrier, at(start + 500), at(start + 508));
+            rank.push(Call { comm: 0, ..barrier });
+        }
+    }
+    let trace = Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() };
+    let found = fit(&trace).unwrap();
+    let link = found.network.base;
+    assert_eq!((found.flights, found.collectives), (0, 19));
+    assert_eq!((link.send_overhead, link.recv_overhead), (at(10), at(10)));
+    assert_eq!(link.latency, Time::from_ns(1));
+}
