@@ -50,6 +50,8 @@ struct Thread {
     polling: bool,
     /// Unsuccessful ones that were counted, as long as nothing else comes.
     polls: Option<Polls>,
+    /// When these began, as long as nothing else comes, and what had been computed then.
+    polled_since: Option<(Time, Time)>,
     /// The receive that stands where a probe found its message.
     received: Option<usize>,
 }
@@ -166,6 +168,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             last_exit: self.start,
             polling: false,
             polls: None,
+            polled_since: None,
             received: None,
         });
         self.thread_of.insert(thread, number as u16);
@@ -180,6 +183,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         let thread = &mut self.threads[usize::from(site.thread)];
         if !polls {
             thread.settle_polls(spin);
+            thread.polled_since = None;
         }
         let gap = site.call.enter.since(thread.last_exit);
         if !(thread.polling && polls && gap < spin) {
@@ -310,6 +314,7 @@ impl Thread {
     /// What was computed becomes an instruction.
     fn flush(&mut self, origin: u32) {
         let computed = std::mem::take(&mut self.computed);
+        self.polled_since = None;
         if computed > Time::ZERO {
             self.read.push(origin, Instruction::Calc(computed));
         }

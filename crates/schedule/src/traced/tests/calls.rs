@@ -230,16 +230,13 @@ fn what_is_computed_between_tests_comes_before_their_success() {
     let one = vec![
         init(),
         plain(with_request(0, message(Function::Irecv, 10, 10, 0, 0, 8))),
-        with(call(Function::Test, 10, 6_010), Details { repeated, ..requests(&[0]) }),
+        with(call(Function::Test, 10, 6_010), Details { repeated, found: false, ..requests(&[0]) }),
         with(call(Function::Test, 6_010, 6_020), requests(&[0])),
         finalize(6_027),
     ];
-    // The details of a test that found nothing.
-    let mut one = rank(one);
-    one.details[0].found = false;
     let zero = rank(vec![init(), plain(message(Function::Send, 10, 12, 1, 0, 8)), finalize(12)]);
     assert_goal(
-        &played(&traced(vec![zero, one]), &Options::default(), 1),
+        &played(&traced(vec![zero, rank(one)]), &Options::default(), 1),
         "num_ranks 2
         rank 0 {\nl1: send 8b to 1 tag 0\n}
         rank 1 {
@@ -324,6 +321,26 @@ fn waits_for_what_is_not_described_take_their_time() {
         "{notes}"
     );
     assert!(!notes.contains("MPI_Waitall"), "{notes}");
+}
+
+#[test]
+fn tests_for_what_is_not_described_take_their_time() {
+    let repeated = Some(Repeated { calls: 9, inside: Time::from_ns(2_000) });
+    let calls = vec![
+        init(),
+        plain(with_request(0, Call { comm: NO_COMM, ..call(Function::Ibarrier, 12, 13) })),
+        with(call(Function::Test, 15, 4_015), Details { repeated, found: false, ..requests(&[0]) }),
+        with(call(Function::Test, 4_020, 4_030), requests(&[0])),
+        finalize(4_031),
+    ];
+    let trace = traced(vec![rank(calls)]);
+    // All of it: from 10, when the rank begins, to 4,031.
+    assert_goal(&played(&trace, &Options::default(), 1), "num_ranks 1\nrank 0 {\nl1: calc 4021\n}");
+    let notes = record(&trace).unwrap().notes().join("\n");
+    assert!(
+        notes.contains("1 × MPI_Test: for what has no model") && notes.contains("4.015 µs in all"),
+        "{notes}"
+    );
 }
 
 #[test]

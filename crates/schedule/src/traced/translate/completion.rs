@@ -59,12 +59,14 @@ impl<'a> RankReader<'_, 'a> {
         self.await_all(site, places);
     }
 
-    /// Waiting that cannot be replayed; what ended at once is not worth telling.
+    /// Waiting that cannot be replayed, with the unsuccessful tests before; what ended at once is not worth telling.
     fn wait_untold(&mut self, site: &Site<'_>) {
-        if site.call.exit.since(site.call.enter) < self.shared.options.spin {
-            self.take_time(site);
-        } else {
-            self.take_time_for(site, Reason::Untold, site.call.function.name());
+        let thread = &mut self.threads[usize::from(site.thread)];
+        let (since, computed) = thread.polled_since.take().unwrap_or((site.call.enter, thread.computed));
+        let waited = site.call.exit.since(since);
+        thread.computed = computed + waited;
+        if waited >= self.shared.options.spin {
+            self.shared.notes.count_time(Reason::Untold, site.call.function.name(), waited);
         }
     }
 
@@ -117,6 +119,7 @@ impl<'a> RankReader<'_, 'a> {
         let spin = self.shared.options.spin;
         let thread = &mut self.threads[usize::from(site.thread)];
         thread.polling = true;
+        thread.polled_since.get_or_insert((site.call.enter, thread.computed));
         let Some(repeated) = site.details.repeated else { return };
         let (enter, exit) = (site.call.enter, site.call.exit);
         // Different polls of one loop were counted side by side: their time is one.
