@@ -6,6 +6,10 @@
 
 pub mod fit;
 mod pairs;
+#[cfg(test)]
+mod tests;
+mod unusual;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Time;

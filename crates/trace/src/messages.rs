@@ -6,8 +6,10 @@
 //! message out of the queue when it finds it; the receive of that message comes later.
 
 mod operations;
+mod probes;
 
 pub use operations::{Made, Operations};
+pub use probes::takes_probed;
 
 use crate::call::{CommId, RequestId};
 use crate::trace::Trace;

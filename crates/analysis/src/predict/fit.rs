@@ -2,13 +2,15 @@
 //!
 //! - A send that does not wait for its receiver takes o_s + (k−1)·O.
 //! - A receive whose message lies there already takes o_r; the model charges that when the message arrives.
-//! - A receive that was waiting ends o_s + L + o_r + (k−1)·G after its send began.
+//! - A receive that was waiting ends o_s + L + o_r + (k−1)·G after its send began. A loop of tests or probes waits too;
+//!   what lies between a probe that found a message and its receive does not count.
 //! - A sender that stays in its call until the receiver comes used rendezvous: its size is above S.
 //!
 //! Disturbances only lengthen calls, so quantiles below the middle are taken, and lines are those of Theil and Sen: the
 //! median of slopes between sizes. g is left at 0: what a rank does between two messages takes longer.
 
 use super::pairs::{Pair, pairs};
+use super::unusual::unusual;
 use std::collections::BTreeMap;
 use straggler_model::network::{Link, PerByte};
 use straggler_model::stats::{median_in_place, quantile_in_place};
@@ -56,11 +58,10 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     let pairs = pairs(trace);
     let quick = pairs.iter().filter(|pair| is_quick_send(pair));
     let sends = Line::through(quick.map(|pair| (pair.bytes, length(pair.sent))));
-    let waits = pairs.iter().filter(|pair| pair.alone && pair.sent.1 + CLEARLY < pair.received.0);
-    let receives = Line::through(waits.map(|pair| (pair.bytes, length(pair.received))));
-    let late = pairs.iter().filter(|pair| pair.last && pair.received.0 + CLEARLY < pair.sent.0);
-    let mut flown: Vec<(u64, Time)> =
-        late.map(|pair| (pair.bytes, pair.received.1.since(pair.sent.0))).collect();
+    let there = pairs.iter().filter(|pair| was_there(pair));
+    let receives = Line::through(there.map(|pair| (pair.bytes, length(pair.received))));
+    let late = pairs.iter().filter(|pair| pair.last && pair.waited.since + CLEARLY < pair.sent.0);
+    let mut flown: Vec<(u64, Time)> = late.map(|pair| (pair.bytes, flight(pair))).collect();
     let of_messages = flown.len();
     let mut assumed = Vec::new();
     // One large size alone does not tell L from G, and few messages tell nothing; collectives have other sizes.
@@ -84,7 +85,8 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         );
     }
     let send_overhead = if sends.samples > 0 {
-        sends.start.min(Time(flights.start.ps() / 2))
+        // Sends tell more about themselves than collectives do, whose algorithm is not known.
+        if of_messages > 0 { sends.start.min(Time(flights.start.ps() / 2)) } else { sends.start }
     } else {
         assumed
             .push("a quarter of a flight is taken to be overhead at each end: no send was seen alone".into());
@@ -96,8 +98,9 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         receives.start.min(rest)
     } else {
         assumed.push("o_r is taken to be o_s: no receive found its message there".into());
-        send_overhead.min(rest)
+        if of_messages > 0 { send_overhead.min(rest) } else { send_overhead }
     };
+    assumed.extend(unusual(trace));
     let link = Link {
         latency: rest.since(recv_overhead).max(Time::from_ns(1)),
         send_overhead,
@@ -125,6 +128,17 @@ fn length((enter, exit): (Time, Time)) -> Time {
 /// before, or the message is too small.
 fn is_quick_send(pair: &Pair) -> bool {
     pair.only_sends && (pair.sent.1 < pair.posted || pair.posted + CLEARLY < pair.sent.0 || pair.bytes <= 256)
+}
+
+/// Whether the message had arrived before the call that received it: a probe had found it, or it had time enough.
+fn was_there(pair: &Pair) -> bool {
+    let slack = if pair.waited.probed { Time::ZERO } else { CLEARLY };
+    pair.alone && pair.sent.1 + slack < pair.received.0
+}
+
+/// From the beginning of a send to the end of its receive.
+fn flight(pair: &Pair) -> Time {
+    length((pair.sent.0, pair.received.1)).since(pair.waited.apart)
 }
 
 fn per_byte(ps: f64) -> PerByte {
@@ -235,6 +249,7 @@ fn call(trace: &Trace, place: Place) -> Option<&Call> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::waiting::Waited;
     use super::*;
     use straggler_trace::{Communicator, Function, RankTrace};
 
@@ -297,6 +312,7 @@ mod tests {
                 only_sends: true,
                 posted: Time::from_ns(50_000),
                 received: (Time::from_ns(50_000), Time::from_ns(61_000)),
+                waited: Waited { since: Time::from_ns(50_000), apart: Time::ZERO, probed: false },
                 alone: true,
                 last: true,
             }

@@ -1,9 +1,10 @@
 //! Messages of a trace: when their sender and their receiver were at it.
 
+use super::waiting::{Waited, Waits, waits};
 use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_trace::messages::{Message, Messages, Place};
-use straggler_trace::{Call, Class, Start, Trace};
+use straggler_trace::{Call, Class, HowMany, RankTrace, Start, Trace};
 
 /// One message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,11 +14,13 @@ pub(super) struct Pair {
     pub sent: (Time, Time),
     /// Whether that call only sends.
     pub only_sends: bool,
-    /// When the receive was posted.
+    /// When the receive was posted, or the receiver began to probe for the message.
     pub posted: Time,
     /// The call in which it completed.
     pub received: (Time, Time),
-    /// Whether that call waited for nothing else.
+    /// Since when the receiver waited for that, and what else it did meanwhile.
+    pub waited: Waited,
+    /// Whether that call was for nothing else.
     pub alone: bool,
     /// Whether, of all messages that call received, this was sent last: it is the one that was waited for.
     pub last: bool,
@@ -33,7 +36,8 @@ pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
             *latest = message.sent.enter.max(*latest);
         }
     }
-    messages.matched.iter().filter_map(|message| pair(trace, message, &last)).collect()
+    let waits = waits(&trace.ranks);
+    messages.matched.iter().filter_map(|message| pair(trace, message, &last, &waits)).collect()
 }
 
 /// The call in which a message was there.
@@ -41,25 +45,36 @@ fn done(message: &Message) -> Option<Place> {
     Some(Place { call: message.received.done?, ..message.received.place })
 }
 
-fn pair(trace: &Trace, message: &Message, last: &HashMap<Place, Time>) -> Option<Pair> {
+fn pair(trace: &Trace, message: &Message, last: &HashMap<Place, Time>, waits: &Waits) -> Option<Pair> {
     let call = |place: Place| trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize);
     let interval = |call: &Call| (call.enter, call.exit);
     let Message { sent, received } = message;
     let (send, post) = (call(sent.place)?, call(received.place)?);
     let place = done(message)?;
     let done = call(place)?;
-    let waited_for = trace
-        .ranks
-        .get(received.place.rank as usize)?
-        .details(done)
-        .map_or(1, |details| details.requests.len());
+    let rank = place.rank as usize;
+    let plain = Waited { since: done.enter, apart: Time::ZERO, probed: false };
+    let waited = waits.get(rank)?.get(&place.call).copied().unwrap_or(plain);
     Some(Pair {
         bytes: sent.bytes,
         sent: interval(send),
         only_sends: matches!(send.function.class(), Class::Send(_, Start::Blocking | Start::Nonblocking)),
-        posted: post.enter,
+        // A receive that follows its message says nothing about who waited for whom.
+        posted: if waited.probed { post.enter.min(waited.since) } else { post.enter },
         received: interval(done),
-        alone: waited_for <= 1,
+        waited,
+        alone: served(trace.ranks.get(rank)?, done) <= 1,
         last: last.get(&place).is_some_and(|&latest| latest == sent.enter),
     })
+}
+
+/// How many operations a call has completed.
+fn served(rank: &RankTrace, call: &Call) -> usize {
+    let Some(details) = rank.details(call) else { return 1 };
+    match call.function.class() {
+        Class::Wait(HowMany::Any | HowMany::Some) | Class::Test(HowMany::Any | HowMany::Some) => {
+            details.completed.len()
+        }
+        _ => details.requests.len(),
+    }
 }

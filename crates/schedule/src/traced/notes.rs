@@ -1,6 +1,7 @@
 //! What a recording leaves out or simplifies, counted.
 
 use std::collections::BTreeMap;
+use straggler_model::Time;
 use straggler_trace::Function;
 
 /// Why calls are not what they were.
@@ -22,6 +23,8 @@ pub(super) enum Reason {
     NoNeighbors,
     /// Requests the trace says nothing about.
     UnknownRequest,
+    /// Completes what the trace does not describe, or what has no model, and nothing else.
+    Untold,
     /// A wildcard that never says whom it received from.
     NeverMatched,
     AfterFinalize,
@@ -40,7 +43,10 @@ impl Reason {
         match self {
             Reason::TimeOnly => "no model; the time the calls took counts as computation",
             Reason::AsBarrier => "taken for a barrier of the communicator",
-            Reason::AsAllreduce => "taken for an allreduce of 8 bytes on the communicator given",
+            Reason::AsAllreduce => {
+                "taken for an allreduce of 8 bytes on the communicator given; the time after the last member came counts \
+                 as computation"
+            }
             Reason::Buffered => "leaves the program at once, whatever its size; nobody waits for it",
             Reason::Synchronous => "completed by an answer of 0 bytes from the receiver",
             Reason::Probe => "taken for the receive that follows",
@@ -49,6 +55,9 @@ impl Reason {
                 "a collective between two groups; the time the calls took counts as computation"
             }
             Reason::NoNeighbors => "neighbours are not known; the time the calls took counts as computation",
+            Reason::Untold => {
+                "for what has no model or is not described; the time the calls took counts as computation"
+            }
             Reason::UnknownRequest => "for requests of no call in the trace; these are left out",
             Reason::NeverMatched => "a receive from anybody, and the trace does not say from whom; left out",
             Reason::AfterFinalize => "after MPI_Finalize; left out",
@@ -64,22 +73,33 @@ impl Reason {
     }
 }
 
+/// How many calls, and the time they took where that is kept.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    calls: u64,
+    kept: Time,
+}
+
 #[derive(Debug, Default)]
-pub(super) struct Notes(BTreeMap<(Reason, String), u64>);
+pub(super) struct Notes(BTreeMap<(Reason, String), Tally>);
 
 impl Notes {
     pub fn count(&mut self, reason: Reason, function: Function) {
-        self.count_name(reason, function.name());
+        self.count_time(reason, function.name(), Time::ZERO);
     }
 
-    /// Of a function by its name, which this version may not know.
-    pub fn count_name(&mut self, reason: Reason, name: &str) {
-        *self.0.entry((reason, name.to_string())).or_default() += 1;
+    /// A call whose time counts as computation, by its name: this version may not know the function.
+    pub fn count_time(&mut self, reason: Reason, name: &str, kept: Time) {
+        let tally = self.0.entry((reason, name.to_string())).or_default();
+        tally.calls += 1;
+        tally.kept += kept;
     }
 
     pub fn texts(&self) -> Vec<String> {
-        let text = |((reason, name), count): (&(Reason, String), &u64)| {
-            format!("{count} × {name}: {}", reason.text())
+        let text = |((reason, name), tally): (&(Reason, String), &Tally)| {
+            let told = matches!(reason, Reason::Untold | Reason::AsAllreduce) && tally.kept > Time::ZERO;
+            let kept = if told { format!(", {} in all", tally.kept) } else { String::new() };
+            format!("{} × {name}: {}{kept}", tally.calls, reason.text())
         };
         self.0.iter().map(text).collect()
     }

@@ -10,6 +10,7 @@ use super::translate::RankReader;
 use crate::workloads::Only;
 use std::collections::HashMap;
 use straggler_model::{Rank, Tag, Time};
+use straggler_trace::collectives;
 use straggler_trace::{Class, CommId, Communicator, RankTrace, Trace};
 
 /// When ranks begin.
@@ -51,6 +52,8 @@ pub(super) struct Shared<'a> {
     pub origin: Time,
     pub collectives: Collectives,
     pub notes: Notes,
+    /// For calls that make a communicator, by rank and number: when the last member had come.
+    pub complete: HashMap<(Rank, u32), Time>,
     /// Communicators between two groups have an entry for each side: the smaller number stands for both.
     one_side: Vec<CommId>,
     tags: HashMap<(CommId, i64), Tag>,
@@ -96,6 +99,7 @@ impl Recording {
             origin: origin(trace),
             collectives: Collectives::default(),
             notes: Notes::default(),
+            complete: complete(trace),
             one_side: one_side(&trace.communicators),
             reaches_out: trace.communicators.iter().map(reaches_out).collect(),
             tags: HashMap::new(),
@@ -163,6 +167,34 @@ fn check_members(trace: &Trace) -> Result<(), TraceError> {
         }
     }
     Ok(())
+}
+
+/// When all members had come to the calls that make communicators.
+fn complete(trace: &Trace) -> HashMap<(Rank, u32), Time> {
+    let mut found = HashMap::new();
+    for (comm, sequence) in collectives::sequences(trace) {
+        let members = trace.communicators.get(comm as usize).map_or(0, |comm| comm.members.len());
+        let common = sequence.values().map(Vec::len).min().unwrap_or(0);
+        if sequence.len() != members {
+            continue;
+        }
+        for nth in 0..common {
+            let places = sequence.iter().filter_map(|(&rank, calls)| Some((rank, *calls.get(nth)?)));
+            let creating: Vec<_> =
+                places.filter(|&place| makes_communicator(trace, place).is_some()).collect();
+            let entered = creating.iter().filter_map(|&place| makes_communicator(trace, place)).max();
+            if let Some(last) = entered.filter(|_| creating.len() == members) {
+                found.extend(creating.into_iter().map(|place| (place, last)));
+            }
+        }
+    }
+    found
+}
+
+/// When a call was entered, if it makes a communicator.
+fn makes_communicator(trace: &Trace, (rank, call): (Rank, u32)) -> Option<Time> {
+    let call = trace.ranks.get(rank as usize)?.calls.get(call as usize)?;
+    matches!(call.function.class(), Class::NewComm { collective: true }).then_some(call.enter)
 }
 
 /// When the first rank has left MPI_Init; where nobody calls it, when the first call begins.

@@ -35,11 +35,19 @@ pub(super) struct Place {
     pub number: u32,
 }
 
+/// What a request stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Behind {
+    /// These; none where nothing has to be done.
+    Operations(Vec<Place>),
+    /// Something that the trace does not describe, or that has no model.
+    Untold,
+}
+
 /// Requests that were made and not completed.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    /// What the operations behind a request are.
-    active: HashMap<RequestId, Vec<Place>>,
+    active: HashMap<RequestId, Behind>,
     /// The call that made a persistent request.
     persistent: HashMap<RequestId, usize>,
     /// The request of a persistent one that was begun last.
@@ -47,8 +55,8 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub fn make(&mut self, request: RequestId, places: Vec<Place>) {
-        self.active.insert(request, places);
+    pub fn make(&mut self, request: RequestId, behind: Behind) {
+        self.active.insert(request, behind);
     }
 
     pub fn prepare(&mut self, request: RequestId, call: usize) {
@@ -64,15 +72,16 @@ impl Requests {
         self.begun.insert(persistent, request);
     }
 
-    /// The operations of a request that has completed, once. `None`: there is no such request.
-    pub fn complete(&mut self, request: RequestId) -> Option<Vec<Place>> {
-        if let Some(places) = self.active.remove(&request) {
-            return Some(places);
+    /// What is behind a request that has completed, once. `None`: there is no such request.
+    pub fn complete(&mut self, request: RequestId) -> Option<Behind> {
+        if let Some(behind) = self.active.remove(&request) {
+            return Some(behind);
         }
         // Traces may name a persistent request where the one that was begun is meant; it may be inactive.
         let known = self.persistent.contains_key(&request);
         known.then(|| {
-            self.begun.remove(&request).and_then(|begun| self.active.remove(&begun)).unwrap_or_default()
+            let begun = self.begun.remove(&request).and_then(|begun| self.active.remove(&begun));
+            begun.unwrap_or(Behind::Operations(Vec::new()))
         })
     }
 }

@@ -7,7 +7,7 @@ use super::error::TraceError;
 use super::notes::Reason;
 use super::reader::{Begin, ReadRank, ReadThread, Shared, assembled, init_exit};
 use super::recording::Instruction;
-use super::requests::{Fates, Place, Requests};
+use super::requests::{Behind, Fates, Place, Requests};
 use std::collections::HashMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::call::NO_COMM;
@@ -61,6 +61,10 @@ struct Thread {
     polling: bool,
     /// Unsuccessful ones that were counted, as long as nothing else comes.
     polls: Option<Polls>,
+    /// When these began, as long as nothing else comes, and what had been computed then.
+    polled_since: Option<(Time, Time)>,
+    /// The receive that stands where a probe found its message.
+    received: Option<usize>,
 }
 
 /// Unsuccessful tests and probes that lie side by side in time.
@@ -170,8 +174,15 @@ impl<'s, 'a> RankReader<'s, 'a> {
         if number > usize::from(u8::MAX) {
             return Err(TraceError::TooManyThreads { rank: self.rank, threads: number + 1 });
         }
-        let (read, computed) = (ReadThread::default(), Time::ZERO);
-        self.threads.push(Thread { read, computed, last_exit: self.start, polling: false, polls: None });
+        self.threads.push(Thread {
+            read: ReadThread::default(),
+            computed: Time::ZERO,
+            last_exit: self.start,
+            polling: false,
+            polls: None,
+            polled_since: None,
+            received: None,
+        });
         self.thread_of.insert(thread, number as u16);
         Ok(number as u16)
     }
@@ -184,6 +195,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         let thread = &mut self.threads[usize::from(site.thread)];
         if !polls {
             thread.settle_polls(spin);
+            thread.polled_since = None;
         }
         let gap = site.call.enter.since(thread.last_exit);
         if !(thread.polling && polls && gap < spin) {
@@ -197,6 +209,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 
     fn translate(&mut self, site: &Site<'a>) -> Result<(), TraceError> {
+        if self.threads[usize::from(site.thread)].received.take_if(|call| *call == site.index).is_some() {
+            return Ok(());
+        }
         if let Some(reason) = unusable(&self.shared.reaches_out, site) {
             self.time_only(site, reason);
             return Ok(());
@@ -214,7 +229,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
                 _ => self.operate(site, site, start, site.call.request)?,
             },
             Class::Begin => self.begin(site)?,
-            Class::Probe { blocking, keeps } => self.probe(site, blocking, keeps),
+            Class::Probe { blocking, keeps } => self.probe(site, blocking, keeps)?,
             Class::Wait(how_many) => self.wait(site, how_many),
             Class::Test(how_many) => self.test(site, how_many),
             Class::Drop => self.give_up(site),
@@ -237,13 +252,18 @@ impl<'s, 'a> RankReader<'s, 'a> {
         self.threads[usize::from(site.thread)].computed += site.call.exit.since(site.call.enter);
     }
 
+    /// The same, and it is told why.
+    fn take_time_for(&mut self, site: &Site<'_>, reason: Reason, name: &str) {
+        self.take_time(site);
+        self.shared.notes.count_time(reason, name, site.call.exit.since(site.call.enter));
+    }
+
     /// A call without a model.
     fn time_only(&mut self, site: &Site<'_>, reason: Reason) {
-        self.take_time(site);
         let told = site.details.text.as_deref().filter(|_| site.call.function == Function::Unknown);
-        self.shared.notes.count_name(reason, told.unwrap_or(site.call.function.name()));
+        self.take_time_for(site, reason, told.unwrap_or(site.call.function.name()));
         if site.call.request != Call::NO_REQUEST {
-            self.requests.make(site.call.request, Vec::new());
+            self.requests.make(site.call.request, Behind::Untold);
         }
     }
 
@@ -306,6 +326,7 @@ impl Thread {
     /// What was computed becomes an instruction.
     fn flush(&mut self, origin: u32) {
         let computed = std::mem::take(&mut self.computed);
+        self.polled_since = None;
         if computed > Time::ZERO {
             self.read.push(origin, Instruction::Calc(computed));
         }

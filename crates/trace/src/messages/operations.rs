@@ -356,7 +356,7 @@ impl<'a> Walk<'a> {
 }
 
 /// What was asked for, with what was matched in the place of wildcards.
-fn resolved(asked: Matched, matched: Option<Matched>) -> Matched {
+pub(super) fn resolved(asked: Matched, matched: Option<Matched>) -> Matched {
     let Some(matched) = matched else { return asked };
     Matched {
         peer: if asked.peer == special::ANY { matched.peer } else { asked.peer },

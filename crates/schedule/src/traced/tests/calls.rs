@@ -1,7 +1,7 @@
 //! What each kind of call becomes.
 
 use super::*;
-use crate::traced::Begin;
+use crate::traced::{Begin, Instruction};
 use crate::workloads::Only;
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::{Neighbors, Repeated};
@@ -222,6 +222,135 @@ fn polling_is_waiting() {
     let graph = played(&traced(vec![rank(calls)]), &Options::default(), 1);
     // 1,000 + 4,000 + 5,000 + 600.
     assert_goal(&graph, "num_ranks 1\nrank 0 {\nl1: calc 10600\n}");
+}
+
+#[test]
+fn what_is_computed_between_tests_comes_before_their_success() {
+    let repeated = Some(Repeated { calls: 2, inside: Time::from_ns(1_000) });
+    let one = vec![
+        init(),
+        plain(with_request(0, message(Function::Irecv, 10, 10, 0, 0, 8))),
+        with(call(Function::Test, 10, 6_010), Details { repeated, found: false, ..requests(&[0]) }),
+        with(call(Function::Test, 6_010, 6_020), requests(&[0])),
+        finalize(6_027),
+    ];
+    let zero = rank(vec![init(), plain(message(Function::Send, 10, 12, 1, 0, 8)), finalize(12)]);
+    assert_goal(
+        &played(&traced(vec![zero, rank(one)]), &Options::default(), 1),
+        "num_ranks 2
+        rank 0 {\nl1: send 8b to 1 tag 0\n}
+        rank 1 {
+        l1: recv 8b from 0 tag 0
+        l2: calc 5000
+        l3: calc 7
+        l2 irequires l1
+        l3 requires l1
+        l3 requires l2
+        }",
+    );
+}
+
+#[test]
+fn a_message_that_was_probed_for_is_awaited_at_the_probe() {
+    let found = || Details { found: true, matched: Some(Matched { peer: 0, tag: 3 }), ..Details::default() };
+    let probe =
+        |enter, exit| with(message(Function::Probe, enter, exit, special::ANY, special::ANY, 0), found());
+    let receiver = rank(vec![
+        init(),
+        probe(12, 40),
+        plain(message(Function::Recv, 47, 50, 0, 3, 8)),
+        // Something else comes between: the receive stays where it is.
+        probe(50, 60),
+        plain(message(Function::Send, 62, 63, 0, 4, 8)),
+        plain(message(Function::Recv, 68, 70, 0, 3, 8)),
+        finalize(80),
+    ]);
+    let sender = rank(vec![
+        init(),
+        plain(message(Function::Send, 10, 11, 1, 3, 8)),
+        plain(message(Function::Send, 11, 12, 1, 3, 8)),
+        plain(message(Function::Recv, 12, 70, 1, 4, 8)),
+        finalize(70),
+    ]);
+    assert_goal(
+        &played(&traced(vec![sender, receiver]), &Options::default(), 1),
+        "num_ranks 2
+        rank 0 {
+        l1: send 8b to 1 tag 0\nl2: send 8b to 1 tag 0\nl3: recv 8b from 1 tag 1
+        l2 requires l1\nl3 requires l2
+        }
+        rank 1 {
+        l1: calc 2\nl2: recv 8b from 0 tag 0\nl3: calc 9\nl4: send 8b to 0 tag 1
+        l5: calc 5\nl6: recv 8b from 0 tag 0\nl7: calc 10
+        l2 requires l1\nl3 requires l2\nl4 requires l3\nl5 requires l4\nl6 requires l5\nl7 requires l6
+        }",
+    );
+}
+
+#[test]
+fn waits_for_what_is_not_described_take_their_time() {
+    let unknown = |request, enter, exit| {
+        plain(with_request(request, Call { comm: NO_COMM, ..call(Function::Ialltoall, enter, exit) }))
+    };
+    let one = vec![
+        init(),
+        unknown(0, 10, 12),
+        with(call(Function::Wait, 20, 3_020), requests(&[0])),
+        // Beside a message, only that is waited for.
+        unknown(1, 3_020, 3_021),
+        plain(with_request(2, message(Function::Irecv, 3_021, 3_022, 0, 0, 8))),
+        with(call(Function::Waitall, 3_022, 9_000), requests(&[1, 2])),
+        // The format knows no requests.
+        with(call(Function::Wait, 9_000, 9_040), requests(&[])),
+        finalize(9_041),
+    ];
+    let zero = rank(vec![init(), plain(message(Function::Send, 10, 12, 1, 0, 8)), finalize(12)]);
+    let trace = traced(vec![zero, rank(one)]);
+    assert_goal(
+        &played(&trace, &Options::default(), 1),
+        "num_ranks 2
+        rank 0 {\nl1: send 8b to 1 tag 0\n}
+        rank 1 {
+        l1: calc 3011\nl2: recv 8b from 0 tag 0\nl3: calc 41
+        l2 requires l1\nl3 requires l2
+        }",
+    );
+    let notes = record(&trace).unwrap().notes().join("\n");
+    assert!(
+        notes.contains("1 × MPI_Wait: for what has no model") && notes.contains(", 3 µs in all"),
+        "{notes}"
+    );
+    assert!(!notes.contains("MPI_Waitall"), "{notes}");
+}
+
+#[test]
+fn tests_for_what_is_not_described_take_their_time() {
+    let repeated = Some(Repeated { calls: 9, inside: Time::from_ns(2_000) });
+    let calls = vec![
+        init(),
+        plain(with_request(0, Call { comm: NO_COMM, ..call(Function::Ibarrier, 12, 13) })),
+        with(call(Function::Test, 15, 4_015), Details { repeated, found: false, ..requests(&[0]) }),
+        with(call(Function::Test, 4_020, 4_030), requests(&[0])),
+        finalize(4_031),
+    ];
+    let trace = traced(vec![rank(calls)]);
+    // All of it: from 10, when the rank begins, to 4,031.
+    assert_goal(&played(&trace, &Options::default(), 1), "num_ranks 1\nrank 0 {\nl1: calc 4021\n}");
+    let notes = record(&trace).unwrap().notes().join("\n");
+    assert!(
+        notes.contains("1 × MPI_Test: for what has no model") && notes.contains("4.015 µs in all"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn making_a_communicator_takes_what_it_took_when_all_had_come() {
+    let one = |enter, exit| rank(vec![init(), plain(call(Function::Comm_dup, enter, exit)), finalize(100)]);
+    let trace = traced(vec![one(10, 50), one(30, 45)]);
+    let end = |rank: usize| record(&trace).unwrap().rank(rank as u32).instructions().last().copied();
+    // From 30 to 50, and what follows.
+    assert_eq!(end(0), Some(Instruction::Calc(Time::from_ns(20 + 50))));
+    assert_eq!(end(1), Some(Instruction::Calc(Time::from_ns(15 + 55))));
 }
 
 #[test]

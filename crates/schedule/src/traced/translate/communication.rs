@@ -6,9 +6,9 @@ use crate::traced::collective::{Join, Series, operation_of};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
 use crate::traced::recording::{How, Instruction};
-use crate::traced::requests::Place;
+use crate::traced::requests::{Behind, Place};
 use crate::workloads::Only;
-use straggler_model::{Rank, Tag};
+use straggler_model::{Rank, Tag, Time};
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::{
     Call, Class, Collective, CommId, Communicator, Details, Matched, Mode, Neighbors, RequestId, Start,
@@ -33,7 +33,7 @@ impl<'a> RankReader<'_, 'a> {
         let blocking = start == Start::Blocking;
         if self.left_out(site, blocking, request) {
             if !blocking {
-                self.requests.make(request, Vec::new());
+                self.requests.make(request, Behind::Operations(Vec::new()));
             }
             return Ok(());
         }
@@ -48,7 +48,11 @@ impl<'a> RankReader<'_, 'a> {
         match (blocking, site.call.function.class()) {
             (true, Class::Sendrecv(_) | Class::Neighbor(..)) => self.await_all(by, places),
             (true, _) => {}
-            (false, _) => self.requests.make(request, places),
+            // Only without a model does a collective have no operations.
+            (false, Class::Collective(..) | Class::Neighbor(..)) if places.is_empty() => {
+                self.requests.make(request, Behind::Untold);
+            }
+            (false, _) => self.requests.make(request, Behind::Operations(places)),
         }
         Ok(())
     }
@@ -199,8 +203,7 @@ impl<'a> RankReader<'_, 'a> {
         let (rank, index, function) = (self.rank, site.index, site.call.function);
         let communicator = self.communicator(site, comm)?;
         if !communicator.remote.is_empty() {
-            self.shared.notes.count(Reason::BetweenGroups, function);
-            self.take_time(site);
+            self.take_time_for(site, Reason::BetweenGroups, function.name());
             return Ok(Vec::new());
         }
         let size = communicator.members.len();
@@ -255,7 +258,7 @@ impl<'a> RankReader<'_, 'a> {
         let blocking = site.call.request == Call::NO_REQUEST;
         let places = self.join(site, &plain, comm, operation, 0, blocking)?;
         if !blocking {
-            self.requests.make(site.call.request, places);
+            self.requests.make(site.call.request, Behind::Operations(places));
         }
         Ok(())
     }
@@ -265,8 +268,19 @@ impl<'a> RankReader<'_, 'a> {
             self.time_only(site, Reason::TimeOnly);
             return Ok(());
         }
-        self.shared.notes.count(Reason::AsAllreduce, site.call.function);
-        self.join_plainly(site, site.call.comm, Operation::Allreduce, AGREEMENT)
+        self.join_plainly(site, site.call.comm, Operation::Allreduce, AGREEMENT)?;
+        let work = self.work_together(site);
+        self.threads[usize::from(site.thread)].computed += work;
+        self.shared.notes.count_time(Reason::AsAllreduce, site.call.function.name(), work);
+        Ok(())
+    }
+
+    /// What a call took when nobody was waited for any more.
+    fn work_together(&self, site: &Site<'_>) -> Time {
+        let number = u32::try_from(site.index).unwrap_or(u32::MAX);
+        let blocking = site.call.request == Call::NO_REQUEST;
+        let complete = self.shared.complete.get(&(self.rank, number)).filter(|_| blocking);
+        complete.map_or(Time::ZERO, |&last| site.call.exit.since(site.call.enter.max(last)))
     }
 
     pub(super) fn synchronise_window(&mut self, site: &Site<'_>) -> Result<(), TraceError> {
@@ -293,8 +307,7 @@ impl<'a> RankReader<'_, 'a> {
         let member = self.seat(site, comm)?.member as usize;
         let communicator = self.communicator(site, comm)?;
         let Some(neighbors) = communicator.neighbors.get(member) else {
-            self.shared.notes.count(Reason::NoNeighbors, site.call.function);
-            self.take_time(site);
+            self.take_time_for(site, Reason::NoNeighbors, site.call.function.name());
             return Ok(Vec::new());
         };
         self.exchange(by, site, communicator, neighbors, kind)

@@ -1,0 +1,191 @@
+//! Traces as LogGOPS would make them, by programs that receive in different ways: their parameters come back.
+
+use super::{FitError, fit};
+use straggler_model::Time;
+use straggler_model::network::{Link, PerByte};
+use straggler_trace::call::special;
+use straggler_trace::{
+    Call, Communicator, Completed, Details, Function, Matched, RankTrace, Repeated, RequestId, Trace,
+};
+
+/// How a program receives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Probe,
+    Mprobe,
+    /// Loops.
+    Iprobe,
+    Improbe,
+    Test,
+    Testsome,
+    /// A loop that asks for something else until its own message is there.
+    TestOther,
+    /// A loop that computes between its tests.
+    TestAndWork,
+}
+
+fn link() -> Link {
+    Link {
+        latency: Time::from_ns(2_500),
+        send_overhead: Time::from_ns(700),
+        recv_overhead: Time::from_ns(900),
+        gap: Time::ZERO,
+        gap_per_byte: PerByte::from_ps(250),
+        overhead_per_byte: PerByte::from_ps(50),
+        eager_limit: u64::MAX,
+    }
+}
+
+/// What a program does between finding a message and receiving it.
+const APART: Time = Time::from_ns(5_000);
+
+/// A receiver, whose requests are numbered.
+#[derive(Default)]
+struct Receiver {
+    trace: RankTrace,
+    requests: RequestId,
+}
+
+impl Receiver {
+    /// Receives a message: `ready` is when it has arrived, and o_r later the receive is over. Gives its end.
+    fn receive(&mut self, way: Way, enter: Time, ready: Time, from: i32, bytes: u64) -> Time {
+        let loops = |probe| (probe, if enter < ready { Some(Time(ready.ps() - 50_000)) } else { None });
+        let ((probe, polled), receive) = match way {
+            Way::Probe => ((Function::Probe, None), Function::Recv),
+            Way::Mprobe => ((Function::Mprobe, None), Function::Mrecv),
+            Way::Iprobe => (loops(Function::Iprobe), Function::Recv),
+            Way::Improbe => (loops(Function::Improbe), Function::Mrecv),
+            _ => return self.test(way, enter, ready, from, bytes),
+        };
+        let any = Call { comm: 0, peer: special::ANY, tag: special::ANY, ..Call::new(probe, enter, ready) };
+        let mut enter = enter;
+        if let Some(until) = polled {
+            self.polls(Call { exit: until, ..any }, 50, Vec::new());
+            enter = Time(ready.ps() - 10_000);
+        }
+        let matched = Some(Matched { peer: from, tag: 1 });
+        let message = (receive == Function::Mrecv).then_some(self.requests);
+        self.requests += 1;
+        let exit = ready.max(enter + Time::from_ns(10));
+        self.trace.push_with(
+            Call { enter, exit, ..any },
+            Details { found: true, matched, message, ..Details::default() },
+        );
+        let end = exit + APART + link().recv_overhead;
+        let mut call = Call::new(receive, exit + APART, end);
+        call.received = bytes;
+        if message.is_some() {
+            self.trace.push_with(call, Details { message, ..Details::default() });
+        } else {
+            self.trace.push(Call { comm: 0, peer: from, tag: 1, ..call });
+        }
+        end
+    }
+
+    /// Unsuccessful calls, so many nanoseconds apart.
+    fn polls(&mut self, call: Call, between: u64, requests: Vec<RequestId>) {
+        let length = call.exit.since(call.enter);
+        let calls = length.ps() / 1_000 / (2 * between) + 2;
+        let inside = length.since(Time::from_ns(between * (calls - 1)));
+        let repeated = Some(Repeated { calls, inside });
+        self.trace.push_with(call, Details { repeated, requests, ..Details::default() });
+    }
+
+    fn test(&mut self, way: Way, enter: Time, ready: Time, from: i32, bytes: u64) -> Time {
+        let request = self.requests;
+        self.requests += 1;
+        let mut post = Call::new(Function::Irecv, enter, enter);
+        (post.comm, post.peer, post.tag, post.received, post.request) = (0, from, 1, bytes, request);
+        self.trace.push(post);
+        let function = if way == Way::Testsome { Function::Testsome } else { Function::Test };
+        let asked = if way == Way::TestOther { RequestId::MAX - 1 } else { request };
+        if enter < ready {
+            let between = if way == Way::TestAndWork { 1_500 } else { 50 };
+            let polls = Call::new(function, enter, Time(ready.ps() - 20_000));
+            self.polls(polls, between, vec![asked]);
+        }
+        let start = ready.max(enter);
+        let end = start + link().recv_overhead;
+        let completed = match way {
+            Way::Testsome => vec![Completed { request, matched: None, cancelled: false }],
+            _ => Vec::new(),
+        };
+        let found = Details { found: true, requests: vec![request], completed, ..Details::default() };
+        self.trace.push_with(Call::new(function, start, end), found);
+        end
+    }
+}
+
+/// Two ranks send in turns; every other message is there before it is received.
+fn played(way: Way) -> Trace {
+    let mut ranks = [Receiver::default(), Receiver::default()];
+    let mut now = Time::from_ns(1_000_000);
+    for (turn, &bytes) in [1, 64, 1024, 8192, 32768].iter().cycle().take(200).enumerate() {
+        let (from, to) = (turn / 2 % 2, 1 - turn / 2 % 2);
+        let busy = link().send_overhead + link().overhead_per_byte.of_message(bytes);
+        let ready = now + link().flight() + link().gap_per_byte.of_message(bytes);
+        let mut send = Call::new(Function::Send, now, now + busy);
+        (send.comm, send.peer, send.tag, send.sent) = (0, to as i32, 1, bytes);
+        ranks[from].trace.push(send);
+        let late = turn % 2 == 1;
+        let enter = if late { ready + Time::from_ns(300_000) } else { Time(now.ps() - 500_000_000) };
+        let end = ranks[to].receive(way, enter, ready, from as i32, bytes);
+        now = end.max(now + busy) + Time::from_ns(2_000_000);
+    }
+    let ranks = ranks.into_iter().map(|rank| {
+        let mut calls = rank.trace;
+        calls.calls.sort_by_key(|call| call.enter);
+        calls
+    });
+    Trace { ranks: ranks.collect(), communicators: vec![Communicator::world(2)], ..Trace::default() }
+}
+
+#[test]
+fn messages_may_be_received_in_any_way() {
+    for way in [Way::Probe, Way::Mprobe, Way::Iprobe, Way::Improbe, Way::Test, Way::Testsome] {
+        let fit = fit(&played(way)).unwrap();
+        let (found, link) = (fit.network.base, link());
+        assert_eq!(found.send_overhead, link.send_overhead, "{way:?}");
+        assert_eq!(found.recv_overhead, link.recv_overhead, "{way:?}");
+        assert!(found.latency.ps().abs_diff(link.latency.ps()) < 2_000, "{way:?}: {:?}", found.latency);
+        assert!((found.gap_per_byte.picoseconds() - 250.0).abs() < 0.1, "{way:?}: {:?}", found.gap_per_byte);
+        assert!((found.overhead_per_byte.picoseconds() - 50.0).abs() < 0.1, "{way:?}");
+        assert_eq!(found.eager_limit, u64::MAX, "{way:?}");
+        assert_eq!((fit.flights, fit.assumed), (100, Vec::new()), "{way:?}");
+    }
+}
+
+#[test]
+fn loops_that_do_something_else_tell_nothing_about_flights() {
+    for way in [Way::TestOther, Way::TestAndWork] {
+        let nothing = FitError::TooLittle { messages: 200, collectives: 0 };
+        assert_eq!(fit(&played(way)), Err(nothing), "{way:?}");
+    }
+}
+
+#[test]
+fn sends_tell_what_they_take_where_only_collectives_tell_flights() {
+    let at = |us: u64| Time::from_ns(us * 1_000);
+    let mut ranks = vec![RankTrace::default(), RankTrace::default()];
+    for (rank, peer) in ranks.iter_mut().zip([1, 0]) {
+        for round in 0..20 {
+            let (start, first) = (round * 1_000, 2 * round as RequestId);
+            let mut receive = Call::new(Function::Irecv, at(start), at(start + 1));
+            (receive.comm, receive.peer, receive.tag, receive.received) = (0, peer, 1, 64);
+            let send = Call { sent: 64, enter: at(start + 1), exit: at(start + 11), ..receive };
+            rank.push(Call { request: first, ..receive });
+            rank.push(Call { function: Function::Isend, request: first + 1, ..send });
+            let requests = vec![first, first + 1];
+            let wait = Call::new(Function::Waitall, at(start + 11), at(start + 20));
+            rank.push_with(wait, Details { found: true, requests, ..Details::default() });
+            let barrier = Call::new(Function::Barrier, at(start + 500), at(start + 508));
+            rank.push(Call { comm: 0, ..barrier });
+        }
+    }
+    let trace = Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() };
+    let found = fit(&trace).unwrap();
+    let link = found.network.base;
+    assert_eq!((found.flights, found.collectives), (0, 19));
+    assert_eq!((link.send_overhead, link.recv_overhead), (at(10), at(10)));
+    assert_eq!(link.latency, Time::from_ns(1));
+}

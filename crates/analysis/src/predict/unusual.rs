@@ -1,0 +1,121 @@
+//! Collectives that took far longer than their like, after all their members had come.
+//!
+//! Connections that are set up at first use, or a disturbed network, make a call many times as long as the next one. No
+//! parameters explain both. The model takes such a call for a usual one, and the time is missing from the prediction:
+//! that is said.
+
+use std::collections::BTreeMap;
+use straggler_model::Time;
+use straggler_model::stats::median_in_place;
+use straggler_trace::collectives::sequences;
+use straggler_trace::{Call, Class, Function, Start, Trace};
+
+/// So many times as long as usual.
+const FACTOR: u64 = 10;
+
+/// So small a part of the run is not worth telling.
+const PART: u64 = 100;
+
+/// One collective of all members of a communicator.
+struct Joint {
+    function: Function,
+    bytes: u64,
+    /// From the last to enter to the last to leave.
+    span: Time,
+}
+
+/// What is unusual about the collectives of a trace, a sentence a function.
+pub(super) fn unusual(trace: &Trace) -> Vec<String> {
+    let least = Time(run(trace).ps() / PART).max(Time(1));
+    let mut found: BTreeMap<Function, (u64, Time)> = BTreeMap::new();
+    for joints in joints(trace) {
+        for joint in joints.iter().filter(|joint| joint.span >= least && is_unusual(joint, &joints)) {
+            let (calls, time) = found.entry(joint.function).or_default();
+            *calls += 1;
+            *time += joint.span;
+        }
+    }
+    let say = |(function, (calls, time))| {
+        format!(
+            "{calls} × {function}, {time} in all, took over {FACTOR} times what others with as much data took: the model \
+             takes them for usual ones"
+        )
+    };
+    found.into_iter().map(say).collect()
+}
+
+/// From when the first rank had left MPI_Init to the end.
+fn run(trace: &Trace) -> Time {
+    let started = trace.ranks.iter().filter_map(|rank| {
+        let init = rank.calls.iter().find(|call| call.function.class() == Class::Init);
+        init.map(|call| call.exit).or(rank.calls.first().map(|call| call.enter))
+    });
+    let ended = trace.ranks.iter().flat_map(|rank| rank.calls.iter().map(|call| call.exit)).max();
+    ended.unwrap_or_default().since(started.min().unwrap_or_default())
+}
+
+/// The blocking collectives of each communicator.
+fn joints(trace: &Trace) -> impl Iterator<Item = Vec<Joint>> + '_ {
+    sequences(trace).into_iter().filter_map(|(comm, sequence)| {
+        let members = trace.communicators.get(comm as usize)?.members.len();
+        let common = sequence.values().map(Vec::len).min().filter(|_| sequence.len() == members)?;
+        let nth = |nth: usize| {
+            let calls = sequence.iter().filter_map(|(&rank, calls)| {
+                trace.ranks.get(rank as usize)?.calls.get(*calls.get(nth)? as usize)
+            });
+            joint(&calls.collect::<Vec<&Call>>())
+        };
+        Some((0..common).filter_map(nth).collect())
+    })
+}
+
+fn joint(calls: &[&Call]) -> Option<Joint> {
+    let function = calls.first()?.function;
+    let blocks = matches!(function.class(), Class::Collective(_, Start::Blocking));
+    let entered = calls.iter().map(|call| call.enter).max()?;
+    let left = calls.iter().map(|call| call.exit).max()?;
+    let bytes = calls.iter().map(|call| call.sent.max(call.received)).max()?;
+    let same = blocks && calls.iter().all(|call| call.function == function);
+    same.then(|| Joint { function, bytes, span: left.since(entered) })
+}
+
+/// Whether others of the same kind, with as much data, usually take far less.
+fn is_unusual(joint: &Joint, all: &[Joint]) -> bool {
+    let like = all.iter().filter(|other| other.function == joint.function && other.bytes >= joint.bytes);
+    let mut spans: Vec<u64> = like.map(|other| other.span.ps()).collect();
+    let enough = spans.len() > 4;
+    enough && median_in_place(&mut spans).is_some_and(|usual| joint.span.ps() / FACTOR > usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_trace::{Communicator, RankTrace};
+
+    /// Two ranks, one of them 40 µs late; collectives of so many bytes that take so many microseconds.
+    fn traced(calls: &[(u64, u64)]) -> Trace {
+        let mut ranks = vec![RankTrace::default(), RankTrace::default()];
+        let mut now = Time::ZERO;
+        for &(bytes, length) in calls {
+            let last = now + Time::from_ns(40_000);
+            let exit = last + Time::from_ns(length * 1_000);
+            for (rank, enter) in ranks.iter_mut().zip([now, last]) {
+                rank.push(Call { comm: 0, sent: bytes, ..Call::new(Function::Alltoall, enter, exit) });
+            }
+            now = exit + Time::from_ns(100_000);
+        }
+        Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() }
+    }
+
+    #[test]
+    fn what_took_far_longer_than_its_like_is_told() {
+        let usual = [(8, 5), (8, 6), (1024, 7), (8, 5), (8, 4)];
+        assert_eq!(unusual(&traced(&usual)), [] as [&str; 0]);
+        let slow = [&[(8, 20_000)], &usual[..]].concat();
+        let told = unusual(&traced(&slow));
+        assert!(told.len() == 1 && told[0].starts_with("1 × MPI_Alltoall, 20 ms in all"), "{told:?}");
+        // More data than any other: nobody knows what is usual.
+        let large = [&[(1 << 20, 20_000)], &usual[..]].concat();
+        assert_eq!(unusual(&traced(&large)), [] as [&str; 0]);
+    }
+}
