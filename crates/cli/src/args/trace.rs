@@ -35,12 +35,13 @@ EXAMPLES
   straggler trace show fixtures/traces/halo --what matrix -o matrix.png
   straggler trace show fixtures/traces/regions
 
-The run of a rank is what lies between its MPI_Init and its MPI_Finalize; these two are not counted as
-time in MPI. Bytes to and from MPI_PROC_NULL are not counted.
+The run of a rank is what lies between its MPI_Init and its MPI_Finalize; these two are not
+counted as time in MPI. Bytes to and from MPI_PROC_NULL are not counted.
 
-REGIONS  a program that marks them (straggler_region_enter and _leave of straggler.h) gets a table: time
-with what is nested, by thread. MPI_Pcontrol(N) with N > 0 begins the region `pcontrol N`, which lasts
-until the next MPI_Pcontrol; other levels begin none.";
+REGIONS
+  A program that marks them (straggler_region_enter and _leave of straggler.h) gets a table of
+  their times, by thread and with what is nested. MPI_Pcontrol(N) with N > 0 begins the region
+  `pcontrol N`, which lasts until the next MPI_Pcontrol; other levels begin none.";
 
 const CHECK_EXAMPLES: &str = "\
 EXAMPLES

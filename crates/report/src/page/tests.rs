@@ -291,6 +291,7 @@ fn noise_becomes_an_activity_of_its_own() {
         rank: 3,
         lane: trace::Lane::Cpu(0),
         kind: trace::Kind::Send,
+        function: None,
         start: Time(100),
         end: Time(350),
         noise: Time(50),
