@@ -36,6 +36,13 @@ impl Console {
         self.print(&to_json(value)?)
     }
 
+    /// The same as one line, for a place where others have written. What they wrote may not have ended with a newline,
+    /// so this begins with one: the last line is the object, whole.
+    pub fn print_json_line(&self, value: &impl Serialize) -> Outcome<()> {
+        let text = serde_json::to_string(value).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
+        self.print(&format!("\n{text}\n"))
+    }
+
     /// Something the user should know about the result.
     pub fn warn(&self, text: &str) {
         if !self.quiet {

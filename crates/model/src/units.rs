@@ -8,7 +8,7 @@ mod decimal;
 mod display;
 
 pub use decimal::Decimal;
-pub use display::{Bytes, write_bytes, write_per_byte, write_time};
+pub use display::{Bytes, limit_in_words, write_bytes, write_limit, write_per_byte, write_time};
 
 use crate::{PerByte, Time};
 use std::str::FromStr;
@@ -199,6 +199,14 @@ pub fn bytes(text: &str) -> Result<u64, UnitError> {
     }
     let count = number.scaled(scale, 1).and_then(|count| u64::try_from(count).ok());
     count.ok_or_else(|| BYTES.too_large(text))
+}
+
+/// How a limit that nothing reaches is written.
+const UNLIMITED: &str = "unlimited";
+
+/// The largest size that is still within a limit, or `unlimited`, which is the largest number.
+pub fn limit(text: &str) -> Result<u64, UnitError> {
+    if text.trim() == UNLIMITED { Ok(u64::MAX) } else { bytes(text) }
 }
 
 /// A frequency, as the period it means, to the nearest picosecond.

@@ -2,19 +2,21 @@
 //!
 //! A process of the run is a process of the viewer; its CPUs and the two sides of its NICs are threads.
 //! Times are microseconds with six decimals, so nothing of the picoseconds is lost. Noise is a slice of
-//! its own at the end of the slice it lengthened. A message is a flow arrow.
+//! its own at the end of the slice it lengthened. A message is a flow arrow. Calls of a traced run have the names of
+//! their functions, all other slices that of their kind.
 
 mod read;
 
 pub use read::{BEGINNING, ReadError, Run, read};
 
+use crate::Function;
 use crate::timeline::{Activity, Arrow, Kind, Lane, Timeline};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 
 #[derive(Serialize)]
 struct Slice<'a> {
@@ -125,8 +127,10 @@ fn slices(activity: &Activity) -> Vec<Slice<'static>> {
         Kind::Collective => ("collective", "call"),
         Kind::Other => ("other", "call"),
     };
+    let name = activity.function.map_or(name, Function::name);
     let args = match activity.kind {
         Kind::Compute => json!({}),
+        _ if activity.peer == Rank::MAX => json!({"tag": activity.tag, "bytes": activity.bytes}),
         _ => json!({"peer": activity.peer, "tag": activity.tag, "bytes": activity.bytes}),
     };
     let slice = |name, cat, start: Time, end: Time, args| Slice {
@@ -179,6 +183,7 @@ mod tests {
             rank: 3,
             lane: Lane::Cpu(0),
             kind: Kind::Send,
+            function: None,
             start: Time(1_000_000),
             end: Time(3_500_000),
             noise: Time(500_000),
@@ -196,7 +201,9 @@ mod tests {
             bytes: 8,
             tag: 1,
         };
-        let timeline = Timeline { activities: vec![activity], arrows: vec![arrow] };
+        let call =
+            Activity { kind: Kind::Wait, function: Some(Function::Waitall), peer: Rank::MAX, ..activity };
+        let timeline = Timeline { activities: vec![activity, call], arrows: vec![arrow] };
         let mut text = Vec::new();
         write(&timeline, &json!({"seed": 1}), &mut text).unwrap();
         let value: Value = serde_json::from_slice(&text).unwrap();
@@ -204,6 +211,7 @@ mod tests {
         let named = |name: &str| events.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
         assert_eq!(named("send")[0]["dur"].as_f64(), Some(2.5));
         assert_eq!(named("noise")[0]["ts"].as_f64(), Some(3.0));
+        assert_eq!(named("MPI_Waitall")[0]["args"], json!({"tag": 1, "bytes": 8}));
         assert_eq!(named("message").len(), 2);
         assert_eq!(named("thread_name")[0]["args"]["name"], "CPU 0");
     }

@@ -3,16 +3,20 @@
 //! As in mpiP, the run of a rank is what lies between its MPI_Init and its MPI_Finalize, and these two are not among
 //! the time spent in MPI. A call inside of another call counts, but its time is the outer one's. Bytes are those the
 //! calls name: of a collective, what the rank gives and gets as the call's arguments say it, not what an algorithm
-//! moves. What a persistent operation moves is counted where it is started.
+//! moves. What a persistent operation moves is counted where it is started. To and from nobody (MPI_PROC_NULL)
+//! nothing moves.
 
 mod pattern;
+mod regions;
 
 pub use pattern::{Dot, Pattern};
+pub use regions::{Region, RegionCounts, RegionName};
 
-use crate::call::{Call, CommId};
+use crate::call::{Call, CommId, special};
 use crate::messages::{Operations, operations};
 use crate::trace::{RankTrace, Trace};
 use crate::{Class, Function, Start};
+use regions::Marks;
 use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
 
@@ -24,6 +28,8 @@ pub struct Profile {
     pub functions: Vec<(Function, Counts)>,
     /// Calls with a communicator, most time first.
     pub communicators: Vec<(CommId, Counts)>,
+    /// What the program marked, most time first.
+    pub regions: Vec<Region>,
     /// Messages between pairs of ranks, by sender and receiver.
     pub matrix: Vec<Pair>,
     pub pattern: Pattern,
@@ -40,6 +46,7 @@ pub struct RankProfile {
     pub threads: u32,
     pub calls: u64,
     pub functions: BTreeMap<Function, Counts>,
+    pub regions: BTreeMap<RegionName, RegionCounts>,
 }
 
 /// What is known of many calls.
@@ -112,6 +119,7 @@ impl Profile {
         Profile {
             functions: by_time(functions),
             communicators: by_time(communicators),
+            regions: Region::of_ranks(ranks.iter().map(|rank| &rank.regions)),
             matrix: matrix(&operations),
             ranks,
             pattern,
@@ -145,10 +153,12 @@ fn rank_profile(
     let mut profile = RankProfile { start: start(of_rank), end: end(of_rank), ..RankProfile::default() };
     // Until when each thread is inside of a call.
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
+    let mut marks = Marks::default();
     for call in &of_rank.calls {
         let until = busy.entry(call.thread).or_default();
         let counts = counts(of_rank, operations, call, *until);
         *until = (*until).max(call.exit);
+        marks.see(of_rank, call, &counts);
         profile.calls = profile.calls.saturating_add(counts.calls);
         if is_counted(call.function) {
             profile.mpi += counts.time;
@@ -157,6 +167,7 @@ fn rank_profile(
         communicators.entry(call.comm).or_default().add(&counts);
     }
     profile.threads = busy.len() as u32;
+    profile.regions = marks.finish(profile.end);
     profile
 }
 
@@ -194,12 +205,24 @@ fn bytes(of_rank: &RankTrace, operations: &Operations, call: &Call) -> (u64, u64
             let requests = of_rank.details(call).map_or(&[][..], |details| &details.requests);
             let makers = requests.iter().filter_map(|request| operations.requests.get(request));
             let prepared = makers.filter_map(|made| of_rank.calls.get(made.by as usize));
-            prepared.fold((0, 0), |(sent, received): (u64, u64), prepared| {
-                (sent.saturating_add(prepared.sent), received.saturating_add(prepared.received))
+            prepared.map(|prepared| moved(of_rank, prepared)).fold((0, 0), |sums: (u64, u64), more| {
+                (sums.0.saturating_add(more.0), sums.1.saturating_add(more.1))
             })
         }
-        _ => (call.sent, call.received),
+        _ => moved(of_rank, call),
     }
+}
+
+/// The bytes a call names, less those to and from nobody. The two halves of a sendrecv have a peer each.
+fn moved(of_rank: &RankTrace, call: &Call) -> (u64, u64) {
+    let source = match call.function.class() {
+        Class::Sendrecv(_) => {
+            of_rank.details(call).and_then(|details| details.receive).map_or(call.peer, |half| half.peer)
+        }
+        _ => call.peer,
+    };
+    let unless_nobody = |peer: i32, bytes: u64| if peer == special::NOBODY { 0 } else { bytes };
+    (unless_nobody(call.peer, call.sent), unless_nobody(source, call.received))
 }
 
 fn matrix(operations: &[Operations]) -> Vec<Pair> {

@@ -2,6 +2,9 @@
 
 mod traced;
 
+pub(crate) use traced::kind;
+
+use crate::Function;
 use straggler_model::{Rank, Tag, Time};
 
 /// Where an activity took place.
@@ -38,12 +41,15 @@ pub struct Activity {
     pub rank: Rank,
     pub lane: Lane,
     pub kind: Kind,
+    /// The call of a traced run; none for computations, for what was simulated, and where it has no name.
+    pub function: Option<Function>,
     pub start: Time,
     pub end: Time,
     /// How much of it was noise.
     pub noise: Time,
     /// Bytes of a message; 0 for a computation.
     pub bytes: u64,
+    /// The other process, or [`Rank::MAX`] where a call has none.
     pub peer: Rank,
     pub tag: Tag,
 }

@@ -18,6 +18,7 @@ EXAMPLES
 The program needs not be compiled anew: the recorder is a library that is loaded before MPI
 (libstraggler_tracer.so, beside this program, in ../lib, or where STRAGGLER_TRACER says). The command's
 input, output and exit code stay its own; a command that a signal ended gives 128 and the signal's number.
+With --json a summary follows the command's own output, as its last line: one object.
 On several nodes the folder must be on a shared file system, or `trace merge` puts the parts together;
 mpirun of Open MPI then needs -x LD_PRELOAD -x STRAGGLER_TRACE_DIR.";
 
@@ -32,9 +33,15 @@ EXAMPLES
   straggler trace show fixtures/traces/halo --report halo.html
   straggler trace show fixtures/traces/halo -o pattern.svg
   straggler trace show fixtures/traces/halo --what matrix -o matrix.png
+  straggler trace show fixtures/traces/regions
 
-The run of a rank is what lies between its MPI_Init and its MPI_Finalize; these two are not counted as
-time in MPI.";
+The run of a rank is what lies between its MPI_Init and its MPI_Finalize; these two are not
+counted as time in MPI. Bytes to and from MPI_PROC_NULL are not counted.
+
+REGIONS
+  A program that marks them (straggler_region_enter and _leave of straggler.h) gets a table of
+  their times, by thread and with what is nested. MPI_Pcontrol(N) with N > 0 begins the region
+  `pcontrol N`, which lasts until the next MPI_Pcontrol; other levels begin none.";
 
 const CHECK_EXAMPLES: &str = "\
 EXAMPLES
@@ -95,7 +102,7 @@ pub enum TraceCommand {
     /// What a trace holds: ranks, hosts, calls, clocks, communicators
     #[command(after_help = INFO_EXAMPLES)]
     Info(Input),
-    /// Where the time goes: by rank, function and communicator, who sends to whom, and when
+    /// Where the time goes: by rank, function, communicator and region, who sends to whom, and when
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
     /// Everything that is wrong with a trace

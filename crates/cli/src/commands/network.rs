@@ -7,7 +7,7 @@ use crate::exit::Outcome;
 use serde::Serialize;
 use std::fmt::Write as _;
 use straggler_model::network::{Parameter, Preset, presets};
-use straggler_model::units::Bytes;
+use straggler_model::units::limit_in_words;
 use straggler_model::{Link, Network};
 use straggler_report::{Table, replace_file};
 
@@ -46,7 +46,7 @@ fn list(console: &Console) -> Outcome<()> {
     let mut table = Table::with_header(["name", "L", "o", "g", "G", "S", "what"]).text(6);
     for preset in presets() {
         let Link { latency, send_overhead, gap, gap_per_byte, eager_limit, .. } = preset.link;
-        let eager = Bytes(eager_limit).to_string();
+        let eager = limit_in_words(eager_limit);
         let cells = [
             latency.to_string(),
             send_overhead.to_string(),

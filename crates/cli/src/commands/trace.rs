@@ -7,6 +7,7 @@ mod launch;
 mod merge;
 mod page;
 mod record;
+mod regions;
 mod show;
 mod words;
 

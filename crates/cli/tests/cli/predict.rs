@@ -15,6 +15,12 @@ fn a_fitted_prediction_is_close_to_the_trace() {
     let again = folder.run("predict fixtures/traces/halo --network net.toml --json").good().json();
     assert_eq!(again["predicted_seconds"], answer["predicted_seconds"]);
     assert_eq!(again["fit"], serde_json::Value::Null);
+    // No sender waits in this trace, so nothing says where a rendezvous would begin.
+    assert_eq!(answer["network"]["S"], "unlimited");
+    let text = folder.run("predict fixtures/traces/halo --network net.toml").good().stdout();
+    assert!(text.contains("S=unlimited)"), "{text}");
+    let saved = std::fs::read_to_string(folder.path().join("net.toml")).unwrap();
+    assert!(saved.contains("S = \"unlimited\""), "{saved}");
 }
 
 #[test]

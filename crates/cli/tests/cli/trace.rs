@@ -94,6 +94,76 @@ fn show_begins_with_a_sentence_and_adds_up() {
     assert_eq!(dots.iter().filter(|dot| dot["ranks"] == 4).count(), 4);
 }
 
+/// Three steps on two ranks, with an exchange and a solution nested in each.
+#[test]
+fn regions_have_a_table() {
+    let folder = Folder::new();
+    let shown = folder.run("trace show fixtures/traces/regions").good();
+    let text = shown.stdout();
+    let row = |name: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("{name}\n{text}"));
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(String::from).collect()
+    };
+    assert_eq!(
+        row("step "),
+        ["step", "6", "696 µs", "228 µs", "33 %", "12", "48.0 KiB", "48.0 KiB", "0", "348 µs"]
+    );
+    assert_eq!(row("exchange ")[..3], ["exchange", "6", "60.0 µs"]);
+    shown
+        .says("1 entry of a region was never left, counted to the end of the run; first: output on rank 1")
+        .says("1 leave of a region was without an entry before, not counted; first: setup on rank 0");
+    let answer = folder.run("trace show fixtures/traces/regions --json").good().json();
+    let regions = answer["regions"].as_array().unwrap();
+    let names: Vec<&str> = regions.iter().map(|region| region["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["step", "pcontrol 1", "solve", "exchange", "output", "setup"]);
+    assert_eq!((&regions[0]["kind"], &regions[1]["kind"]), (&"region".into(), &"pcontrol".into()));
+    for region in regions {
+        let sum = |key: &str| -> f64 {
+            region["ranks"].as_array().unwrap().iter().map(|rank| rank[key].as_f64().unwrap()).sum()
+        };
+        for key in ["entries", "seconds", "mpi_seconds", "calls", "bytes_sent", "bytes_received"] {
+            assert!((sum(key) - region[key].as_f64().unwrap()).abs() < 1e-12, "{key} of {}", region["name"]);
+        }
+    }
+    assert_eq!(answer["warnings"].as_array().unwrap().len(), 2);
+    // Where a program marks nothing there is nothing to show.
+    let none = folder.run("trace show fixtures/traces/halo").good();
+    assert!(!none.stdout().contains("region"), "{}", none.stdout());
+}
+
+#[test]
+fn nothing_is_sent_to_nobody() {
+    let folder = Folder::new();
+    let answer = folder.run("trace info fixtures/traces/halo --json").good().json();
+    // Of rank 1: one message of 64 bytes to rank 0, and 512 bytes to nobody.
+    let sends = &answer["ranks"][1]["functions"]["MPI_Send"];
+    assert_eq!((sends["calls"].as_u64(), sends["bytes_sent"].as_u64()), (Some(2), Some(64)));
+}
+
+#[test]
+fn further_runs_are_named_in_order() {
+    let folder = Folder::new();
+    let run = copy(&folder);
+    assert!(!folder.run("trace info run").good().stdout().contains("further"));
+    for number in [2, 10] {
+        let further = run.join(format!("run-{number}"));
+        std::fs::create_dir(&further).unwrap();
+        std::fs::copy(stream(0), file(&further, 0)).unwrap();
+    }
+    std::fs::create_dir(run.join("notes")).unwrap();
+    let text = folder.run("trace info run").good().stdout();
+    let named = "2 further runs in the folder:\n  straggler trace info run/run-2\n  straggler trace info run/run-10\n";
+    assert!(text.ends_with(named), "{text}");
+    let answer = folder.run("trace info run --json").good().json();
+    assert_eq!(answer["further_runs"], serde_json::json!(["run/run-2", "run/run-10"]));
+    // They are runs of their own.
+    assert_eq!(
+        folder.run("trace info run/run-2 --json").good().json()["further_runs"],
+        serde_json::json!([])
+    );
+}
+
 #[test]
 fn pictures_and_pages_are_written() {
     let folder = Folder::new();
@@ -254,6 +324,17 @@ fn traces_are_converted() {
         assert_eq!(copied, std::fs::read(stream(rank)).unwrap());
     }
     folder.run("report halo.json -o halo.html").good();
+    let events = std::fs::read_to_string(folder.path().join("halo.json")).unwrap();
+    let events: Value = serde_json::from_str(&events).unwrap();
+    let named = |name: &str| {
+        let events = events["traceEvents"].as_array().unwrap().iter();
+        events.filter(|event| event["name"] == name).cloned().collect::<Vec<Value>>()
+    };
+    // Six exchanges of four ranks.
+    assert_eq!(named("MPI_Isend").len(), 48);
+    assert!(named("MPI_Isend").iter().all(|event| event["args"]["peer"].as_u64().unwrap() < 4));
+    assert_eq!(named("MPI_Waitall").len(), 24);
+    assert!(named("MPI_Waitall").iter().all(|event| event["args"].get("peer").is_none()));
     folder.run("trace convert fixtures/traces/halo -o halo.xyz").ends_with(2).says("--to");
 }
 
@@ -283,6 +364,31 @@ fn a_command_is_run_with_the_library_and_keeps_its_code() {
     let (code, _, stderr) = run(&format!("cp {}/* $STRAGGLER_TRACE_DIR", halo.display()));
     assert_eq!(code, Some(0));
     assert!(stderr.contains("Recorded 4 ranks, ") && stderr.contains("bytes a call, in out"), "{stderr}");
+}
+
+/// The last line is the summary, whatever the command wrote before.
+#[test]
+fn a_recording_is_summed_up_for_programs() {
+    let folder = Folder::new();
+    folder.write("fake.so", "");
+    let halo = fixtures().join("traces/halo");
+    let script = format!("cp {}/* $STRAGGLER_TRACE_DIR; printf 'one\ntwo'; exit 3", halo.display());
+    let mut command = folder.command("trace --json -o out -- sh -c");
+    let output = command.arg(script).env("STRAGGLER_TRACER", "fake.so").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[1]), (3, "one", "two"), "{stdout}");
+    let summary: Value = serde_json::from_str(lines[2]).unwrap();
+    assert_eq!((&summary["folder"], &summary["exit_code"]), (&"out".into(), &3.into()));
+    let run = &summary["runs"][0];
+    assert_eq!((&run["processes"], &run["trace"], &run["errors"]), (&4.into(), &"out".into(), &0.into()));
+    assert_eq!(run["calls"], folder.run("trace info out --json").good().json()["calls"]);
+    let mut command = folder.command("trace --json -o none -- true");
+    let output = command.env("STRAGGLER_TRACER", "fake.so").output().unwrap();
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["runs"], serde_json::json!([]));
+    assert!(summary["warnings"][0].as_str().unwrap().contains("nothing was recorded"), "{summary}");
 }
 
 #[test]

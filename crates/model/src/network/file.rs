@@ -7,7 +7,7 @@
 //! o = "300ns"          # or os and or
 //! g = "200ns"
 //! G = "25GB/s"         # or "40ps"
-//! S = "64KiB"          # O and S may be left out
+//! S = "64KiB"          # or "unlimited"; O and S may be left out
 //!
 //! [[level]]            # link classes inside groups of ranks, innermost first
 //! name = "node"
@@ -57,12 +57,12 @@ impl Written for PerByte {
 }
 
 impl Written for u64 {
-    const EXPECTED: &'static str = "a size such as \"64KiB\" or 65535";
+    const EXPECTED: &'static str = "a size such as \"64KiB\" or 65535, or \"unlimited\"";
     fn read(text: &str) -> Result<u64, UnitError> {
-        units::bytes(text)
+        units::limit(text)
     }
     fn write(&self) -> String {
-        units::write_bytes(*self)
+        units::write_limit(*self)
     }
 }
 
@@ -276,5 +276,15 @@ S = "1MiB"
         let network = Network::from_toml(CLUSTER).unwrap();
         let written = network.to_toml().unwrap();
         assert_eq!(Network::from_toml(&written).unwrap(), network, "{written}");
+    }
+
+    #[test]
+    fn a_limit_that_nothing_reaches_has_a_word() {
+        let network = Network::from_toml(&CLUSTER.replace("65000", "\"unlimited\"")).unwrap();
+        assert_eq!(network.base.eager_limit, u64::MAX);
+        assert!(!network.base.is_rendezvous(u64::MAX));
+        let written = network.to_toml().unwrap();
+        assert!(written.contains("S = \"unlimited\""), "{written}");
+        assert_eq!(Network::from_toml(&written).unwrap(), network);
     }
 }

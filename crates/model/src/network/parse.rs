@@ -59,7 +59,7 @@ impl Parts {
             "g" => put(&mut self.gap, "g", time()?),
             "G" => put(&mut self.gap_per_byte, "G", rate()?),
             "O" => put(&mut self.overhead_per_byte, "O", rate()?),
-            "S" => put(&mut self.eager_limit, "S", units::bytes(value).map_err(unit)?),
+            "S" => put(&mut self.eager_limit, "S", units::limit(value).map_err(unit)?),
             _ => {
                 let nearest = nearest(key, KEY_LIST);
                 Err(NetworkError::UnknownKey { key: key.into(), known: KEYS, nearest })
@@ -227,6 +227,8 @@ mod tests {
         assert_eq!(network.base.recv_overhead, Time::from_ns(3000));
         assert_eq!(network.base.gap_per_byte, PerByte::from_ps(40));
         assert_eq!(network.base.eager_limit, 1 << 20);
+        let network = Network::parse("chic,S=unlimited").unwrap();
+        assert_eq!(network.base.eager_limit, u64::MAX);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Quantities for people, and quantities that parse back to themselves.
 
+use super::UNLIMITED;
 use super::decimal::point_from_right;
 use crate::{PerByte, Time};
 use std::fmt;
@@ -79,6 +80,16 @@ pub fn write_bytes(count: u64) -> String {
     }
 }
 
+/// A limit of sizes that [`super::limit`] reads back exactly.
+pub fn write_limit(limit: u64) -> String {
+    if limit == u64::MAX { UNLIMITED.into() } else { write_bytes(limit) }
+}
+
+/// A limit of sizes for people.
+pub fn limit_in_words(limit: u64) -> String {
+    if limit == u64::MAX { UNLIMITED.into() } else { Bytes(limit).to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +113,8 @@ mod tests {
         assert_eq!(write_time(Time(60_000_000_000_000)), "60s");
         assert_eq!(write_bytes(65000), "65000B");
         assert_eq!(write_bytes(1 << 20), "1MiB");
+        assert_eq!(write_limit(65000), "65000B");
+        assert_eq!(write_limit(u64::MAX), "unlimited");
+        assert_eq!(limit_in_words(u64::MAX), "unlimited");
     }
 }

@@ -9,15 +9,22 @@ pub struct Axis {
     pub label: String,
     pub unit: Unit,
     pub scale: Scale,
+    /// Shows everything from 0 to 1, whatever the data: shares of one whole.
+    pub whole: bool,
 }
 
 impl Axis {
     pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Axis {
-        Axis { label: label.into(), unit, scale }
+        Axis { label: label.into(), unit, scale, whole: false }
     }
 
     pub fn linear(label: impl Into<String>, unit: Unit) -> Axis {
         Axis::new(label, unit, Scale::Linear)
+    }
+
+    /// Shares of one whole, from 0 to 100 %.
+    pub fn whole(label: impl Into<String>) -> Axis {
+        Axis { whole: true, ..Axis::linear(label, Unit::Share) }
     }
 
     /// Numbers of processes, in powers of two.
@@ -61,12 +68,15 @@ struct Written {
     log: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     base: Option<f64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
 }
 
 impl From<Axis> for Written {
     fn from(axis: Axis) -> Written {
         let base = (axis.scale == Scale::Log2).then_some(2.0);
-        Written { label: axis.label, unit: axis.unit, log: axis.scale != Scale::Linear, base }
+        let Axis { label, unit, scale, whole } = axis;
+        Written { label, unit, log: scale != Scale::Linear, base, whole }
     }
 }
 
@@ -77,6 +87,6 @@ impl From<Written> for Axis {
             (true, Some(2.0)) => Scale::Log2,
             (true, _) => Scale::Log10,
         };
-        Axis { label: written.label, unit: written.unit, scale }
+        Axis { label: written.label, unit: written.unit, scale, whole: written.whole }
     }
 }

@@ -31,7 +31,12 @@ fn axis() -> impl Strategy<Value = Axis> {
         Unit::Factor,
     ]);
     let scale = prop::sample::select(vec![Scale::Linear, Scale::Log10, Scale::Log2]);
-    (text(), unit, scale).prop_map(|(label, unit, scale)| Axis { label, unit, scale })
+    (text(), unit, scale, any::<bool>()).prop_map(|(label, unit, scale, whole)| Axis {
+        label,
+        unit,
+        scale,
+        whole,
+    })
 }
 
 fn box_series() -> impl Strategy<Value = BoxSeries> {
@@ -286,6 +291,7 @@ fn noise_becomes_an_activity_of_its_own() {
         rank: 3,
         lane: trace::Lane::Cpu(0),
         kind: trace::Kind::Send,
+        function: None,
         start: Time(100),
         end: Time(350),
         noise: Time(50),

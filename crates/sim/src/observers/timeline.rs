@@ -54,6 +54,7 @@ impl<'a> TimelineObserver<'a> {
                 rank: event.rank,
                 lane,
                 kind,
+                function: None,
                 start,
                 end,
                 noise: if matches!(lane, Lane::Cpu(_)) { event.noise } else { Time::ZERO },

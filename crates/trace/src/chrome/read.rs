@@ -2,13 +2,15 @@
 //! memory of its timeline. Traces of other programs have other events and are refused.
 
 use super::lane_of;
-use crate::timeline::{Activity, Arrow, Kind, Lane, Timeline};
+use crate::Function;
+use crate::timeline::{Activity, Arrow, Kind, Lane, Timeline, kind};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, BufRead};
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 
 /// How the files begin.
 pub const BEGINNING: &[u8] = b"{\"displayTimeUnit\":\"ns\",\"otherData\":";
@@ -53,7 +55,7 @@ struct Event<'a> {
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 struct Details {
-    peer: u32,
+    peer: Option<u32>,
     tag: u32,
     bytes: u64,
 }
@@ -65,7 +67,8 @@ pub fn read(mut input: impl BufRead) -> Result<Run, ReadError> {
     let about = line.trim_end().strip_prefix(std::str::from_utf8(BEGINNING).unwrap_or_default());
     let about = about.and_then(|rest| rest.strip_suffix(BEFORE_EVENTS)).ok_or(ReadError::Foreign)?;
     let about = serde_json::from_str(about).map_err(|_| ReadError::Foreign)?;
-    let mut reading = Reading::default();
+    let functions = Function::ALL.iter().map(|function| (function.name(), *function)).collect();
+    let mut reading = Reading { functions, ..Reading::default() };
     for number in 2.. {
         line.clear();
         if input.read_line(&mut line).map_err(no_text)? == 0 {
@@ -90,6 +93,7 @@ struct Reading {
     timeline: Timeline,
     /// The beginning of a message whose end is the next event.
     sent: Option<(u32, u8, Time)>,
+    functions: BTreeMap<&'static str, Function>,
 }
 
 impl Reading {
@@ -107,6 +111,7 @@ impl Reading {
         let lane = lane_of(event.tid).ok_or_else(|| format!("thread {} is no lane", event.tid))?;
         let (start, duration) = (time(event.ts, "ts")?, time(event.dur, "dur")?);
         let end = start.checked_add(duration).ok_or("its end is beyond all times")?;
+        let function = self.functions.get(&*event.name).copied();
         let kind = match &*event.name {
             "compute" => Kind::Compute,
             "send" => Kind::Send,
@@ -116,11 +121,15 @@ impl Reading {
             "collective" => Kind::Collective,
             "other" => Kind::Other,
             "noise" => return self.noise(event.pid, lane, end, duration),
-            other => return Err(format!("an activity of the unknown kind `{other}`")),
+            other => {
+                function.and_then(kind).ok_or_else(|| format!("an activity of the unknown kind `{other}`"))?
+            }
         };
         let Details { peer, tag, bytes } = event.args;
+        let peer = peer.unwrap_or(if kind == Kind::Compute { 0 } else { Rank::MAX });
         let (rank, noise) = (event.pid, Time::ZERO);
-        self.timeline.activities.push(Activity { rank, lane, kind, start, end, noise, bytes, peer, tag });
+        let activity = Activity { rank, lane, kind, function, start, end, noise, bytes, peer, tag };
+        self.timeline.activities.push(activity);
         Ok(())
     }
 
@@ -183,7 +192,7 @@ mod tests {
             any::<u8>().prop_map(Lane::Send),
             any::<u8>().prop_map(Lane::Receive)
         ];
-        let kind = prop::sample::select(vec![
+        let simulated = prop::sample::select(vec![
             Kind::Compute,
             Kind::Send,
             Kind::Receive,
@@ -191,13 +200,18 @@ mod tests {
             Kind::Wait,
             Kind::Collective,
         ]);
-        let message = (any::<u64>(), any::<u32>(), any::<u32>());
+        let called = prop::sample::select(Function::ALL).prop_filter_map("a mark", |function| {
+            Some((kind(function)?, Some(function))).filter(|_| function != Function::Unknown)
+        });
+        let kind = prop_oneof![simulated.prop_map(|kind| (kind, None)), called];
+        let peer = prop_oneof![any::<u32>(), Just(Rank::MAX)];
+        let message = (any::<u64>(), peer, any::<u32>());
         (0..9u32, lane, kind, 0..u64::MAX / 4, 0..u64::MAX / 4, 0.0..1.0f64, message).prop_map(
-            |(rank, lane, kind, start, length, noise, (bytes, peer, tag))| {
+            |(rank, lane, (kind, function), start, length, noise, (bytes, peer, tag))| {
                 let (start, end) = (Time(start), Time(start + length));
                 let noise = Time((length as f64 * noise) as u64);
                 let (bytes, peer, tag) = if kind == Kind::Compute { (0, 0, 0) } else { (bytes, peer, tag) };
-                Activity { rank, lane, kind, start, end, noise, bytes, peer, tag }
+                Activity { rank, lane, kind, function, start, end, noise, bytes, peer, tag }
             },
         )
     }

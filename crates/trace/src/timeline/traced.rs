@@ -1,10 +1,10 @@
 //! The timeline of a traced run: what its calls did, and the computation between them.
 
 use super::{Activity, Arrow, Kind, Lane, Timeline};
-use crate::Class;
 use crate::call::Call;
 use crate::messages::{Message, Messages};
 use crate::trace::{RankTrace, Trace};
+use crate::{Class, Function};
 use std::collections::BTreeMap;
 use straggler_model::{Rank, Tag, Time};
 
@@ -37,7 +37,7 @@ fn activities(trace: &Trace, rank: Rank, of_rank: &RankTrace, until: Time) -> Ve
     // Until when each thread is inside of a call; it computes only after its first.
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
     for call in of_rank.calls.iter().filter(|call| call.enter <= until) {
-        let Some(kind) = kind(call) else { continue };
+        let Some(kind) = kind(call.function) else { continue };
         let free = busy.get(&call.thread).copied();
         // A call inside of another is part of it.
         if free.is_some_and(|free| call.exit <= free) {
@@ -48,6 +48,7 @@ fn activities(trace: &Trace, rank: Rank, of_rank: &RankTrace, until: Time) -> Ve
             rank,
             lane,
             kind: Kind::Compute,
+            function: None,
             start: free.unwrap_or_default(),
             end: call.enter,
             noise: Time::ZERO,
@@ -60,14 +61,17 @@ fn activities(trace: &Trace, rank: Rank, of_rank: &RankTrace, until: Time) -> Ve
         }
         let start = free.map_or(call.enter, |free| free.max(call.enter));
         let (bytes, peer) = (call.sent.max(call.received), peer(trace, rank, call));
-        found.push(Activity { kind, start, end: call.exit, bytes, peer, tag: tag(call.tag), ..nothing });
+        let function = Some(call.function).filter(|&function| function != Function::Unknown);
+        let tag = tag(call.tag);
+        found.push(Activity { kind, function, start, end: call.exit, bytes, peer, tag, ..nothing });
         busy.insert(call.thread, call.exit);
     }
     found
 }
 
-fn kind(call: &Call) -> Option<Kind> {
-    Some(match call.function.class() {
+/// What a call of a function is; none for marks.
+pub(crate) fn kind(function: Function) -> Option<Kind> {
+    Some(match function.class() {
         Class::Send(..) | Class::Sendrecv(_) | Class::Begin => Kind::Send,
         Class::Recv(_) | Class::MatchedRecv(_) => Kind::Receive,
         Class::Wait(_) | Class::Test(_) | Class::Probe { .. } => Kind::Wait,

@@ -6,7 +6,7 @@ import type { HistogramPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, exact, many } from "../format/number";
 import { seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
-import { Extent, firstAbove, valueAt, type Range } from "./scale";
+import { Extent, firstAbove, homeRange, valueAt, type Range } from "./scale";
 
 interface Bins { name: string; edges: Float64Array; counts: Float64Array }
 
@@ -36,7 +36,7 @@ class HistogramChart implements Plot {
     });
     const range = y.range(0.05, true);
     // A bin of one needs a height on a log axis, too.
-    return { x: x.range(0.01), y: this.y.log ? { lo: range.lo - 0.3, hi: range.hi } : range };
+    return { x: homeRange(this.x, x, 0.01), y: this.y.log ? { lo: range.lo - 0.3, hi: range.hi } : range };
   }
 
   draw(p: Painter, f: Frame): void {

@@ -95,6 +95,12 @@ export class Extent {
   }
 }
 
+/** What an axis shows at first: its data and some room, or a whole. */
+export function homeRange(axis: Axis, extent: Extent, pad: number): Range {
+  if (!axis.whole || axis.log) return extent.range(pad);
+  return { lo: Math.min(0, extent.lo), hi: Math.max(1, extent.hi) };
+}
+
 /** First index at which ascending values are above (or, `equal`, at or above) the limit. */
 export function firstAbove(values: ArrayLike<number>, limit: number, equal = false): number {
   let lo = 0;

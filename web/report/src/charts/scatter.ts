@@ -8,7 +8,7 @@ import { mix } from "../draw/color";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
 import { seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
-import { Extent, firstAbove, type Range } from "./scale";
+import { Extent, firstAbove, homeRange, type Range } from "./scale";
 
 interface Cloud { name: string; x: Float64Array; y: Float64Array; cx: Float64Array; cy: Float64Array }
 
@@ -52,7 +52,7 @@ class ScatterChart implements Plot {
       x.addAll(s.cx);
       y.addAll(s.cy);
     }
-    return { x: x.range(0.02), y: y.range(0.04) };
+    return { x: homeRange(this.x, x, 0.02), y: homeRange(this.y, y, 0.04) };
   }
 
   draw(p: Painter, f: Frame): void {

@@ -7,6 +7,8 @@ export interface Axis {
   unit: Unit;
   log: boolean;
   base?: number;
+  /** Shows everything from 0 to 1, whatever the data. */
+  whole?: boolean;
 }
 
 /** Index of a column of the container. */

@@ -9,7 +9,7 @@ use crate::plan::simulate::Plan;
 use serde::Serialize;
 use straggler_analysis::CriticalPath;
 use straggler_model::stats::median_in_place;
-use straggler_model::units::{write_bytes, write_per_byte, write_time};
+use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_time};
 use straggler_model::{Link, Network, Time};
 
 #[derive(Debug, Serialize)]
@@ -194,7 +194,7 @@ impl LinkAnswer {
             gap: write_time(link.gap),
             gap_per_byte: write_per_byte(link.gap_per_byte),
             overhead_per_byte: write_per_byte(link.overhead_per_byte),
-            eager_limit: write_bytes(link.eager_limit),
+            eager_limit: write_limit(link.eager_limit),
         }
     }
 }
@@ -221,7 +221,7 @@ pub fn network_in_words(network: &Network) -> String {
         link.latency,
         link.gap,
         link.gap_per_byte,
-        straggler_model::units::Bytes(link.eager_limit)
+        limit_in_words(link.eager_limit)
     );
     if network.name.contains('=') { parameters } else { format!("{}: {parameters}", network.name) }
 }

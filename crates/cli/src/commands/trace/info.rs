@@ -1,6 +1,6 @@
 //! `straggler trace info`: what a trace holds.
 
-use super::{Opened, open_trace, words};
+use super::{Opened, launch, open_trace, words};
 use crate::console::Console;
 use crate::exit::Outcome;
 use serde::Serialize;
@@ -34,6 +34,8 @@ pub struct Answer {
     pub errors: usize,
     pub ranks: Vec<RankAnswer>,
     pub communicators: Vec<CommAnswer>,
+    /// Folders of further runs that the same command made, in their order.
+    pub further_runs: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -112,8 +114,21 @@ impl Answer {
             errors: opened.errors(),
             ranks: ranks.map(|(rank, (of_rank, profile))| rank_answer(rank, of_rank, profile)).collect(),
             communicators: trace.communicators.iter().enumerate().map(comm_answer).collect(),
+            further_runs: further_runs(path),
         }
     }
+}
+
+/// What lies in a folder beside the run that was opened: a command that starts MPI again leaves it there.
+fn further_runs(path: &Path) -> Vec<String> {
+    let mut runs = launch::runs(path).into_iter().map(|(folder, _)| folder);
+    // Where the folder itself holds none, what was opened is one of those inside.
+    if runs.next().as_deref() != Some(path) {
+        return Vec::new();
+    }
+    let mut names: Vec<String> = runs.map(|folder| folder.display().to_string()).collect();
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    names
 }
 
 /// Calls that were not understood, of all ranks.

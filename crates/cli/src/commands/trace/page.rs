@@ -28,6 +28,9 @@ pub fn page(answer: &Answer, opened: &Opened, profile: &Profile) -> Page {
     time.add(ranks(answer, &command));
     time.add(functions(answer, &command));
     time.add(communicators(answer, &command));
+    if !answer.regions.is_empty() {
+        time.add(regions(answer, &command));
+    }
     let mut when = Section::new("When it communicates");
     when.add(pattern(opened, profile));
     when.add(density(opened, profile));
@@ -134,6 +137,38 @@ fn communicators(answer: &Answer, command: &str) -> Table {
     table
 }
 
+fn regions(answer: &Answer, command: &str) -> Table {
+    let columns = [
+        "region",
+        "#entries",
+        "#total",
+        "#in MPI",
+        "#share",
+        "#calls",
+        "#sent",
+        "#received",
+        "#slowest rank",
+        "#its time",
+    ];
+    let mut table = table("Regions", &columns, command);
+    table.note = "Times are those of all ranks, with what is nested in a region.".into();
+    for region in &answer.regions {
+        table.row([
+            Cell::text(region.name.clone()),
+            count_cell(region.total.entries),
+            time_cell(region.total.seconds),
+            time_cell(region.total.mpi_seconds),
+            share_cell(Some(region.total.mpi_share)),
+            count_cell(region.total.calls),
+            bytes_cell(region.total.bytes_sent),
+            bytes_cell(region.total.bytes_received),
+            region.slowest_rank.map_or_else(|| Cell::text(""), |rank| count_cell(rank.into())),
+            time_cell(region.slowest_seconds),
+        ]);
+    }
+    table
+}
+
 fn pairs(answer: &Answer, command: &str) -> Table {
     let mut table = table("Largest pairs", &["#from", "#to", "#messages", "#bytes"], command);
     let mut largest: Vec<&super::show::PairAnswer> = answer.matrix.iter().collect();
@@ -157,7 +192,7 @@ pub fn pattern(opened: &Opened, profile: &Profile) -> Chart {
         y: dots.iter().map(|&(_, ranks)| f64::from(ranks)).collect(),
     });
     let plot = Scatter {
-        x: Axis::linear("time of the run", Unit::Share),
+        x: Axis::whole("time of the run"),
         y: Axis::new("ranks that take part", Unit::Count, Scale::Log2),
         series: series.collect(),
     };
@@ -172,7 +207,7 @@ pub fn density(opened: &Opened, profile: &Profile) -> Chart {
     let counts: Vec<f64> = profile.pattern.messages.iter().map(|&count| count as f64).collect();
     let edges = (0..=counts.len()).map(edge).collect();
     let plot = Histogram {
-        x: Axis::linear("time of the run", Unit::Share),
+        x: Axis::whole("time of the run"),
         y: Axis::linear("messages", Unit::Count),
         series: vec![HistogramSeries { name: "messages sent".into(), edges, counts }],
     };

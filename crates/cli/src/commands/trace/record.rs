@@ -1,16 +1,19 @@
 //! `straggler trace -o DIR -- COMMAND`: runs a command with the recording library in it.
 //!
 //! The command owns the terminal: its input, output and exit code are its own, and what is said here goes to stderr
-//! when it has ended.
+//! when it has ended. With `--json` a summary goes to stdout then, as one line behind everything the command wrote: an
+//! object over several lines could not be told from it.
 
 use super::info::Answer;
 use super::launch::{self, FOLDER_VARIABLE, LIBRARY_VARIABLE, PRELOAD_VARIABLE};
-use super::{open_trace, words};
+use super::{Opened, open_trace, words};
 use crate::args::trace::Record;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
@@ -52,9 +55,15 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
         }
         cannot_start(program, &fault)
     })?;
-    let status = wait(child)?;
-    tell(output, console);
-    end_as(status)
+    let code = exit_code(wait(child)?);
+    let summary = tell(output, code, console);
+    if console.json
+        && let Err(failure) = console.print_json_line(&summary)
+    {
+        // The command's own code matters more.
+        console.warn(&failure.error.to_string());
+    }
+    end_as(code)
 }
 
 fn cannot_start(program: &OsString, fault: &std::io::Error) -> Failure {
@@ -112,37 +121,97 @@ fn has_terminal() -> bool {
 }
 
 /// As a shell would: the command's code, or 128 and the number of the signal that ended it.
-fn end_as(status: ExitStatus) -> Outcome<()> {
-    match status.code().or(status.signal().map(|signal| 128 + signal)) {
-        Some(0) => Ok(()),
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+fn end_as(code: i32) -> Outcome<()> {
+    match code {
+        0 => Ok(()),
         // The documented codes are for what this program does; this one is somebody else's.
-        code => std::process::exit(code.unwrap_or(1)),
+        code => std::process::exit(code),
     }
 }
 
+/// What was recorded, for programs.
+#[derive(Serialize)]
+struct Summary {
+    folder: String,
+    /// Of the command, or 128 and the number of the signal that ended it.
+    exit_code: i32,
+    /// One for each time that the command started MPI.
+    runs: Vec<RunSummary>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct RunSummary {
+    trace: String,
+    sentence: String,
+    processes: u32,
+    calls: u64,
+    records: u64,
+    length_seconds: f64,
+    bytes: Option<u64>,
+    bytes_per_call: Option<f64>,
+    clock_error_seconds: Option<f64>,
+    unknown: BTreeMap<String, u64>,
+    /// Ranks that did not end by MPI_Finalize.
+    unfinished: usize,
+    /// Faults of the streams; `straggler trace check` lists them.
+    errors: usize,
+}
+
 /// What was recorded, in a sentence a run.
-fn tell(output: &Path, console: &Console) {
+fn tell(output: &Path, exit_code: i32, console: &Console) -> Summary {
+    let folder = output.display().to_string();
+    let mut summary = Summary { folder, exit_code, runs: Vec::new(), warnings: Vec::new() };
     let runs = launch::runs(output);
     if runs.is_empty() {
-        console.warn(&nothing_recorded(output));
+        summary.warnings.push(nothing_recorded(output));
     }
     for (folder, _) in runs {
         match open_trace(&folder) {
             Ok(opened) => {
-                let answer = Answer::of(&folder, &opened, &Profile::of(&opened.trace));
-                console.note(&sentence(&answer));
-                let ends = opened.findings.iter().filter(|finding| finding.is_about_the_end()).count();
-                if ends > 0 {
-                    let ranks = counted(ends as u64, "rank", "ranks");
-                    console.warn(&format!(
-                        "{ranks} did not end by MPI_Finalize; their last calls may be missing: `straggler trace check {}`",
-                        folder.display()
-                    ));
-                }
-                opened.warn_of_errors(&folder, console);
+                let run = run_summary(&folder, &opened);
+                console.note(&run.sentence);
+                summary.warnings.extend(unfinished(&folder, run.unfinished));
+                summary.warnings.extend(opened.warning(&folder));
+                summary.runs.push(run);
             }
-            Err(failure) => console.warn(&failure.error.to_string()),
+            Err(failure) => summary.warnings.push(failure.error.to_string()),
         }
+    }
+    summary.warnings.iter().for_each(|warning| console.warn(warning));
+    summary
+}
+
+fn unfinished(folder: &Path, ranks: usize) -> Option<String> {
+    let text = || {
+        format!(
+            "{} did not end by MPI_Finalize; their last calls may be missing: `straggler trace check {}`",
+            counted(ranks as u64, "rank", "ranks"),
+            folder.display()
+        )
+    };
+    (ranks > 0).then(text)
+}
+
+fn run_summary(folder: &Path, opened: &Opened) -> RunSummary {
+    let answer = Answer::of(folder, opened, &Profile::of(&opened.trace));
+    RunSummary {
+        sentence: sentence(&answer),
+        unfinished: opened.findings.iter().filter(|finding| finding.is_about_the_end()).count(),
+        trace: answer.trace,
+        processes: answer.processes,
+        calls: answer.calls,
+        records: answer.records,
+        length_seconds: answer.length_seconds,
+        bytes: answer.bytes,
+        bytes_per_call: answer.bytes_per_call,
+        clock_error_seconds: answer.clock_error_seconds,
+        unknown: answer.unknown,
+        errors: answer.errors,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `straggler trace show`: where the time of a traced run goes.
 
 use super::info::{FunctionAnswer, function_answer};
+use super::regions::{self, RegionAnswer};
 use super::{Opened, open_trace, page, words};
 use crate::args::trace::{Picture, Show};
 use crate::commands::{refuse_missing_folder, refuse_unwritable, report};
@@ -23,6 +24,8 @@ pub struct Answer {
     /// Most time first.
     pub functions: Vec<NamedFunction>,
     pub communicators: Vec<CommAnswer>,
+    /// What the program marked, most time first.
+    pub regions: Vec<RegionAnswer>,
     /// Messages between pairs of ranks.
     pub matrix: Vec<PairAnswer>,
     /// The same for a spreadsheet.
@@ -120,10 +123,11 @@ fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> Answer {
         ranks: ranks(profile),
         functions: functions(profile),
         communicators: communicators(opened, profile),
+        regions: regions::answers(profile),
         matrix: profile.matrix.iter().map(pair).collect(),
         matrix_csv: csv(&profile.matrix),
         pattern: pattern(profile),
-        warnings: opened.warning(&typed.trace).into_iter().collect(),
+        warnings: opened.warning(&typed.trace).into_iter().chain(regions::warnings(profile)).collect(),
     }
 }
 

@@ -50,7 +50,31 @@ pub fn info(answer: &info::Answer) -> String {
     for note in &answer.notes {
         facts.row(["note", note]);
     }
-    format!("{}: a trace\n{facts}\n{}\n{}", answer.trace, ranks(answer), communicators(answer))
+    let further = further_runs(answer);
+    format!("{}: a trace\n{facts}\n{}\n{}{further}", answer.trace, ranks(answer), communicators(answer))
+}
+
+/// How to look at the other runs of the same command.
+fn further_runs(answer: &info::Answer) -> String {
+    if answer.further_runs.is_empty() {
+        return String::new();
+    }
+    let count = counted(answer.further_runs.len() as u64, "further run", "further runs");
+    let mut text = format!("\nThe command started MPI more than once; {count} in the folder:\n");
+    for run in answer.further_runs.iter().take(MOST_ROWS) {
+        text += &format!("  straggler trace info {}\n", quoted(run));
+    }
+    text + &rest(answer.further_runs.len(), MOST_ROWS, "runs")
+}
+
+/// As a shell takes it for one word.
+fn quoted(path: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+=:@%,".contains(letter);
+    if !path.is_empty() && path.chars().all(plain) {
+        path.into()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
 }
 
 fn shortened(names: &[String]) -> String {
@@ -133,6 +157,7 @@ pub fn show(answer: &show::Answer) -> String {
         rank_times(answer),
         functions(answer),
         by_communicator(answer),
+        by_region(answer),
         pairs(answer),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
@@ -199,6 +224,47 @@ fn by_communicator(answer: &show::Answer) -> String {
         return String::new();
     }
     table.to_string() + &rest(answer.communicators.len(), MOST_PAIRS, "communicators")
+}
+
+fn by_region(answer: &show::Answer) -> String {
+    let names = [
+        "region",
+        "entries",
+        "total",
+        "in MPI",
+        "share",
+        "calls",
+        "sent",
+        "received",
+        "slowest rank",
+        "its time",
+    ];
+    let mut table = Table::with_header(names);
+    for region in answer.regions.iter().take(MOST_ROWS) {
+        table.row([
+            printable(&region.name),
+            grouped(region.total.entries),
+            seconds(region.total.seconds),
+            seconds(region.total.mpi_seconds),
+            percent(region.total.mpi_share),
+            grouped(region.total.calls),
+            bytes(region.total.bytes_sent),
+            bytes(region.total.bytes_received),
+            region.slowest_rank.map_or_else(String::new, |rank| rank.to_string()),
+            seconds(region.slowest_seconds),
+        ]);
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    table.to_string() + &rest(answer.regions.len(), MOST_ROWS, "regions")
+}
+
+/// Names are the program's; what would move the cursor is not.
+fn printable(name: &str) -> String {
+    name.chars()
+        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+        .collect()
 }
 
 fn pairs(answer: &show::Answer) -> String {

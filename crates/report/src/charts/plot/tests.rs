@@ -116,6 +116,18 @@ fn long_timelines_are_cut_and_say_so() {
 }
 
 #[test]
+fn a_whole_is_shown_from_0_to_100_percent() {
+    let scatter = |x| {
+        let series = PointSeries { name: "s".into(), x: vec![0.3, 0.4], y: vec![1.0, 2.0] };
+        svg(Scatter { x, y: Axis::linear("y", Unit::Count), series: vec![series] })
+    };
+    let (whole, fitted) = (scatter(Axis::whole("x")), scatter(Axis::linear("x", Unit::Share)));
+    for text in [">0 %<", ">100 %<"] {
+        assert!(whole.contains(text) && !fitted.contains(text), "{text}\n{whole}");
+    }
+}
+
+#[test]
 fn pictures_become_pdf() {
     let pdf = to_pdf(&svg(boxes())).unwrap();
     assert!(pdf.starts_with(b"%PDF-") && pdf.windows(5).any(|five| five == b"%%EOF"));

@@ -1,0 +1,115 @@
+//! The regions of a traced program, for programs, and what is said of those whose marks do not fit together.
+
+use serde::Serialize;
+use straggler_report::numbers::counted;
+use straggler_trace::profile::{Profile, Region, RegionCounts, RegionName, share};
+
+#[derive(Serialize)]
+pub struct RegionAnswer {
+    /// As it is shown; two regions may share it if a program calls one like a level.
+    pub name: String,
+    /// `region`, or `pcontrol` for what an MPI_Pcontrol begins.
+    pub kind: &'static str,
+    /// Of all ranks.
+    #[serde(flatten)]
+    pub total: CountsAnswer,
+    /// None where there is no rank.
+    pub slowest_rank: Option<u32>,
+    pub slowest_seconds: f64,
+    /// Only ranks that have it.
+    pub ranks: Vec<RankAnswer>,
+}
+
+#[derive(Serialize)]
+pub struct RankAnswer {
+    pub rank: u32,
+    #[serde(flatten)]
+    pub counts: CountsAnswer,
+}
+
+#[derive(Serialize)]
+pub struct CountsAnswer {
+    pub entries: u64,
+    /// With what is nested in it, of all threads together.
+    pub seconds: f64,
+    pub mpi_seconds: f64,
+    pub mpi_share: f64,
+    pub calls: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// Entries that were never left.
+    pub unclosed: u64,
+    /// Leaves of what was not entered.
+    pub unopened: u64,
+}
+
+pub fn answers(profile: &Profile) -> Vec<RegionAnswer> {
+    profile.regions.iter().map(answer).collect()
+}
+
+fn answer(region: &Region) -> RegionAnswer {
+    let slowest = region.slowest();
+    let rank =
+        |(rank, counts): &(u32, RegionCounts)| RankAnswer { rank: *rank, counts: counts_answer(counts) };
+    RegionAnswer {
+        name: region.name.to_string(),
+        kind: match region.name {
+            RegionName::Named(_) => "region",
+            RegionName::Level(_) => "pcontrol",
+        },
+        total: counts_answer(&region.total),
+        slowest_rank: slowest.map(|(rank, _)| rank),
+        slowest_seconds: slowest.map_or(0.0, |(_, time)| time.seconds()),
+        ranks: region.ranks.iter().map(rank).collect(),
+    }
+}
+
+fn counts_answer(counts: &RegionCounts) -> CountsAnswer {
+    CountsAnswer {
+        entries: counts.entries,
+        seconds: counts.time.seconds(),
+        mpi_seconds: counts.mpi.seconds(),
+        mpi_share: share(counts.mpi, counts.time),
+        calls: counts.calls,
+        bytes_sent: counts.sent,
+        bytes_received: counts.received,
+        unclosed: counts.unclosed,
+        unopened: counts.unopened,
+    }
+}
+
+/// What does not fit together, each kind in a sentence with the first region and rank that have it.
+pub fn warnings(profile: &Profile) -> Vec<String> {
+    let unclosed = warning(
+        profile,
+        |counts| counts.unclosed,
+        |count| {
+            format!(
+                "{} never left, counted to the end of the run",
+                counted(count, "entry of a region was", "entries of regions were")
+            )
+        },
+    );
+    let unopened = warning(
+        profile,
+        |counts| counts.unopened,
+        |count| {
+            format!(
+                "{} without an entry before, not counted",
+                counted(count, "leave of a region was", "leaves of regions were")
+            )
+        },
+    );
+    unclosed.into_iter().chain(unopened).collect()
+}
+
+fn warning(
+    profile: &Profile,
+    count: impl Fn(&RegionCounts) -> u64,
+    say: impl Fn(u64) -> String,
+) -> Option<String> {
+    let sum = profile.regions.iter().fold(0, |sum: u64, region| sum.saturating_add(count(&region.total)));
+    let first = profile.regions.iter().find(|region| count(&region.total) > 0)?;
+    let (rank, _) = first.ranks.iter().find(|(_, counts)| count(counts) > 0)?;
+    Some(format!("{}; first: {} on rank {rank}", say(sum), first.name))
+}
