@@ -50,12 +50,18 @@ where
 {
     unsafe {
         call(&site, |thread, seen| {
-            message(thread, seen, &site, 1, [2, 3, 4, 5]);
+            message(thread, seen, &site, 1, [2, 3, 4, 5], Way::Out);
             if N > 6 {
                 made::<L>(seen, site.args[6], is_persistent(site.function), false);
             }
         })
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Out,
+    In,
 }
 
 /// Fills in what an envelope says. A call that failed may have any arguments, and its datatype is not asked.
@@ -66,6 +72,7 @@ unsafe fn message<L: Language, const N: usize>(
     site: &Site<L, N>,
     count: usize,
     [datatype, other, its_tag, comm]: [usize; 4],
+    way: Way,
 ) where
     [usize; N]: Invoke,
 {
@@ -74,10 +81,9 @@ unsafe fn message<L: Language, const N: usize>(
         if good(seen) {
             seen.comm = thread.comm(L::handle(Kind::Comm, site.args[comm])).local;
             let size = bytes::<L>(site.args[count], site.args[datatype]);
-            if matches!(seen.function.class(), straggler_trace::Class::Recv(_)) {
-                seen.received = size;
-            } else {
-                seen.sent = size;
+            match way {
+                Way::Out => seen.sent = size,
+                Way::In => seen.received = size,
             }
         }
     }
@@ -102,7 +108,7 @@ where
             site.args[6] = own.instead_of::<L>(site.args[6]);
         }
         call(&site, |thread, seen| {
-            message(thread, seen, &site, 1, [2, 3, 4, 5]);
+            message(thread, seen, &site, 1, [2, 3, 4, 5], Way::In);
             if wildcard && good(seen) {
                 thread.attributes.matched(attribute::MATCHED, matched(site.args[6]));
             }
@@ -117,7 +123,7 @@ where
 {
     unsafe {
         call(&site, |thread, seen| {
-            message(thread, seen, &site, 1, [2, 3, 4, 5]);
+            message(thread, seen, &site, 1, [2, 3, 4, 5], Way::In);
             made::<L>(seen, site.args[6], is_persistent(site.function), is_wildcard(&site, 3, 4));
         })
     }
@@ -157,7 +163,7 @@ where
             site.args[N - 1] = own.instead_of::<L>(site.args[N - 1]);
         }
         call(&site, |thread, seen| {
-            message(thread, seen, &site, count, [datatype, destination, send_tag, comm]);
+            message(thread, seen, &site, count, [datatype, destination, send_tag, comm], Way::Out);
             let half = Matched { peer: peer(site.int(source)), tag: tag(site.int(receive_tag)) };
             thread.attributes.matched(attribute::RECEIVE, half);
             if good(seen) {

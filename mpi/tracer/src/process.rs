@@ -62,12 +62,16 @@ unsafe impl Sync for Tables {}
 
 static TABLES: Tables = Tables { lock: Mutex::new(()), process: UnsafeCell::new(None) };
 
-/// Whether threads may call at the same time.
 static CONCURRENT: AtomicBool = AtomicBool::new(true);
 
 /// Threads call one after the other from now on: the program has promised it.
 pub fn calls_come_one_by_one() {
     CONCURRENT.store(false, Ordering::Release);
+}
+
+/// Whether threads may call at the same time.
+pub fn is_concurrent() -> bool {
+    CONCURRENT.load(Ordering::Relaxed)
 }
 
 /// Goes up whenever a communicator comes or goes: what threads remember of them is old then.
@@ -118,8 +122,7 @@ pub fn generation() -> u32 {
 /// Works on the tables of the process.
 #[inline]
 pub fn with<R>(work: impl FnOnce(&mut Process) -> R) -> R {
-    let concurrent = CONCURRENT.load(Ordering::Relaxed);
-    let _lock = concurrent.then(|| TABLES.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    let _lock = is_concurrent().then(|| TABLES.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
     // SAFETY: nobody else is here, see `Tables`; `work` never comes back here.
     let process = unsafe { &mut *TABLES.process.get() };
     work(process.get_or_insert_with(Process::default))

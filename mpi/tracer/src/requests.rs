@@ -78,6 +78,7 @@ impl Requests {
         self.next.wrapping_sub(count)
     }
 
+    #[inline]
     pub fn insert(&mut self, handle: Handle, open: Open) {
         let place = *self.by_handle.entry(handle).or_insert_with(|| match self.free.pop() {
             Some(place) => place,
@@ -103,6 +104,7 @@ impl Requests {
     /// The same, for a call that waits for it or tests it: until the call is over, it is nobody else's. A library may hand
     /// out the handle again, to another thread, before the call that completed it has returned here. A persistent request
     /// that does not run is left where it is.
+    #[inline]
     pub fn take(&mut self, handle: Handle) -> Option<(Place, Open)> {
         let place = self.place(handle)?;
         let same = &mut self.places[place.0 as usize];
@@ -118,6 +120,7 @@ impl Requests {
         Some((place, taken))
     }
 
+    #[inline]
     fn by_number(&mut self, place: Place, number: u32) -> Option<(&mut SameHandle, usize)> {
         let same = self.places.get_mut(place.0 as usize)?;
         let nth = same.open.iter().position(|open| open.number == number)?;
@@ -134,9 +137,14 @@ impl Requests {
     }
 
     /// Forgets a request that is over.
+    #[inline]
     pub fn remove(&mut self, place: Place, handle: Handle, number: u32) {
         let Some((same, nth)) = self.by_number(place, number) else { return };
-        same.open.remove(nth);
+        if nth == 0 {
+            same.open.pop_front();
+        } else {
+            same.open.remove(nth);
+        }
         same.in_use -= usize::from(nth < same.in_use);
         // Libraries use handles again: its place is kept, unless there are very many.
         if same.open.is_empty() && self.by_handle.len() > KEPT {

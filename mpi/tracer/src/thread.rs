@@ -230,7 +230,7 @@ impl Thread {
         }
         write(&mut self.block, seen, &self.requests, &self.attributes);
         if is_foundation(seen.function) {
-            // Without these the rest means little, and a thread that makes them may never call again.
+            // Without these the rest means little.
             output::write_calls(&mut self.block, self.number);
         }
         self.after(seen.exit);
@@ -295,10 +295,15 @@ impl Thread {
     }
 }
 
-/// Calls that others refer to, and that are rare.
+/// Calls that others refer to: the first one, and where threads call at the same time, those that make the communicators which
+/// blocks of other threads name.
 #[inline]
 fn is_foundation(function: Function) -> bool {
-    matches!(function.class(), Class::Init | Class::NewComm { .. })
+    match function.class() {
+        Class::Init => true,
+        Class::NewComm { .. } => process::is_concurrent(),
+        _ => false,
+    }
 }
 
 fn write_poll(block: &mut CallBlock, poll: &Poll) {

@@ -8,7 +8,7 @@ use super::{Made, Stream};
 use crate::call::{Call, Completed, Details, Matched, NO_COMM, Repeated};
 use crate::trace::{Communicator, Neighbors};
 use crate::{Class, Function};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use straggler_model::Time;
 
 /// Where in the payload a record is malformed, and which part of it.
@@ -47,6 +47,11 @@ pub(super) fn link(stream: &mut Stream) {
         stream.calls.sort_by_key(|call| call.enter);
     }
     let mut children: BTreeMap<(u32, bool), u32> = BTreeMap::new();
+    // Programs make communicators by the hundred thousand. A number that comes twice stands for the first.
+    let mut places: HashMap<u32, usize> = HashMap::new();
+    for (place, made) in stream.made.iter().enumerate() {
+        places.entry(made.local).or_insert(place);
+    }
     for call in &stream.calls {
         let Class::NewComm { collective } = call.function.class() else { continue };
         let details = stream.details.get(call.details as usize);
@@ -54,8 +59,8 @@ pub(super) fn link(stream: &mut Stream) {
             continue;
         }
         let index = children.entry((call.comm, collective)).or_default();
-        let made = details.and_then(|details| details.new_comm);
-        if let Some(made) = stream.made.iter_mut().find(|known| Some(known.local) == made) {
+        let place = details.and_then(|details| places.get(&details.new_comm?));
+        if let Some(made) = place.and_then(|&place| stream.made.get_mut(place)) {
             (made.parent, made.function, made.index) = (call.comm, call.function, *index);
         }
         *index += 1;
