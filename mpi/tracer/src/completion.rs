@@ -312,13 +312,10 @@ where
         Answer::OneIf { flag, .. } if given.is_empty() => unsafe { site.int_behind(flag) != 0 },
         _ => return false,
     };
-    if !done {
+    // A test of nothing is one more look of a loop in which something else is waited for.
+    if testing && (!done || given.is_empty()) {
         give_back(given, |_| false);
-        if testing {
-            thread.poll(seen)
-        } else {
-            thread.record(seen)
-        }
+        thread.poll(seen);
         return true;
     }
     if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
@@ -525,7 +522,8 @@ where
         let handle = L::first_handle(Kind::Request, site.args[0]);
         let open = process::with(|process| process.requests.find(handle).copied());
         let was_cancelled = open.is_some_and(|open| {
-            open.was_cancelled || open.cancelled && open.persistent.is_none() && is_cancelled(handle)
+            open.was_cancelled
+                || open.cancelled && (open.persistent.is_none() || open.active) && is_cancelled(handle)
         });
         call(&site, |thread, seen| {
             process::with(|process| {

@@ -70,7 +70,8 @@ pub fn calls_come_one_by_one() {
 }
 
 /// Whether threads may call at the same time.
-pub fn is_concurrent() -> bool {
+#[inline(always)]
+fn is_concurrent() -> bool {
     CONCURRENT.load(Ordering::Relaxed)
 }
 

@@ -160,3 +160,76 @@ impl Requests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(number: u32) -> Open {
+        Open {
+            number,
+            persistent: None,
+            active: false,
+            wildcard: false,
+            cancelled: false,
+            was_cancelled: false,
+            in_use: false,
+        }
+    }
+
+    fn numbers(requests: &mut Requests, handle: Handle, count: usize) -> Vec<(Place, u32)> {
+        (0..count).map_while(|_| requests.take(handle).map(|(place, open)| (place, open.number))).collect()
+    }
+
+    #[test]
+    fn equal_handles_are_taken_in_order_and_once() {
+        let mut requests = Requests::default();
+        (0..3).for_each(|number| requests.insert(7, open(number)));
+        let taken = numbers(&mut requests, 7, 9);
+        assert_eq!(taken.iter().map(|one| one.1).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(requests.find(7).is_none());
+        // The second completes, the others are open again.
+        requests.remove(taken[1].0, 7, 1);
+        requests.give_back(taken[2].0, 2, true);
+        requests.give_back(taken[0].0, 0, true);
+        assert_eq!(requests.find(7).map(|open| open.number), Some(0));
+        assert_eq!(numbers(&mut requests, 7, 9).iter().map(|one| one.1).collect::<Vec<_>>(), [0, 2]);
+    }
+
+    #[test]
+    fn persistent_requests_at_rest_are_nobodys() {
+        let mut requests = Requests::default();
+        requests.insert(7, Open { persistent: Some(4), ..open(4) });
+        assert!(requests.take(7).is_some_and(|(_, open)| !open.active));
+        assert!(requests.find(7).is_some_and(|open| !open.in_use));
+        requests.find(7).unwrap().active = true;
+        let (place, running) = requests.take(7).unwrap();
+        assert!(running.active && requests.take(7).is_none());
+        requests.give_back(place, 4, false);
+        assert!(requests.find(7).is_some_and(|open| !open.active));
+    }
+
+    /// Against a list of what is open, with handles that come again and more of them than are remembered.
+    #[test]
+    fn places_are_used_again() {
+        let (mut requests, mut expected) = (Requests::default(), HashMap::<Handle, VecDeque<u32>>::new());
+        let mut random = 1u64;
+        for _ in 0..200_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let handle = (random >> 33) as usize % 9_000;
+            let known = expected.entry(handle).or_default();
+            if random >> 20 & 1 == 0 {
+                let number = requests.number(1);
+                requests.insert(handle, open(number));
+                known.push_back(number);
+            } else {
+                let taken = requests.take(handle);
+                assert_eq!(taken.map(|(_, open)| open.number), known.pop_front());
+                if let Some((place, open)) = taken {
+                    requests.remove(place, handle, open.number);
+                }
+            }
+        }
+        assert!(requests.places.len() < 9_001);
+    }
+}

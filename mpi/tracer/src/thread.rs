@@ -8,7 +8,7 @@ use crate::{clock, output, process};
 use libc::c_void;
 use std::cell::Cell;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::format::write::{Attributes, CallBlock, Record};
@@ -76,7 +76,7 @@ pub struct Thread {
     polls: Vec<Poll>,
     /// The communicator last used, valid in a generation of the table.
     last_comm: Option<(Handle, u32, Comm)>,
-    /// When the block has to be written at the latest, in ticks.
+    /// When the block has to be written at the latest, in ticks; 0 while it is empty.
     deadline: AtomicU64,
     turns: Turns,
 }
@@ -132,6 +132,9 @@ pub fn guard() -> Option<Guard> {
     })
 }
 
+/// The number of the next thread.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
 /// States of threads that have ended, for others.
 static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
@@ -165,6 +168,8 @@ fn tell_when_it_ends(state: *mut Thread) {
 fn first(own: &Own) -> *mut Thread {
     let ended = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
     let address = ended.map_or_else(made, |address| address as *mut Thread);
+    // SAFETY: the state is nobody else's, and its block is empty.
+    unsafe { (*address).number = NEXT.fetch_add(1, Ordering::Relaxed) };
     own.thread.set(address);
     tell_when_it_ends(address);
     address
@@ -173,7 +178,7 @@ fn first(own: &Own) -> *mut Thread {
 fn made() -> *mut Thread {
     let mut threads = THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let thread = Box::leak(Box::new(Thread {
-        number: threads.len() as u32,
+        number: 0,
         block: CallBlock::new(),
         attributes: Attributes::new(),
         requests: Vec::new(),
@@ -295,13 +300,13 @@ impl Thread {
     }
 }
 
-/// Calls that others refer to: the first one, and where threads call at the same time, those that make the communicators which
-/// blocks of other threads name.
+/// Calls that others refer to: the first one, and where several threads call, those that make the communicators which blocks of
+/// other threads name.
 #[inline]
 fn is_foundation(function: Function) -> bool {
     match function.class() {
         Class::Init => true,
-        Class::NewComm { .. } => process::is_concurrent(),
+        Class::NewComm { .. } => NEXT.load(Ordering::Relaxed) > 1,
         _ => false,
     }
 }
@@ -367,10 +372,12 @@ fn write_overdue(now: u64) {
         let thread = address as *mut Thread;
         // SAFETY: a box that is never freed; these two are made to be looked at by others.
         let (turns, deadline) = unsafe { (&(*thread).turns, &(*thread).deadline) };
-        if deadline.load(Ordering::Relaxed) < now && turns.take(1) {
+        // Without a deadline nothing is waiting to be written.
+        if (1..now).contains(&deadline.load(Ordering::Relaxed)) && turns.take(1) {
             // SAFETY: it is our turn, the thread stays out.
             let other = unsafe { &mut *thread };
             output::write_calls(&mut other.block, other.number);
+            other.deadline.store(0, Ordering::Relaxed);
             other.turns.give_back();
         }
     }

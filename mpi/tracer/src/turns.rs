@@ -59,9 +59,16 @@ impl Turns {
     /// Steps back until the other one is done, which is soon: it writes a block.
     #[cold]
     fn wait(&self) {
+        let mut yields = 0;
         while self.wanted.load(Ordering::Acquire) {
             self.busy.store(false, Ordering::Release);
-            std::thread::yield_now();
+            // A thread of high priority would keep the other one from its core by yielding alone.
+            if yields < 100 {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
+            yields += 1;
             self.announce();
         }
     }
@@ -74,15 +81,17 @@ impl Turns {
     /// Takes the turn from outside, if the thread is not at its state for `looks` looks; one at a time may try.
     pub fn take(&self, looks: u32) -> bool {
         self.wanted.store(true, Ordering::SeqCst);
-        if FENCED.load(Ordering::Relaxed) {
-            membarrier(PRIVATE_EXPEDITED);
+        let fenced = if FENCED.load(Ordering::Relaxed) {
+            membarrier(PRIVATE_EXPEDITED)
         } else {
             fence(Ordering::SeqCst);
-        }
-        let free = (0..looks).any(|_| {
-            std::hint::spin_loop();
-            !self.busy.load(Ordering::Acquire)
-        });
+            true
+        };
+        let free = fenced
+            && (0..looks).any(|_| {
+                std::hint::spin_loop();
+                !self.busy.load(Ordering::Acquire)
+            });
         if !free {
             self.give_back();
         }
@@ -92,5 +101,64 @@ impl Turns {
     /// The turn from outside is over.
     pub fn give_back(&self) {
         self.wanted.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::UnsafeCell;
+
+    struct Shared {
+        turns: Turns,
+        /// Two that are always equal when nobody is at them.
+        both: UnsafeCell<[u64; 2]>,
+    }
+
+    // SAFETY: `both` is only touched by who has the turn.
+    unsafe impl Sync for Shared {}
+
+    impl Shared {
+        /// Only for who has the turn.
+        fn touch(&self) {
+            // SAFETY: the caller has the turn.
+            let both = unsafe { &mut *self.both.get() };
+            assert_eq!(both[0], both[1]);
+            both[0] += 1;
+            std::hint::black_box(&mut *both);
+            both[1] += 1;
+        }
+    }
+
+    /// With the kernel's fences and with our own.
+    #[test]
+    fn nobody_comes_in_between() {
+        for own_fences in [false, true] {
+            if !own_fences {
+                prepare();
+            }
+            FENCED.fetch_and(!own_fences, Ordering::SeqCst);
+            let shared = Shared { turns: Turns::new(), both: UnsafeCell::new([0; 2]) };
+            let taken = std::thread::scope(|scope| {
+                let own = scope.spawn(|| {
+                    for _ in 0..30_000 {
+                        shared.turns.begin();
+                        shared.touch();
+                        shared.turns.end();
+                    }
+                });
+                let mut taken = 0;
+                while !own.is_finished() {
+                    if shared.turns.take(10) {
+                        shared.touch();
+                        shared.turns.give_back();
+                        taken += 1;
+                    }
+                }
+                taken
+            });
+            let both = shared.both.into_inner();
+            assert_eq!(both, [30_000 + taken; 2]);
+        }
     }
 }

@@ -21,7 +21,7 @@ use straggler_trace::{Call, Class, Collective, Start, Trace};
 /// Which of its values stand for a size: rather the quick ones.
 const QUANTILE: f64 = 0.3;
 
-/// Farther apart than this, one call was surely before another.
+/// Farther apart than this, one call was surely before another, and a small message between them has arrived.
 const CLEARLY: Time = Time::from_ns(2_000);
 
 /// A size that was seen this often counts; where all are rarer, the most frequent do.
@@ -60,7 +60,7 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     let sends = Line::through(quick.map(|pair| (pair.bytes, length(pair.sent))));
     let there = pairs.iter().filter(|pair| was_there(pair));
     let receives = Line::through(there.map(|pair| (pair.bytes, length(pair.received))));
-    let late = pairs.iter().filter(|pair| pair.last && pair.waited.since + CLEARLY < pair.sent.0);
+    let late = pairs.iter().filter(|pair| pair.last && pair.waited.since + pair.clocks < pair.sent.0);
     let mut flown: Vec<(u64, Time)> = late.map(|pair| (pair.bytes, flight(pair))).collect();
     let of_messages = flown.len();
     let mut assumed = Vec::new();
@@ -100,6 +100,19 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         assumed.push("o_r is taken to be o_s: no receive found its message there".into());
         if of_messages > 0 { send_overhead.min(rest) } else { send_overhead }
     };
+    if send_overhead + recv_overhead >= flights.start {
+        assumed.push(
+            "L is taken to be 1 ns: what sends and receives take by themselves is all that a flight takes"
+                .into(),
+        );
+    }
+    let eager_limit = eager_limit(&pairs).unwrap_or_else(|| {
+        assumed.push(
+            "S is taken to be unlimited: no receiver came late enough to tell whether sends wait for it"
+                .into(),
+        );
+        u64::MAX
+    });
     assumed.extend(unusual(trace));
     let link = Link {
         latency: rest.since(recv_overhead).max(Time::from_ns(1)),
@@ -108,7 +121,7 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
         gap: Time::ZERO,
         gap_per_byte: per_byte(flights.slope),
         overhead_per_byte: per_byte(sends.slope.min(flights.slope)),
-        eager_limit: eager_limit(&pairs),
+        eager_limit,
     };
     Ok(Fit {
         network: Network::uniform("fitted", link),
@@ -145,19 +158,22 @@ fn per_byte(ps: f64) -> PerByte {
     PerByte::from_bits((ps.max(0.0) * (1u64 << PerByte::FRACTION_BITS) as f64) as u64)
 }
 
-/// The largest size that was sent without waiting for its receiver, below those that did wait.
-fn eager_limit(pairs: &[Pair]) -> u64 {
+/// The largest size that was sent without waiting for its receiver, below those that did wait; none if the receivers of too
+/// few came late.
+fn eager_limit(pairs: &[Pair]) -> Option<u64> {
     let late = pairs.iter().filter(|pair| pair.only_sends && pair.posted > pair.sent.0 + CLEARLY);
     let (waited, went): (Vec<&Pair>, Vec<&Pair>) = late.partition(|pair| pair.sent.1 >= pair.posted);
     // A send may be held up by chance; a size counts as waiting when most of its sends did.
     let mut votes: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
     waited.iter().for_each(|pair| votes.entry(pair.bytes).or_default().0 += 1);
     went.iter().for_each(|pair| votes.entry(pair.bytes).or_default().1 += 1);
+    votes.retain(|_, (waited, went)| *waited + *went >= ENOUGH);
+    votes.keys().next()?;
     let waiting = votes.iter().find(|(_, (waited, went))| waited > went).map(|(&bytes, _)| bytes);
-    match waiting {
+    Some(match waiting {
         None => u64::MAX,
         Some(first) => votes.range(..first).next_back().map_or(first.saturating_sub(1), |(&bytes, _)| bytes),
-    }
+    })
 }
 
 /// A line over sizes: what a message of one byte takes, and each byte more, in picoseconds.
@@ -315,13 +331,20 @@ mod tests {
                 waited: Waited { since: Time::from_ns(50_000), apart: Time::ZERO, probed: false },
                 alone: true,
                 last: true,
+                clocks: Time::ZERO,
             }
         };
-        let pairs =
-            [pair(100, false), pair(4096, false), pair(4096, false), pair(4096, true), pair(9000, true)];
-        assert_eq!(eager_limit(&pairs), 4096);
-        assert_eq!(eager_limit(&pairs[..3]), u64::MAX);
-        assert_eq!(eager_limit(&pairs[4..]), 8999);
+        let often = |bytes, waits: [bool; 5]| waits.map(|waits| pair(bytes, waits));
+        let [small, middle, large] = [
+            often(100, [false; 5]),
+            often(4096, [false, false, true, false, true]),
+            often(9000, [true, true, false, true, true]),
+        ];
+        assert_eq!(eager_limit(&[small, middle, large].concat()), Some(4096));
+        assert_eq!(eager_limit(&[small, middle].concat()), Some(u64::MAX));
+        assert_eq!(eager_limit(&large), Some(8999));
+        // A few may be held up by chance.
+        assert_eq!(eager_limit(&large[..4]), None);
     }
 
     #[test]

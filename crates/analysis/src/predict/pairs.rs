@@ -2,7 +2,7 @@
 
 use super::waiting::{Waited, Waits, waits};
 use std::collections::HashMap;
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 use straggler_trace::messages::{Message, Messages, Place};
 use straggler_trace::{Call, Class, HowMany, RankTrace, Start, Trace};
 
@@ -24,6 +24,20 @@ pub(super) struct Pair {
     pub alone: bool,
     /// Whether, of all messages that call received, this was sent last: it is the one that was waited for.
     pub last: bool,
+    /// How far the clocks of the two ranks may be off against each other.
+    pub clocks: Time,
+}
+
+/// What clocks may be off where nothing is known of them.
+const UNKNOWN: Time = Time::from_ns(2_000);
+
+/// What clocks may be off, from what each is said to be.
+fn clocks(trace: &Trace, ranks: [Rank; 2]) -> Time {
+    let error = |rank: Rank| trace.ranks.get(rank as usize)?.clock.error;
+    match ranks.map(error) {
+        [Some(one), Some(other)] => one + other,
+        _ => UNKNOWN,
+    }
 }
 
 /// All messages whose both ends are in the trace.
@@ -65,6 +79,7 @@ fn pair(trace: &Trace, message: &Message, last: &HashMap<Place, Time>, waits: &W
         waited,
         alone: served(trace.ranks.get(rank)?, done) <= 1,
         last: last.get(&place).is_some_and(|&latest| latest == sent.enter),
+        clocks: clocks(trace, [sent.place.rank, place.rank]),
     })
 }
 

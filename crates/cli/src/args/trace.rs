@@ -168,6 +168,9 @@ pub struct Convert {
     /// The format, if the ending does not tell
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Option<Target>,
+    /// For GOAL: leaves out messages and collectives that miss a partner
+    #[arg(long)]
+    pub drop_unmatched: bool,
 }
 
 /// What a trace can be written as.

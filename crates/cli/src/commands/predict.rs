@@ -39,6 +39,8 @@ pub struct Answer {
     largest_error_of_a_rank: Option<RankError>,
     /// Hosts on which ranks shared cores: the error means little there.
     shared_hosts: Vec<SharedHost>,
+    /// Ranks that call from several threads: what one thread waits for another counts as computation.
+    threaded_ranks: u32,
     notes: Vec<String>,
     ranks: Vec<RankAnswer>,
     wall_seconds: f64,
@@ -154,6 +156,8 @@ fn answer(
         shared_hosts: shared
             .map(|one| SharedHost { host: one.host, ranks: one.ranks, cores: one.cores })
             .collect(),
+        threaded_ranks: (0..recording.processes()).filter(|&rank| recording.rank(rank).threads() > 1).count()
+            as u32,
         notes: recording.notes().to_vec(),
         ranks: prediction.ranks.iter().filter(|_| alone).map(RankAnswer::of).collect(),
         wall_seconds,

@@ -68,12 +68,32 @@ impl Opened {
 
     /// What is shown of a trace that is not whole must say so.
     pub fn warn_of_errors(&self, path: &Path, console: &Console) {
-        if let Some(text) = self.warning(path) {
-            console.warn(&text);
-        }
+        self.warnings(path).iter().for_each(|text| console.warn(text));
     }
 
-    fn warning(&self, path: &Path) -> Option<String> {
+    fn warnings(&self, path: &Path) -> Vec<String> {
+        self.unfinished(path).into_iter().chain(self.faults(path)).collect()
+    }
+
+    /// A run that crashed or was killed looks like a short one.
+    fn unfinished(&self, path: &Path) -> Option<String> {
+        let ranks = self.unfinished_ranks();
+        let text = || {
+            format!(
+                "{} did not end by MPI_Finalize; the last calls may be missing, and the call in which it ended is: \
+                 `straggler trace check {}`",
+                counted(ranks as u64, "rank", "ranks"),
+                path.display()
+            )
+        };
+        (ranks > 0).then(text)
+    }
+
+    fn unfinished_ranks(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.is_about_the_end()).count()
+    }
+
+    fn faults(&self, path: &Path) -> Option<String> {
         let errors = counted(self.errors() as u64, "error", "errors");
         let first = self.findings.iter().find(|finding| finding.severity == Severity::Error)?;
         Some(format!(

@@ -7,7 +7,7 @@ use crate::plan::traced::TraceRequest;
 use std::cell::RefCell;
 use std::sync::Arc;
 use straggler_schedule::collectives::Selector;
-use straggler_schedule::traced::{Building, Playback, Recording};
+use straggler_schedule::traced::{Building, Playback, Recording, TraceError};
 use straggler_schedule::workloads::choose_default;
 use straggler_trace::Trace;
 
@@ -25,13 +25,22 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     opened.warn_of_errors(&request.path, console);
     let is_synthetic = opened.is_synthetic();
     let trace = opened.trace;
-    let named = |error: String| Failure::bad_input(format!("{}: {error}", request.path.display()));
-    let recording =
-        Recording::from_trace(&trace, &request.options).map_err(|error| named(error.to_string()))?;
+    let playback = replayable(&trace, request, console)?;
+    Ok(Replayed { trace, playback, is_synthetic })
+}
+
+/// A trace that has been read, with its collectives built.
+pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
+    let recording = Recording::from_trace(trace, &request.options).map_err(|error| {
+        let mend = match error {
+            TraceError::Unmatched(_) => "\n--drop-unmatched leaves these out",
+            _ => "",
+        };
+        Failure::bad_input(format!("{}: {error}{mend}", request.path.display()))
+    })?;
     // These begin with the notes of the trace.
     recording.notes().iter().for_each(|note| console.note(note));
-    let playback = play(Arc::new(recording), request)?;
-    Ok(Replayed { trace, playback, is_synthetic })
+    play(Arc::new(recording), request)
 }
 
 fn play(recording: Arc<Recording>, request: &TraceRequest) -> Outcome<Playback> {

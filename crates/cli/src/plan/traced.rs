@@ -43,6 +43,12 @@ impl TraceRequest {
         })
     }
 
+    /// As it is, once, with the collectives of the default table.
+    pub fn plain(path: PathBuf, options: Options) -> TraceRequest {
+        let (algorithms, idempotent, reduction) = (None, false, PerByte::ZERO);
+        TraceRequest { path, options, copies: 1, algorithms, idempotent, reduction }
+    }
+
     pub fn of_predict(typed: &Predict) -> TraceRequest {
         TraceRequest {
             path: typed.trace.clone(),

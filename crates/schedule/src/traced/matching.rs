@@ -4,12 +4,55 @@
 //! the n-th receive.
 
 use super::collective::Collectives;
-use super::error::Unmatched;
+use super::error::{TraceError, Unmatched};
 use super::reader::ReadRank;
 use super::recording::Instruction;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Tag};
 use straggler_trace::Trace;
+
+/// Gives each message of ranks with several threads a tag of its own, from `tags` on. Which thread's message goes first is a
+/// matter of time in MPI, and times are others in a replay; in the trace, the n-th call that sends belongs to the n-th that
+/// receives. Whatever has no counterpart keeps its tag.
+pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<(), TraceError> {
+    let threaded: Vec<bool> = ranks.iter().map(|read| read.recorded.threads() > 1).collect();
+    let concerns = |from: Rank, to: Rank| {
+        [from, to].iter().any(|&rank| threaded.get(rank as usize).copied().unwrap_or(false))
+    };
+    // Sorted, so that the tags are the same every time.
+    let mut routes: BTreeMap<Route, [Vec<(u32, u32)>; 2]> = BTreeMap::new();
+    for (rank, read) in (0..).zip(&*ranks) {
+        let by_call = read.origins.iter().copied().zip(0..);
+        for (instruction, place) in read.recorded.instructions.iter().zip(by_call) {
+            let (route, side) = match *instruction {
+                Instruction::Send { to, tag, .. } => ((rank, to, tag), 0),
+                Instruction::Recv { from, tag, .. } => ((from, rank, tag), 1),
+                _ => continue,
+            };
+            if concerns(route.0, route.1) {
+                routes.entry(route).or_default()[side].push(place);
+            }
+        }
+    }
+    for ((from, to, _), [mut sends, mut receives]) in routes {
+        sends.sort_unstable();
+        receives.sort_unstable();
+        for ((_, send), (_, receive)) in sends.into_iter().zip(receives) {
+            let own = *tags;
+            // Answers need as many.
+            *tags = tags.checked_add(1).filter(|&tags| tags < u32::MAX / 4).ok_or(TraceError::TooManyTags)?;
+            for (rank, number) in [(from, send), (to, receive)] {
+                let instructions = ranks.get_mut(rank as usize).map(|read| &mut read.recorded.instructions);
+                if let Some(Instruction::Send { tag, .. } | Instruction::Recv { tag, .. }) =
+                    instructions.and_then(|instructions| instructions.get_mut(number as usize))
+                {
+                    *tag = own;
+                }
+            }
+        }
+    }
+    Ok(())
+}
 
 /// From, to, tag.
 type Route = (Rank, Rank, Tag);

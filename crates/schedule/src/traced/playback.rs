@@ -210,6 +210,8 @@ impl Playback {
 
     fn counted(mut self) -> Playback {
         let (mut messages, mut operations, mut largest) = (0u64, 0u64, 0u64);
+        // Those that miss a member may have been left out.
+        let mut runs = vec![false; self.recording.calls.len()];
         for instruction in self.recording.ranks().iter().flat_map(RankRecording::instructions) {
             match *instruction {
                 Instruction::Calc(_) => operations += 1,
@@ -219,13 +221,15 @@ impl Playback {
                     operations += 1 + u64::from(how.answered);
                 }
                 Instruction::Recv { how, .. } => operations += 1 + u64::from(how.answered),
-                Instruction::Wait { .. } | Instruction::Collective { .. } => {}
+                Instruction::Collective { call, .. } => runs[call as usize] = true,
+                Instruction::Wait { .. } => {}
             }
         }
         let copies = u64::from(self.copies);
         let (mut messages, mut operations) =
             (messages.saturating_mul(copies), operations.saturating_mul(copies));
-        for (call, &place) in self.recording.calls.iter().zip(&self.of_call) {
+        let called = self.recording.calls.iter().zip(&self.of_call).zip(runs).filter(|&(_, runs)| runs);
+        for ((call, &place), _) in called {
             let built = &self.built[place as usize];
             let times = if self.recording.groups[call.group as usize].everyone { 1 } else { copies };
             messages = messages.saturating_add(built.messages.saturating_mul(times));

@@ -108,6 +108,8 @@ impl Recording {
         for (rank, traced) in (0..).zip(&trace.ranks) {
             ranks.push(RankReader::new(&mut shared, rank, traced).read()?);
         }
+        let mut tags = shared.tags.len() as u32;
+        matching::tell_apart(&mut ranks, &mut tags)?;
         let lone = matching::pair(&mut ranks, &shared.collectives);
         if lone.iter().any(|lone| !lone.is_empty()) {
             shared.leave_out(&mut ranks, &lone)?;
@@ -124,7 +126,7 @@ impl Recording {
             groups,
             calls,
             sizes,
-            tags: shared.tags.len() as u32,
+            tags,
             lanes,
             notes: trace.notes.iter().cloned().chain(shared.notes.texts()).chain(threads).collect(),
         })

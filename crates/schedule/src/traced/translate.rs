@@ -22,6 +22,8 @@ pub(super) struct RankReader<'s, 'a> {
     requests: Requests,
     threads: Vec<Thread>,
     thread_of: HashMap<u16, u16>,
+    /// The last call of each thread.
+    last_calls: HashMap<u16, usize>,
     /// Its rank in each communicator that was used, and how many collectives it has called or prepared there.
     seats: HashMap<CommId, Seat>,
     /// The communicator a window was made on.
@@ -87,15 +89,17 @@ pub(super) struct Site<'a> {
 
 /// Why a call that should communicate did not, or cannot be told to have.
 fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
+    let class = site.call.function.class();
     let communicates = matches!(
-        site.call.function.class(),
+        class,
         Class::Send(..) | Class::Recv(_) | Class::Sendrecv(_) | Class::Collective(..) | Class::Neighbor(..)
     );
+    let together = matches!(class, Class::NewComm { collective: true } | Class::Epoch { collective: true });
     if communicates && site.details.error.is_some() {
         Some(Reason::Failed)
     } else if communicates && site.call.comm == NO_COMM {
         Some(Reason::NoCommunicator)
-    } else if communicates && reaches_out.get(site.call.comm as usize) == Some(&true) {
+    } else if (communicates || together) && reaches_out.get(site.call.comm as usize) == Some(&true) {
         Some(Reason::OtherWorld)
     } else {
         None
@@ -133,6 +137,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             requests: Requests::default(),
             threads: Vec::new(),
             thread_of: HashMap::new(),
+            last_calls: traced.calls.iter().enumerate().map(|(index, call)| (call.thread, index)).collect(),
             seats: HashMap::new(),
             windows: HashMap::new(),
             messages: HashMap::new(),
@@ -150,7 +155,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
                 self.shared.notes.count(Reason::AfterFinalize, call.function);
                 continue;
             }
-            let thread = self.thread(call.thread)?;
+            let thread = self.thread(call.thread, index)?;
             let details = traced.details(call).unwrap_or(&NO_DETAILS);
             let site = Site { index, thread, call, details };
             self.pass_time(&site);
@@ -166,9 +171,15 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 
     /// The number of a thread among those of the rank.
-    fn thread(&mut self, thread: u16) -> Result<u16, TraceError> {
+    fn thread(&mut self, thread: u16, index: usize) -> Result<u16, TraceError> {
         if let Some(&known) = self.thread_of.get(&thread) {
             return Ok(known);
+        }
+        if let Some(ended) = self.ended_before(index) {
+            let number = self.thread_of.remove(&ended).unwrap_or_default();
+            self.thread_of.insert(thread, number);
+            self.threads[usize::from(number)].settle_polls(self.shared.options.spin);
+            return Ok(number);
         }
         let number = self.threads.len();
         if number > usize::from(u8::MAX) {
@@ -185,6 +196,17 @@ impl<'s, 'a> RankReader<'s, 'a> {
         });
         self.thread_of.insert(thread, number as u16);
         Ok(number as u16)
+    }
+
+    /// A thread that has made its last call before this one: the new thread goes on where it was, so that programs may start
+    /// threads without end.
+    fn ended_before(&self, index: usize) -> Option<u16> {
+        let enter = self.traced.calls.get(index)?.enter;
+        let ended = |&(thread, &number): &(&u16, &u16)| {
+            let is_over = self.last_calls.get(thread).is_some_and(|&last| last < index);
+            is_over && self.threads[usize::from(number)].last_exit <= enter
+        };
+        self.thread_of.iter().filter(ended).min_by_key(|&(_, &number)| number).map(|(&thread, _)| thread)
     }
 
     /// The time since the thread's last call was computation, unless it was spent polling.

@@ -4,7 +4,7 @@ use super::{Place, Received, Sent};
 use crate::call::{Call, CommId, Completed, Details, Matched, RequestId, special};
 use crate::trace::{RankTrace, Trace};
 use crate::{Class, HowMany, Start};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use straggler_model::Rank;
 
 /// What one rank did.
@@ -266,8 +266,9 @@ impl<'a> Walk<'a> {
     fn complete(&mut self, number: u32, details: &Details, how: HowMany, found: bool) {
         self.note_unknown(number, details);
         if found && matches!(how, HowMany::One | HowMany::All) {
+            let told: HashSet<RequestId> = details.completed.iter().map(|one| one.request).collect();
             for &request in &details.requests {
-                if !details.completed.iter().any(|completed| completed.request == request) {
+                if !told.contains(&request) {
                     self.close(number, &Completed { request, matched: None, cancelled: false });
                 }
             }

@@ -18,6 +18,13 @@ pub fn say(answer: &Answer) -> String {
             counted(host.cores.into(), "core", "cores"),
         );
     }
+    if answer.threaded_ranks > 0 {
+        text += &format!(
+            "\n{} from several threads: what one thread waits for another counts as computation, and the error above means \
+             little.",
+            counted(answer.threaded_ranks.into(), "rank calls", "ranks call"),
+        );
+    }
     format!("{text}\n\n{}{}", parameters(answer), ranks(answer))
 }
 

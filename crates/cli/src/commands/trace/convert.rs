@@ -2,20 +2,20 @@
 
 use super::{Opened, open_trace};
 use crate::args::trace::{Convert, Target};
-use crate::commands::{command_line, refuse_unwritable};
+use crate::commands::{command_line, refuse_unwritable, traced};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
+use crate::plan::traced::TraceRequest;
 use serde::Serialize;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
 use straggler_report::replace_file;
 use straggler_schedule::goal;
-use straggler_schedule::traced::{self, Playback, Recording};
+use straggler_schedule::traced::Options;
 use straggler_trace::format::{directory, save};
 use straggler_trace::{Timeline, Trace, chrome, otf2, perfetto};
 
@@ -38,8 +38,9 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     refuse_unwritable(&typed.output)?;
     let opened = open_trace(&typed.trace)?;
     opened.warn_of_errors(&typed.trace, console);
-    write(&opened, target, &typed.output, console)?;
-    let about = typed.output.metadata().ok().filter(std::fs::Metadata::is_file);
+    write(&opened, target, typed, console)?;
+    // An archive is many files.
+    let about = typed.output.metadata().ok().filter(|about| about.is_file() && target != Target::Otf2);
     let answer = Answer {
         output: typed.output.display().to_string(),
         format: name(target),
@@ -70,7 +71,8 @@ fn name(target: Target) -> &'static str {
     }
 }
 
-fn write(opened: &Opened, target: Target, output: &Path, console: &Console) -> Outcome<()> {
+fn write(opened: &Opened, target: Target, typed: &Convert, console: &Console) -> Outcome<()> {
+    let output = &typed.output;
     let _orderly = Orderly::begin();
     match target {
         Target::Straggler => write_own(&opened.trace, output),
@@ -79,7 +81,7 @@ fn write(opened: &Opened, target: Target, output: &Path, console: &Console) -> O
         }
         Target::Chrome => write_chrome(opened, output),
         Target::Otf2 => write_otf2(&opened.trace, output),
-        Target::Goal => write_goal(&opened.trace, output, console),
+        Target::Goal => write_goal(&opened.trace, typed, console),
     }
 }
 
@@ -106,13 +108,12 @@ fn write_otf2(trace: &Trace, output: &Path) -> Outcome<()> {
     otf2::write(trace, folder, name).map_err(Failure::bad_input_of)
 }
 
-/// The schedule of the trace, with collectives as the default table has them.
-fn write_goal(trace: &Trace, output: &Path, console: &Console) -> Outcome<()> {
-    let recording =
-        Recording::from_trace(trace, &traced::Options::default()).map_err(Failure::bad_input_of)?;
-    recording.notes().iter().for_each(|note| console.note(note));
-    let playback =
-        Playback::new(Arc::new(recording), 1, &traced::Building::default()).map_err(Failure::bad_input_of)?;
+/// The schedule of the trace, as `straggler predict` and `simulate` replay it.
+fn write_goal(trace: &Trace, typed: &Convert, console: &Console) -> Outcome<()> {
+    let output = &typed.output;
+    let options = Options { drop_unmatched: typed.drop_unmatched, ..Options::default() };
+    let request = TraceRequest::plain(typed.trace.clone(), options);
+    let playback = traced::replayable(trace, &request, console)?;
     let graph = playback.materialise().map_err(Failure::bad_input_of)?;
     let binary = output.extension().is_some_and(|ending| ending == "bin");
     let format = if binary { goal::Format::Binary } else { goal::Format::Text };

@@ -175,8 +175,7 @@ fn tell(output: &Path, exit_code: i32, console: &Console) -> Summary {
             Ok(opened) => {
                 let run = run_summary(&folder, &opened);
                 console.note(&run.sentence);
-                summary.warnings.extend(unfinished(&folder, run.unfinished));
-                summary.warnings.extend(opened.warning(&folder));
+                summary.warnings.extend(opened.warnings(&folder));
                 summary.runs.push(run);
             }
             Err(failure) => summary.warnings.push(failure.error.to_string()),
@@ -184,17 +183,6 @@ fn tell(output: &Path, exit_code: i32, console: &Console) -> Summary {
     }
     summary.warnings.iter().for_each(|warning| console.warn(warning));
     summary
-}
-
-fn unfinished(folder: &Path, ranks: usize) -> Option<String> {
-    let text = || {
-        format!(
-            "{} did not end by MPI_Finalize; their last calls may be missing: `straggler trace check {}`",
-            counted(ranks as u64, "rank", "ranks"),
-            folder.display()
-        )
-    };
-    (ranks > 0).then(text)
 }
 
 fn run_summary(folder: &Path, opened: &Opened) -> RunSummary {

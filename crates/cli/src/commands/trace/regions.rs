@@ -1,5 +1,6 @@
 //! The regions of a traced program, for programs, and what is said of those whose marks do not fit together.
 
+use super::words::printable;
 use serde::Serialize;
 use straggler_report::numbers::counted;
 use straggler_trace::profile::{Profile, Region, RegionCounts, RegionName, share};
@@ -111,5 +112,5 @@ fn warning(
     let sum = profile.regions.iter().fold(0, |sum: u64, region| sum.saturating_add(count(&region.total)));
     let first = profile.regions.iter().find(|region| count(&region.total) > 0)?;
     let (rank, _) = first.ranks.iter().find(|(_, counts)| count(counts) > 0)?;
-    Some(format!("{}; first: {} on rank {rank}", say(sum), first.name))
+    Some(format!("{}; first: {} on rank {rank}", say(sum), printable(&first.name.to_string())))
 }

@@ -127,7 +127,7 @@ fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> Answer {
         matrix: profile.matrix.iter().map(pair).collect(),
         matrix_csv: csv(&profile.matrix),
         pattern: pattern(profile),
-        warnings: opened.warning(&typed.trace).into_iter().chain(regions::warnings(profile)).collect(),
+        warnings: opened.warnings(&typed.trace).into_iter().chain(regions::warnings(profile)).collect(),
     }
 }
 

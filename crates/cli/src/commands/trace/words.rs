@@ -19,10 +19,11 @@ pub fn sentence(profile: &Profile) -> String {
         return "No time is spent in MPI.".into();
     }
     let mut text = format!("{} of the run is spent in MPI", percent(share(mpi, application)));
-    let most =
-        (0..).zip(&profile.ranks).max_by_key(|&(rank, of_rank)| (of_rank.mpi, std::cmp::Reverse(rank)));
-    if let Some((rank, of_rank)) = most.filter(|_| profile.ranks.len() > 1) {
-        text += &format!(", most by rank {rank} ({})", percent(of_rank.mpi_share()));
+    let shares = profile.ranks.iter().map(|of_rank| of_rank.mpi_share()).enumerate();
+    // The first of equal ones.
+    let most = shares.rev().max_by(|one, other| one.1.total_cmp(&other.1));
+    if let Some((rank, share)) = most.filter(|_| profile.ranks.len() > 1) {
+        text += &format!(", most by rank {rank} ({})", percent(share));
     }
     if let Some((function, counts)) = profile.functions.iter().find(|(function, _)| is_counted(*function)) {
         text += &format!("; {function} has {} of it", percent(share(counts.time, mpi)));
@@ -261,7 +262,7 @@ fn by_region(answer: &show::Answer) -> String {
 }
 
 /// Names are the program's; what would move the cursor is not.
-fn printable(name: &str) -> String {
+pub fn printable(name: &str) -> String {
     name.chars()
         .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
         .collect()

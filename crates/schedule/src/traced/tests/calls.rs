@@ -460,6 +460,59 @@ fn messages_of_nobody_are_received_from_nobody() {
     assert!(notes[0].starts_with("1 × MPI_Mrecv: a receive from anybody"), "{notes:?}");
 }
 
+/// Threads of two ranks use one tag, in another order on either side: a message belongs to the call that received it, whoever
+/// comes first in a replay.
+#[test]
+fn messages_of_threads_are_told_apart() {
+    let on = |thread: u16, (call, details): (Call, Option<Details>)| (Call { thread, ..call }, details);
+    let zero = vec![
+        init(),
+        on(1, plain(message(Function::Send, 10, 13, 1, 0, 8))),
+        on(2, plain(message(Function::Send, 12, 14, 1, 0, 16))),
+    ];
+    let one = vec![
+        init(),
+        on(2, plain(message(Function::Recv, 10, 13, 0, 0, 64))),
+        on(1, plain(message(Function::Recv, 12, 14, 0, 0, 64))),
+    ];
+    let trace = traced(vec![rank(zero), rank(one)]);
+    let graph = played(&trace, &Options::default(), 1);
+    let text = lines(&graph).concat().join("\n");
+    for line in ["send 8b to 1 tag 1", "send 16b to 1 tag 2", "recv 8b from 0 tag 1", "recv 16b from 0 tag 2"]
+    {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+}
+
+/// A program may start threads without end, as long as few of them run at a time.
+#[test]
+fn threads_that_ended_make_room() {
+    let threads = (1..=1000u16).map(|thread| {
+        let at = 10 + 2 * u64::from(thread);
+        plain(Call { thread, ..message(Function::Send, at, at + 1, 0, 0, 8) })
+    });
+    let receives = (0..1000).map(|nth| {
+        let at = 5_000 + nth;
+        plain(message(Function::Recv, at, at, 0, 0, 8))
+    });
+    let calls = [init()].into_iter().chain(threads).chain(receives).collect();
+    let recording = record(&traced(vec![rank(calls)])).unwrap();
+    assert_eq!(recording.rank(0).threads(), 2);
+}
+
+/// Tests of null requests list none; in a loop they are part of the waiting.
+#[test]
+fn tests_of_nothing_are_looks_at_something_else() {
+    let nothing = Details { found: true, ..Details::default() };
+    let mut calls = vec![init()];
+    for at in (10..1_000).step_by(10) {
+        calls.push(plain(message(Function::Iprobe, at, at + 5, 0, 0, 0)));
+        calls.push(with(call(Function::Testall, at + 5, at + 10), nothing.clone()));
+    }
+    calls.push(plain(message(Function::Send, 1_000, 1_001, special::NOBODY, 0, 0)));
+    assert_goal(&played(&traced(vec![rank(calls)]), &Options::default(), 1), "num_ranks 1\nrank 0 {\n}");
+}
+
 /// Persistent collectives are prepared in one order, and started as each rank likes.
 #[test]
 fn persistent_collectives_start_in_any_order() {

@@ -136,6 +136,10 @@ impl<'a> RankReader<'_, 'a> {
             }
             return Ok(Vec::new());
         }
+        if self.shared.reaches_out.get(comm as usize) == Some(&true) {
+            self.take_time_for(site, Reason::OtherWorld, site.call.function.name());
+            return Ok(Vec::new());
+        }
         let matched = site.details.matched.filter(|_| blocking).or(self.fates.get(request).matched);
         self.receive_from(by, site, comm, asked, matched, blocking)
     }
@@ -266,6 +270,11 @@ impl<'a> RankReader<'_, 'a> {
     pub(super) fn new_communicator(&mut self, site: &Site<'_>) -> Result<(), TraceError> {
         if site.call.comm == NO_COMM || self.shared.options.only == Only::P2p {
             self.time_only(site, Reason::TimeOnly);
+            return Ok(());
+        }
+        let communicator = self.communicator(site, site.call.comm)?;
+        if !communicator.remote.is_empty() {
+            self.time_only(site, Reason::BetweenGroups);
             return Ok(());
         }
         self.join_plainly(site, site.call.comm, Operation::Allreduce, AGREEMENT)?;

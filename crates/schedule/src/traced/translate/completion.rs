@@ -71,7 +71,8 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     pub(super) fn test(&mut self, site: &Site<'_>, how_many: HowMany) {
-        if !site.details.found {
+        // Null requests are not listed: a test of nothing else is one more look in a loop that waits for something.
+        if !site.details.found || site.details.requests.is_empty() && site.details.completed.is_empty() {
             return self.poll(site);
         }
         // What was computed between the tests was computed before the last of them.
@@ -130,7 +131,7 @@ impl<'a> RankReader<'_, 'a> {
             thread.polls.get_or_insert(Polls { start: enter, end: exit, inside: Time::ZERO, calls: 0 });
         polls.end = polls.end.max(exit);
         polls.inside += repeated.inside;
-        polls.calls += repeated.calls;
+        polls.calls = polls.calls.saturating_add(repeated.calls);
     }
 
     /// A request that is given up is still served, but nobody waits for it.
