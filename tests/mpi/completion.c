@@ -176,7 +176,31 @@ static void given_up_and_cancelled(void) {
     CALL(MPI_Irecv(&in[0], 1, MPI_INT, MPI_ANY_SOURCE, 72, MPI_COMM_WORLD, &request));
     CALL(MPI_Cancel(&request));
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    /* Cancelled, and nobody asks what became of it: once, and prepared. */
+    CALL(MPI_Irecv(&in[0], 1, MPI_INT, left, 73, MPI_COMM_WORLD, &request));
+    CALL(MPI_Cancel(&request));
+    CALL(MPI_Request_free(&request));
+    CALL(MPI_Recv_init(&in[0], 1, MPI_INT, left, 74, MPI_COMM_WORLD, &request));
+    CALL(MPI_Start(&request));
+    CALL(MPI_Cancel(&request));
+    CALL(MPI_Request_free(&request));
     CALL(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* A loop that asks for a message, and beside it for requests that are not there. */
+static void beside_nothing(void) {
+    MPI_Request nothing[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int found = 0, flag, count, indices[2];
+    if (rank == 0) CALL(MPI_Send(&rank, 1, MPI_INT, ranks - 1, 75, MPI_COMM_WORLD));
+    while (rank == ranks - 1 && !found) {
+        CALL(MPI_Iprobe(0, 75, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
+        CALL(MPI_Testall(2, nothing, &flag, MPI_STATUSES_IGNORE));
+        CALL(MPI_Testsome(2, nothing, &count, indices, MPI_STATUSES_IGNORE));
+    }
+    if (found) {
+        CALL(MPI_Recv(&in[0], 1, MPI_INT, 0, 75, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        say("beside nothing %d", in[0]);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -191,5 +215,6 @@ int main(int argc, char **argv) {
     nothing_to_wait_for();
     mixed_list();
     given_up_and_cancelled();
+    beside_nothing();
     end();
 }

@@ -1,8 +1,8 @@
 /* Several threads of each rank in MPI at once: each with messages of its own on the communicator of all, told apart by
- * tags, and with a communicator of its own for collectives. */
+ * tags, and with a communicator of its own for collectives. Then threads that live for one message, many after each other. */
 #include "check.h"
 
-enum { THREADS = 3, ROUNDS = 10, COUNT = 32 };
+enum { THREADS = 3, ROUNDS = 10, COUNT = 32, GENERATIONS = 20 };
 
 struct Work {
     int number;
@@ -36,6 +36,21 @@ static void *work(void *argument) {
     return NULL;
 }
 
+static void *short_life(void *argument) {
+    struct Work *work = argument;
+    exchange(work, 1);
+    return NULL;
+}
+
+static void generations(struct Work *works) {
+    pthread_t threads[THREADS];
+    for (int i = 0; i < GENERATIONS * THREADS; i++) {
+        if (i >= THREADS) pthread_join(threads[i % THREADS], NULL);
+        pthread_create(&threads[i % THREADS], NULL, short_life, &works[i % THREADS]);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv) {
     int provided;
     pthread_t threads[THREADS];
@@ -49,6 +64,7 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, &works[i]);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    generations(works);
     for (int i = 0; i < THREADS; i++) {
         say("thread %d %016llx", i, (unsigned long long)works[i].sum);
         CALL(MPI_Comm_free(&works[i].comm));

@@ -94,10 +94,10 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     };
     let rest = flights.start.since(send_overhead);
     // A message that waits is copied out by the receive; one that is waited for ends with the same copy.
-    let recv_overhead = if receives.samples > 0 {
+    let recv_overhead = if receives.samples >= ENOUGH {
         receives.start.min(rest)
     } else {
-        assumed.push("o_r is taken to be o_s: no receive found its message there".into());
+        assumed.push("o_r is taken to be o_s: too few receives found their message there".into());
         if of_messages > 0 { send_overhead.min(rest) } else { send_overhead }
     };
     if send_overhead + recv_overhead >= flights.start {
@@ -249,12 +249,17 @@ fn flight_of(calls: &[&Call]) -> Option<(u64, Time)> {
             Collective::Barrier | Collective::Allreduce | Collective::Allgather,
             Start::Blocking,
         ) => u32::BITS - (members - 1).leading_zeros(),
-        Class::Collective(Collective::Alltoall, Start::Blocking) => members - 1,
+        Class::Collective(Collective::Alltoall | Collective::Alltoallv, Start::Blocking) => members - 1,
         _ => return None,
+    };
+    // With sizes of their own, a call tells the sum of its blocks.
+    let blocks = match function.class() {
+        Class::Collective(Collective::Alltoallv, _) => u64::from(members),
+        _ => 1,
     };
     let entered = calls.iter().map(|call| call.enter).max()?;
     let left = calls.iter().map(|call| call.exit).max()?;
-    let bytes = calls.iter().map(|call| call.sent).max()?;
+    let bytes = calls.iter().map(|call| call.sent / blocks).max()?;
     let same = calls.iter().all(|call| call.function == function);
     same.then(|| (bytes, Time(left.since(entered).ps() / u64::from(rounds.max(1)))))
 }

@@ -80,7 +80,7 @@ impl Opened {
         let ranks = self.unfinished_ranks();
         let text = || {
             format!(
-                "{} did not end by MPI_Finalize; the last calls may be missing, and the call in which it ended is: \
+                "{} did not end by MPI_Finalize; the last calls may be missing, and what was being called at the end is: \
                  `straggler trace check {}`",
                 counted(ranks as u64, "rank", "ranks"),
                 path.display()
