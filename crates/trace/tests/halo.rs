@@ -3,10 +3,12 @@
 //!
 //! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace --test halo` writes it anew.
 
+#[path = "shared/fixture.rs"]
+mod fixture;
+
 use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_trace::call::special;
-use straggler_trace::format::{directory, save};
 use straggler_trace::trace::{Clock, Communicator, RankTrace, Trace, WORLD};
 use straggler_trace::{Call, Completed, Details, Function, Matched, Repeated};
 
@@ -233,18 +235,5 @@ fn trace() -> Trace {
 
 #[test]
 fn the_fixture_is_what_is_written_here() {
-    let made = trace();
-    if std::env::var_os("STRAGGLER_WRITE_FIXTURES").is_some() {
-        std::fs::create_dir_all(folder()).unwrap();
-        for rank in 0..RANKS {
-            std::fs::write(folder().join(directory::file_name(rank)), save::stream(&made, rank)).unwrap();
-        }
-    }
-    for rank in 0..RANKS {
-        let there = std::fs::read(folder().join(directory::file_name(rank))).unwrap();
-        assert_eq!(there, save::stream(&made, rank), "rank {rank}");
-    }
-    let (read, findings) = directory::open(&folder()).unwrap();
-    assert_eq!(findings, []);
-    assert_eq!(read, made);
+    fixture::assert_written(&folder(), &trace());
 }

@@ -3,9 +3,11 @@
 //!
 //! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace --test regions` writes it anew.
 
+#[path = "shared/fixture.rs"]
+mod fixture;
+
 use std::path::PathBuf;
 use straggler_model::Time;
-use straggler_trace::format::{directory, save};
 use straggler_trace::profile::{Profile, RegionName};
 use straggler_trace::trace::{Clock, Communicator, RankTrace, Trace, WORLD};
 use straggler_trace::{Call, Details, Function, Matched};
@@ -113,20 +115,7 @@ fn trace() -> Trace {
 
 #[test]
 fn the_fixture_is_what_is_written_here() {
-    let made = trace();
-    if std::env::var_os("STRAGGLER_WRITE_FIXTURES").is_some() {
-        std::fs::create_dir_all(folder()).unwrap();
-        for rank in 0..RANKS {
-            std::fs::write(folder().join(directory::file_name(rank)), save::stream(&made, rank)).unwrap();
-        }
-    }
-    for rank in 0..RANKS {
-        let there = std::fs::read(folder().join(directory::file_name(rank))).unwrap();
-        assert_eq!(there, save::stream(&made, rank), "rank {rank}");
-    }
-    let (read, findings) = directory::open(&folder()).unwrap();
-    assert_eq!(findings, []);
-    assert_eq!(read, made);
+    fixture::assert_written(&folder(), &trace());
 }
 
 /// A step is 10 µs of exchange, 105 µs of solving and 1 µs more, three times on two ranks.

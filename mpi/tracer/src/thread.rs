@@ -168,8 +168,12 @@ fn tell_when_it_ends(state: *mut Thread) {
 fn first(own: &Own) -> *mut Thread {
     let ended = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
     let address = ended.map_or_else(made, |address| address as *mut Thread);
-    // SAFETY: the state is nobody else's, and its block is empty.
-    unsafe { (*address).number = NEXT.fetch_add(1, Ordering::Relaxed) };
+    // SAFETY: a leaked box that no other thread has; its block is empty, and in our turn nobody looks at it.
+    unsafe {
+        (*address).turns.begin();
+        (*address).number = NEXT.fetch_add(1, Ordering::Relaxed);
+        (*address).turns.end();
+    }
     own.thread.set(address);
     tell_when_it_ends(address);
     address

@@ -304,15 +304,7 @@ mod tests {
 
     #[test]
     fn the_parameters_of_a_known_network_come_back() {
-        let link = Link {
-            latency: Time::from_ns(2_500),
-            send_overhead: Time::from_ns(700),
-            recv_overhead: Time::from_ns(900),
-            gap: Time::ZERO,
-            gap_per_byte: PerByte::from_ps(250),
-            overhead_per_byte: PerByte::from_ps(50),
-            eager_limit: u64::MAX,
-        };
+        let link = super::super::tests::link();
         let fit = fit(&ping_pong(&link, &[1, 64, 1024, 8192, 32768])).unwrap();
         let found = fit.network.base;
         assert_eq!(found.send_overhead, link.send_overhead);

@@ -24,7 +24,7 @@ enum Way {
     TestAndWork,
 }
 
-fn link() -> Link {
+pub(super) fn link() -> Link {
     Link {
         latency: Time::from_ns(2_500),
         send_overhead: Time::from_ns(700),
