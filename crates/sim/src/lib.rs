@@ -6,6 +6,7 @@
 //! and advances all of them through windows no longer than the model's lookahead, on any number of
 //! threads, to the same integers.
 
+pub mod control;
 pub mod host;
 pub mod observer;
 pub mod observers;
@@ -22,9 +23,9 @@ pub mod simulation;
 mod step_ready;
 pub mod windowed;
 
+pub use control::{Control, Progress};
 pub use observer::{Nothing, Observer};
 pub use outcome::{Outcome, RunError, Stuck};
 pub use program::Program;
 pub use rules::{Acknowledgement, Rules};
 pub use simulation::{Engine, EngineChoice, Run, Simulation};
-pub use windowed::{Control, Progress};

@@ -8,13 +8,13 @@
 
 mod queue;
 
+use crate::control::{Control, Progress};
 use crate::host::Host;
 use crate::observer::{Observer, Ran, What};
 use crate::order::{Class, Key};
 use crate::outcome::{Blocked, Leftover, Outcome, Remains, RunError};
 use crate::program::{Arrived, Program, Release};
 use crate::rules::{self, Rules};
-use crate::windowed::{Control, Progress};
 use queue::RadixHeap;
 use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;

@@ -1,12 +1,12 @@
 //! Runs a schedule on the engine that fits: the place where run-time choices become types.
 
+use crate::control::Control;
 use crate::host::{ManyLanes, OneLane};
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
 use crate::programs::{GraphProgram, OverlappingProgram, Replay, StepProgram, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
-use crate::windowed::Control;
 use crate::{reference, rounds, windowed};
 use std::ops::Range;
 use straggler_model::noise::{Injection, Phases, Silence};

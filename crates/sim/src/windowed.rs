@@ -34,6 +34,7 @@ pub use message::Early;
 pub use queues::Queues;
 pub use step_queues::StepQueues;
 
+use crate::control::{Control, Progress};
 use crate::observer::Observer;
 use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
@@ -41,39 +42,9 @@ use crate::rules::Rules;
 use domain::{Concluded, Domain};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;
 use straggler_model::{Network, Rank, Time};
-
-/// What a caller sees of a run while it goes on.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    pub simulated: Time,
-    pub messages: u64,
-}
-
-/// How to run. Nothing here changes the result.
-pub struct Control<'a> {
-    pub threads: usize,
-    /// Ranks in a block, as a power of two; chosen by the number of processes unless given.
-    pub block_shift: Option<u32>,
-    /// Set from outside to stop the run.
-    pub stop: &'a AtomicBool,
-    /// Called now and then.
-    pub progress: &'a mut dyn FnMut(Progress),
-}
-
-impl<'a> Control<'a> {
-    pub fn new(threads: usize, stop: &'a AtomicBool, progress: &'a mut dyn FnMut(Progress)) -> Control<'a> {
-        Control { threads, block_shift: None, stop, progress }
-    }
-}
-
-impl std::fmt::Debug for Control<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Control").field("threads", &self.threads).finish_non_exhaustive()
-    }
-}
 
 /// Ranks in a block: their state stays in a core's second-level cache while the block runs.
 fn block_shift(processes: u32) -> u32 {

@@ -1,0 +1,34 @@
+//! How a run is steered and watched from outside. Nothing here changes a result.
+
+use std::sync::atomic::AtomicBool;
+use straggler_model::Time;
+
+/// What a caller sees of a run while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub simulated: Time,
+    pub messages: u64,
+}
+
+/// How to run. Nothing here changes the result.
+pub struct Control<'a> {
+    pub threads: usize,
+    /// Ranks in a block, as a power of two; chosen by the number of processes unless given.
+    pub block_shift: Option<u32>,
+    /// Set from outside to stop the run.
+    pub stop: &'a AtomicBool,
+    /// Called now and then.
+    pub progress: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a> Control<'a> {
+    pub fn new(threads: usize, stop: &'a AtomicBool, progress: &'a mut dyn FnMut(Progress)) -> Control<'a> {
+        Control { threads, block_shift: None, stop, progress }
+    }
+}
+
+impl std::fmt::Debug for Control<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
