@@ -1,6 +1,7 @@
 //! What a process has ready to run, has posted and has received early.
 
 mod batch;
+pub(crate) mod early_pool;
 mod matching;
 mod pending;
 mod queues;

@@ -17,10 +17,10 @@ mod large_messages;
 mod literal_butterfly;
 #[path = "sim/resampling.rs"]
 mod resampling;
-#[path = "sim/rounds.rs"]
-mod rounds;
 #[path = "sim/schedules.rs"]
 mod schedules;
+#[path = "sim/steps.rs"]
+mod steps;
 #[path = "sim/traced.rs"]
 mod traced;
 #[path = "sim/traced_runs.rs"]
