@@ -17,18 +17,21 @@ pub use noise::{CauseId, CauseName, Noise, Stream};
 pub use removal::{Ranking, Removal};
 
 use crate::inflection::{LEAST_REPLICAS, inflection_point};
-use crate::replicas::Runner;
+use std::ops::Range;
 use straggler_model::Time;
-use straggler_model::noise::DetoursError;
+use straggler_model::noise::{DetoursError, Injection, Phases, Source};
 use straggler_schedule::collectives::{Collective, CollectiveError, Job, Operation, barrier};
 use straggler_schedule::steps::Steps;
 use straggler_schedule::workloads::choose_default;
 use straggler_sim::outcome::RunError;
+use straggler_sim::{Replicas, Workload};
 
 /// What is to be assessed, and how thoroughly.
 #[derive(Debug)]
 pub struct Question<'a> {
-    pub runner: Runner<'a>,
+    /// Without noise: that is what is asked about.
+    pub runner: Replicas<'a>,
+    pub seed: u64,
     pub noise: &'a Noise,
     /// Removals are tried on the first of them.
     pub operations: &'a [Operation],
@@ -124,6 +127,19 @@ impl Question<'_> {
             _ => 0,
         };
         curves.saturating_add(removals.saturating_mul(self.effort.causes as u64 + removal::STEPS as u64 - 1))
+    }
+
+    /// When all have finished, for each replica of these sources.
+    fn makespans(
+        &self,
+        collective: &Collective,
+        sources: &[Source],
+        replicas: Range<u32>,
+    ) -> Result<Vec<Time>, RunError> {
+        let phases = Phases::Drawn { seed: self.seed, replica: 0 };
+        let sources = sources.to_vec();
+        let noise = Injection { sources, phases, wallclock: false, computation_only: false };
+        self.runner.with_noise(&noise).makespans(&Workload::once(collective.clone()), replicas)
     }
 
     fn point_messages(&self, operation: Operation, processes: u32) -> u64 {

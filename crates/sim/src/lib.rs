@@ -5,9 +5,13 @@
 //! as literally as the model is written down. [`windowed`] gives every process its own little agenda
 //! and advances all of them through windows no longer than the model's lookahead, on any number of
 //! threads, to the same integers.
+//!
+//! What other crates use: a [`Workload`] says what is run, [`Simulation`] runs it, [`Replicas`] runs it again and
+//! again with noise drawn anew. Engines are compiled behind these, in this crate alone.
 
 pub mod control;
 pub mod host;
+mod memory;
 pub mod observer;
 pub mod observers;
 pub mod order;
@@ -16,16 +20,20 @@ mod prefetch;
 pub mod program;
 pub mod programs;
 pub mod reference;
+pub mod replicas;
 pub mod resampling;
 mod rounds;
 pub mod rules;
 pub mod simulation;
 mod step_ready;
 pub mod windowed;
+pub mod workload;
 
 pub use control::{Control, Progress};
 pub use observer::{Nothing, Observer};
 pub use outcome::{Outcome, RunError, Stuck};
 pub use program::Program;
+pub use replicas::Replicas;
 pub use rules::{Acknowledgement, Rules};
 pub use simulation::{Engine, EngineChoice, Run, Simulation};
+pub use workload::Workload;

@@ -7,6 +7,7 @@ use straggler_model::noise::Source;
 use straggler_model::stats::{median_in_place, slowdown};
 use straggler_schedule::collectives::{Collective, Operation};
 use straggler_schedule::steps::Steps;
+use straggler_sim::Workload;
 use straggler_sim::outcome::RunError;
 
 /// Slowdowns of one operation, by ascending number of processes.
@@ -108,13 +109,13 @@ impl Question<'_> {
         processes: u32,
         sources: &[Source],
     ) -> Result<Option<Point>, RunError> {
-        let quiet = self.runner.quiet(collective)?;
+        let quiet = self.runner.quiet(&Workload::once(collective.clone()))?.outcome.makespan();
         let most = self.most_replicas(collective);
         let mut makespans = Vec::new();
         let mut wanted = LEAST_REPLICAS;
         loop {
             let done = makespans.len() as u32;
-            makespans.extend(self.runner.makespans(collective, sources, done..wanted)?);
+            makespans.extend(self.makespans(collective, sources, done..wanted)?);
             let settled = Slowdown::of(&slowdowns(quiet, &makespans)).is_some_and(|all| self.settles(&all));
             if settled || wanted >= most {
                 return Ok(Point::of(processes, quiet, makespans, settled));

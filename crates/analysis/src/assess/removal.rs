@@ -119,7 +119,7 @@ impl Question<'_> {
         removed: &[CauseId],
     ) -> Result<Vec<f64>, AssessError> {
         let sources = self.noise.sources(removed)?;
-        let makespans = self.runner.makespans(collective, &sources, 0..point.replicas)?;
+        let makespans = self.makespans(collective, &sources, 0..point.replicas)?;
         Ok(slowdowns(Time(point.quiet_ps), &makespans))
     }
 

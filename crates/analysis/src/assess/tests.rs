@@ -9,7 +9,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 fn ask<'a>(network: &'a Network, noise: &'a Noise, scales: &'a [u32], threads: usize) -> Question<'a> {
     Question {
-        runner: Runner { network, seed: 3, threads, stop: &STOP, advance: &|_| () },
+        runner: Replicas { simulation: Simulation::new(network), threads, stop: &STOP, advance: &|_| () },
+        seed: 3,
         noise,
         operations: &[Operation::Allreduce, Operation::Barrier, Operation::Bcast],
         bytes: 1,
@@ -101,7 +102,7 @@ fn the_same_on_any_number_of_threads_and_as_simulate_says() {
     let collective = choose_default(Operation::Allreduce, &job).build(Operation::Allreduce, &job).unwrap();
     let mut ignore = |_| ();
     let mut control = Control::new(1, &STOP, &mut ignore);
-    let run = simulation.run_collective(&collective, 1, Time::ZERO, &mut control).unwrap();
+    let run = simulation.run(&Workload::once(collective), &mut control).unwrap();
     assert_eq!(one.curves[0].points[1].makespans[4], run.outcome.makespan());
 }
 

@@ -11,19 +11,18 @@ use crate::commands::{command_line, refuse_unwritable, threads};
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
-use crate::memory::{available_bytes, refuse_too_many};
+use crate::memory::{available_bytes, refuse_too_much};
 use crate::meter::Meter;
 use crate::plan::assess::Plan;
 use serde::Serialize;
 use std::time::Instant;
 use straggler_analysis::assess::{Answer, Effort, Question};
-use straggler_analysis::replicas::Runner;
 use straggler_model::Network;
-use straggler_schedule::collectives::Operation;
+use straggler_model::noise::Injection;
+use straggler_schedule::collectives::{Job, Operation};
+use straggler_schedule::workloads::choose_default;
+use straggler_sim::{Replicas, Simulation, Workload};
 pub use subject::Subject;
-
-/// What the engine keeps of a process with noise.
-const BYTES_A_PROCESS: u64 = 300;
 
 const OPERATIONS: [Operation; 3] = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
 
@@ -41,8 +40,8 @@ pub struct Report {
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
-    refuse_too_many(plan.processes.into(), BYTES_A_PROCESS, available_bytes())?;
     let network = load_network(&plan.network, None)?;
+    check_memory(plan, &network)?;
     refuse_unwritable(&plan.output)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();
@@ -71,6 +70,13 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     Ok(())
 }
 
+fn check_memory(plan: &Plan, network: &Network) -> Outcome<()> {
+    let (operation, job) = (OPERATIONS[0], Job::new(plan.processes, plan.bytes));
+    let workload = Workload::once(choose_default(operation, &job).build(operation, &job)?);
+    let simulation = Simulation { noise: Some(Injection::QUIET), ..Simulation::new(network) };
+    refuse_too_much(plan.processes.into(), simulation.memory_bytes(&workload), available_bytes())
+}
+
 /// Powers of two, and powers of four where runs get long.
 fn scales(processes: u32) -> Vec<u32> {
     let largest = processes.ilog2();
@@ -81,13 +87,13 @@ fn scales(processes: u32) -> Vec<u32> {
 fn simulate(plan: &Plan, subject: &Subject, network: &Network, console: &Console) -> Outcome<Answer> {
     let scales = scales(plan.processes);
     let question = |advance| Question {
-        runner: Runner {
-            network,
-            seed: plan.seed,
+        runner: Replicas {
+            simulation: Simulation::new(network),
             threads: threads(plan.threads),
             stop: interrupt::flag(),
             advance,
         },
+        seed: plan.seed,
         noise: &subject.noise,
         operations: &OPERATIONS,
         bytes: plan.bytes,

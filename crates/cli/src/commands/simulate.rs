@@ -12,7 +12,6 @@ mod workload;
 pub use answer::NetworkAnswer;
 pub use inputs::{LoadedNoise, load_network, what_was_noticed};
 pub use page::has_drawn_source;
-pub use workload::Workload;
 
 use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::{Console, to_json};
@@ -69,8 +68,9 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
 fn simulate(plan: &Plan, inputs: &Inputs, console: &Console, load_seconds: f64) -> Outcome<Findings> {
     let _orderly = Orderly::begin();
     let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet) + Details::runs(plan);
-    let meter = Meter::new(console, inputs.workload.expected_messages().saturating_mul(runs));
-    let runner = Runner { plan, inputs, meter: &meter, stop: interrupt::flag() };
+    let meter = Meter::new(console, inputs.workload.workload.messages().saturating_mul(runs));
+    let advance = |more| meter.advance(more);
+    let runner = Runner::new(plan, inputs, interrupt::flag(), &advance);
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let wall_seconds = began.elapsed().as_secs_f64();

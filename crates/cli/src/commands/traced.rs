@@ -15,7 +15,7 @@ use straggler_trace::Trace;
 #[derive(Debug)]
 pub struct Replayed {
     pub trace: Trace,
-    pub playback: Playback,
+    pub playback: Arc<Playback>,
     pub is_synthetic: bool,
 }
 
@@ -26,7 +26,7 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     let is_synthetic = opened.is_synthetic();
     let trace = opened.trace;
     let playback = replayable(&trace, request, console)?;
-    Ok(Replayed { trace, playback, is_synthetic })
+    Ok(Replayed { trace, playback: Arc::new(playback), is_synthetic })
 }
 
 /// A trace that has been read, with its collectives built.

@@ -37,7 +37,7 @@ fn run(program: &impl Program, noise: Option<&Injection>, engine: EngineChoice, 
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
-    let outcome = simulation.run(program, &mut control, |_, _| Nothing).unwrap().outcome;
+    let outcome = simulation.run_program(program, &mut control, |_, _| Nothing).unwrap().0.outcome;
     assert_eq!(outcome.stuck, None);
     outcome
 }

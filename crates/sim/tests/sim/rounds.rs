@@ -8,7 +8,7 @@ use straggler_model::network::PerByte;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
-use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation};
+use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation, Workload};
 
 const COLLECTIVES: [(Operation, &str); 4] = [
     (Operation::Allreduce, "dissemination"),
@@ -33,7 +33,7 @@ fn run(
     let mut progress = |_| {};
     let mut control = Control::new(1, &stop, &mut progress);
     let simulation = Simulation { engine, ..simulation.clone() };
-    let run = simulation.run_collective(collective, 1, Time::ZERO, &mut control)?;
+    let run = simulation.run(&Workload::once(collective.clone()), &mut control)?;
     Ok((run.outcome, run.engine))
 }
 
