@@ -540,7 +540,8 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
             let operation = Operation::recv(recv.bytes, recv.peer, recv.tag);
             remains.blocked(Blocked { rank, id: OperationKind::Recv as u32, operation });
         }
-        for early in pool.ring(slot.early) {
+        let early = if slot.early == 0 { Vec::new() } else { pool.ring(slot.early) };
+        for early in early {
             let rendezvous = self.rules.network.link(early.from, rank).is_rendezvous(early.bytes);
             let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
             remains.leftover(leftover, early.send, rendezvous);
