@@ -78,7 +78,7 @@ fn source() -> impl Strategy<Value = Source> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(800))]
 
     #[test]
     fn equals_the_reference(
