@@ -6,8 +6,10 @@
 //! and advances all of them through windows no longer than the model's lookahead, on any number of
 //! threads, to the same integers.
 
+pub mod agenda;
 pub mod control;
 pub mod host;
+pub mod message;
 pub mod observer;
 pub mod observers;
 pub mod order;
@@ -16,11 +18,11 @@ mod prefetch;
 pub mod program;
 pub mod programs;
 pub mod reference;
+pub mod release;
 pub mod resampling;
 mod rounds;
 pub mod rules;
 pub mod simulation;
-mod step_ready;
 pub mod windowed;
 
 pub use control::{Control, Progress};

@@ -1,6 +1,6 @@
 //! What is recorded while a program runs. An observer that is not asked for costs nothing.
 
-use crate::program::Release;
+use crate::release::Release;
 use straggler_model::{Rank, Tag, Time};
 
 /// What an event was.

@@ -1,30 +1,11 @@
 //! What one process does next, given what has happened to it.
 
+use crate::agenda::Agenda;
 use crate::host::Host;
-use crate::windowed::Agenda;
+use crate::release::{Arrived, Release};
 use std::ops::Range;
-use straggler_model::{Rank, Tag, Time};
+use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
-
-/// An operation that has become ready.
-#[derive(Clone, Copy, Debug)]
-pub struct Release {
-    /// The operation's number on its rank, by order of appearance.
-    pub id: u32,
-    pub kind: OperationKind,
-    pub cpu: u8,
-    pub nic: u8,
-    /// The latest completion (or start) of what it depends on.
-    pub ready: Time,
-}
-
-/// A message that has reached a program which takes messages as they come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrived {
-    pub from: Rank,
-    pub tag: Tag,
-    pub bytes: u64,
-}
 
 /// A message-passing program. Engines are generic over it, so that a call costs what its body costs.
 ///

@@ -15,12 +15,12 @@
 //! It runs on one thread: many replicas run side by side. One link for all messages, no rendezvous, one cycle; the
 //! windowed engine does the rest.
 
+use crate::agenda::step_ready::{self, CALC, RECV, SEND};
 use crate::control::{Control, Progress};
 use crate::host::{Host, OneLane};
 use crate::outcome::{Outcome, RunError};
 use crate::prefetch::prefetch;
 use crate::rules::{self, Rules};
-use crate::step_ready::{self, CALC, RECV, SEND};
 use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;
 use straggler_model::{Network, Rank, Tag, Time};

@@ -12,29 +12,16 @@
 //! window: every domain runs its due blocks ─► exchange of outgoing messages ─► next due window
 //! ```
 
-mod agenda;
-mod batch;
 mod block;
 mod calendar;
 mod domain;
 mod hoard;
 mod mail;
-mod matching;
-mod message;
-mod pending;
 mod process;
-mod queues;
-mod ready_heaps;
-mod step_queues;
-mod two_heaps;
 
-pub use agenda::Agenda;
-pub use batch::Batch;
-pub use message::Early;
-pub use queues::Queues;
-pub use step_queues::StepQueues;
-
+use crate::agenda::Agenda;
 use crate::control::{Control, Progress};
+use crate::message::Message;
 use crate::observer::Observer;
 use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
@@ -45,6 +32,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;
 use straggler_model::{Network, Rank, Time};
+
+/// The message type of a program under an observer.
+type MessageOf<P, S> = Message<<<P as Program>::Agenda as Agenda>::Body, S>;
 
 /// Ranks in a block: their state stays in a core's second-level cache while the block runs.
 fn block_shift(processes: u32) -> u32 {

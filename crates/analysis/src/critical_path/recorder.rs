@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 use straggler_sim::observer::{Observer, Ran, What};
-use straggler_sim::program::Release;
+use straggler_sim::release::Release;
 
 /// An event of any part of the run: the number of the part and the place in its list, plus one; 0 for
 /// none.

@@ -1,7 +1,7 @@
 //! Records the timeline of chosen ranks in a stretch of time.
 
 use crate::observer::{Observer, Ran, What};
-use crate::program::Release;
+use crate::release::Release;
 use straggler_model::{Rank, Time};
 use straggler_trace::{Activity, Arrow, Kind, Lane, Timeline};
 

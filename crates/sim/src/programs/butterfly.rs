@@ -9,9 +9,10 @@
 //!
 //! Messages of a process go out one after the other, in the order in which they became possible.
 
+use crate::agenda::Batch;
 use crate::host::OneLane;
-use crate::program::{Arrived, Program, Release};
-use crate::windowed::Batch;
+use crate::program::Program;
+use crate::release::{Arrived, Release};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind};

@@ -1,9 +1,10 @@
 //! A materialised schedule as a program: a counter of open dependencies an operation.
 
+use crate::agenda::Queues;
 use crate::host::Host;
 use crate::prefetch::prefetch;
-use crate::program::{Program, Release};
-use crate::windowed::Queues;
+use crate::program::Program;
+use crate::release::Release;
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::{Rank, Time};

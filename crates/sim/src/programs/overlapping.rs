@@ -1,9 +1,10 @@
 //! An implicit schedule with nonblocking calls, as a program: several steps may be under way at once.
 
 use super::tracking::Tracking;
+use crate::agenda::StepQueues;
 use crate::host::OneLane;
-use crate::program::{Program, Release};
-use crate::windowed::StepQueues;
+use crate::program::Program;
+use crate::release::Release;
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::{Rank, Time};

@@ -7,9 +7,10 @@
 
 mod state;
 
+use crate::agenda::Queues;
 use crate::host::Host;
-use crate::program::{Program, Release};
-use crate::windowed::Queues;
+use crate::program::Program;
+use crate::release::Release;
 use state::{Process, Thread, UnderWay};
 use std::marker::PhantomData;
 use std::ops::Range;

@@ -1,9 +1,10 @@
 //! An implicit schedule whose steps wait for one another, as a program: rank, phase and stage are all it
 //! remembers.
 
+use crate::agenda::Batch;
 use crate::host::OneLane;
-use crate::program::{Program, Release};
-use crate::windowed::Batch;
+use crate::program::Program;
+use crate::release::Release;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind, Script, Step, Then};

@@ -1,12 +1,12 @@
 //! A block of neighbouring processes and how it runs through a window.
 
-use super::agenda::Agenda;
+use super::MessageOf;
 use super::calendar::{Bucket, CHUNK, Calendar, Chunks};
 use super::domain::Parcel;
 use super::hoard::Hoard;
 use super::mail::{Inbox, Mail, One, eligible_of};
-use super::message::MessageOf;
 use super::process::{Process, Turn};
+use crate::agenda::Agenda;
 use crate::host::Host;
 use crate::observer::Observer;
 use crate::outcome::{Blocked, Leftover, Remains};

@@ -1,8 +1,8 @@
 //! The blocks one thread runs, and the messages they send.
 
+use super::MessageOf;
 use super::block::{Block, Frame, Scratch};
 use super::calendar::{CHUNK, Chunks};
-use super::message::MessageOf;
 use crate::observer::Observer;
 use crate::outcome::{Remains, RunError};
 use crate::program::Program;

@@ -2,9 +2,9 @@
 //! detour. Kept with the process instead of being looked through in every window.
 
 use super::mail::{Mail, created_of};
-use super::message::{Body, Message};
-use super::two_heaps::TwoHeaps;
+use crate::agenda::two_heaps::TwoHeaps;
 use crate::host::Host;
+use crate::message::{Body, Message};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
 use straggler_model::Time;
@@ -96,8 +96,8 @@ impl<B: Body, S: Copy> Mail<B, S> for Hoard<B, S> {
 mod tests {
     use super::*;
     use crate::host::{Host, ManyLanes};
+    use crate::message::Full;
     use crate::windowed::mail::Inbox;
-    use crate::windowed::message::Full;
     use proptest::prelude::*;
     use straggler_model::noise::Silence;
     use straggler_model::{Link, Network, PerByte};

@@ -1,7 +1,7 @@
 //! The messages of one process that have arrived by the end of the window and have not run.
 
-use super::message::{Body, Message};
 use crate::host::Host;
+use crate::message::{Body, Message};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
 use straggler_model::Time;

@@ -1,15 +1,17 @@
 //! One process at work: its events, in their order, up to the end of a window.
 
-use super::agenda::Agenda;
+use super::MessageOf;
 use super::block::{BodyOf, Frame, Slot};
 use super::calendar::Chunks;
 use super::domain::Outgoing;
 use super::mail::Mail;
-use super::message::{Body, Early, Message, MessageOf};
+use crate::agenda::Agenda;
 use crate::host::Host;
+use crate::message::{Body, Early, Message};
 use crate::observer::{Observer, Ran, What};
 use crate::outcome::RunError;
-use crate::program::{Arrived, Program, Release};
+use crate::program::Program;
+use crate::release::{Arrived, Release};
 use crate::rules::Rules;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::noise::Noise;

@@ -6,9 +6,9 @@ use std::ops::Range;
 use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
 use straggler_sim::Program;
+use straggler_sim::agenda::Queues;
 use straggler_sim::host::OneLane;
-use straggler_sim::program::{Arrived, Release};
-use straggler_sim::windowed::Queues;
+use straggler_sim::release::{Arrived, Release};
 
 pub struct Literal {
     pub k: u32,

@@ -1,13 +1,13 @@
 //! The agenda of a process that may have anything ready: lists while short, heaps when long.
 
-use super::agenda::Agenda;
+use super::Agenda;
 use super::matching::MatchQueue;
-use super::message::{Early, Full};
 use super::pending::Pending;
 use super::ready_heaps::ReadyHeaps;
 use crate::host::Host;
+use crate::message::{Early, Full};
 use crate::order::Key;
-use crate::program::Release;
+use crate::release::Release;
 use smallvec::SmallVec;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;

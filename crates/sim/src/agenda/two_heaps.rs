@@ -13,14 +13,14 @@ use straggler_model::Time;
 type Rest = (Time, u64, u32);
 
 #[derive(Debug, Default)]
-pub(super) struct TwoHeaps {
+pub(crate) struct TwoHeaps {
     waiting: BinaryHeap<Reverse<(Time, Rest)>>,
     eligible: BinaryHeap<Reverse<Rest>>,
 }
 
 /// What is first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct First {
+pub(crate) struct First {
     pub eligible: Time,
     pub created: Time,
     pub order: u64,

@@ -1,6 +1,5 @@
 //! Messages between processes, as small as they can be: most of a run's memory traffic.
 
-use crate::program::Program;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::Operation;
 
@@ -150,9 +149,6 @@ pub struct Message<B: Copy, S: Copy> {
 
 const _: () = assert!(size_of::<Message<Compact, ()>>() == 28);
 const _: () = assert!(size_of::<Message<Full, ()>>() == 40);
-
-/// The message type of a program under an observer.
-pub type MessageOf<P, S> = Message<<<P as Program>::Agenda as super::Agenda>::Body, S>;
 
 /// A message that ran on its receiver before its receive was posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

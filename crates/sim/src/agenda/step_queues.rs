@@ -1,13 +1,13 @@
 //! The agenda of an implicit schedule with nonblocking calls: one step is ready at a time, while receives
 //! of several may be posted.
 
-use super::agenda::Agenda;
+use super::Agenda;
 use super::matching::MatchQueue;
-use super::message::{Early, Full};
+use super::step_ready;
 use crate::host::Host;
+use crate::message::{Early, Full};
 use crate::order::Key;
-use crate::program::Release;
-use crate::step_ready;
+use crate::release::Release;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 

@@ -1,12 +1,12 @@
 //! The agenda of an implicit schedule, in 24 bytes: the operations of one step, released together.
 
-use super::agenda::Agenda;
-use super::message::{Compact, Early};
+use super::Agenda;
+use super::step_ready;
 use crate::host::Host;
+use crate::message::{Compact, Early};
 use crate::order::Key;
 use crate::prefetch::prefetch;
-use crate::program::Release;
-use crate::step_ready;
+use crate::release::Release;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 

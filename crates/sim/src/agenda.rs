@@ -1,9 +1,22 @@
 //! What a process has ready to run, has posted and has received early.
 
-use super::message::{Body, Early};
+mod batch;
+mod matching;
+mod pending;
+mod queues;
+mod ready_heaps;
+mod step_queues;
+pub(crate) mod step_ready;
+pub(crate) mod two_heaps;
+
+pub use batch::Batch;
+pub use queues::Queues;
+pub use step_queues::StepQueues;
+
 use crate::host::Host;
+use crate::message::{Body, Early};
 use crate::order::Key;
-use crate::program::Release;
+use crate::release::Release;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
