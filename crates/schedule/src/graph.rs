@@ -112,7 +112,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    #[inline]
+    #[inline(always)]
     pub fn note(&mut self, operation: &Operation) {
         if operation.kind == OperationKind::Send {
             self.messages += 1;
@@ -245,7 +245,7 @@ impl<'a> RankView<'a> {
     /// The edges to those who wait for operation `index`.
     #[inline]
     pub fn dependents(&self, index: u32) -> Dependents<'a> {
-        Row(self.rows[index as usize]).dependents(self.edges)
+        Row(self.rows[index as usize]).dependents(|| self.edges)
     }
 
     /// For each operation, how many others it waits for.
@@ -260,6 +260,6 @@ impl<'a> RankView<'a> {
     /// All edges of the rank, in the order of the operations they begin at.
     pub fn all_edges(&self) -> impl Iterator<Item = Edge> + use<'a> {
         let view = *self;
-        view.rows.iter().flat_map(move |&row| Row(row).dependents(view.edges))
+        view.rows.iter().flat_map(move |&row| Row(row).dependents(|| view.edges))
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Part<'a> {
         let lanes = if self.lane.is_empty() { 0 } else { operations };
         let lane = self.lane.split_off_mut(..lanes).unwrap_or_default();
         let base = self.lists.edges.len();
-        RankFilling { rows, lane, base, filled: 0, lists: &mut self.lists }
+        RankFilling { rows, lane, base, filled: 0, facts: Facts::default(), lists: &mut self.lists }
     }
 
     pub fn into_lists(self) -> Lists {
@@ -114,16 +114,16 @@ pub(crate) struct RankFilling<'p, 'a> {
     /// Where the rank's edges begin among those of the part.
     base: usize,
     filled: usize,
+    facts: Facts,
     lists: &'p mut Lists,
 }
 
 impl RankFilling<'_, '_> {
     /// The next operation, and who waits for it.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, operation: &Operation, dependents: &[Edge]) {
-        let Lists { edges, facts, .. } = &mut *self.lists;
-        facts.note(operation);
-        self.rows[self.filled] = Row::new(operation, dependents, edges, self.base).0;
+        self.facts.note(operation);
+        self.rows[self.filled] = Row::new(operation, dependents, &mut self.lists.edges, self.base).0;
         if let Some(lane) = self.lane.get_mut(self.filled) {
             *lane = [operation.cpu, operation.nic];
         }
@@ -133,8 +133,7 @@ impl RankFilling<'_, '_> {
     /// All operations are there, with so many edges.
     pub fn end(&mut self, edges: u64, irequires: bool) -> RankView<'_> {
         self.lists.ends.push(self.lists.edges.len() as u64);
-        self.lists.facts.edges += edges;
-        self.lists.facts.irequires |= irequires;
+        self.lists.facts.join(&Facts { edges, irequires, ..self.facts });
         RankView { rows: self.rows, lane: self.lane, edges: &self.lists.edges[self.base..] }
     }
 }

@@ -74,16 +74,16 @@ impl Row {
         self.0[3]
     }
 
-    /// The edges to those who wait for the operation; `edges` are those of its rank.
+    /// The edges to those who wait for the operation; `edges` gives those of its rank.
     #[inline(always)]
-    pub fn dependents(self, edges: &[u32]) -> Dependents<'_> {
+    pub fn dependents<'a>(self, edges: impl FnOnce() -> &'a [u32]) -> Dependents<'a> {
         let (length, value) = (self.0[4] >> RUN & 3, self.0[4] & VALUE);
         if length > 0 {
             Dependents { run: value..value + length, list: &[] }
         } else if value == NOBODY {
             Dependents { run: 0..0, list: &[] }
         } else {
-            Dependents { run: 0..0, list: &edges[value as usize..] }
+            Dependents { run: 0..0, list: &edges()[value as usize..] }
         }
     }
 }

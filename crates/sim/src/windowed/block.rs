@@ -343,7 +343,7 @@ impl<P: Program, O: Observer> Block<P, O> {
                 remains.unfinished();
                 program.unstarted(rank, &self.state, &mut |operation| remains.unstarted(rank, operation));
             }
-            for id in slot.agenda.posted() {
+            for id in slot.agenda.posted(&self.pool) {
                 remains.blocked(Blocked {
                     rank,
                     id,

@@ -56,8 +56,9 @@ impl<P: Program> Process<'_, P> {
 
     pub fn start<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>) {
         let Slot { host, agenda, local } = &mut *self.slot;
+        let pool = &mut *self.pool;
         turn.program.start(self.rank, local, self.state, &mut |release: Release| {
-            agenda.release(&release, Time::ZERO, host);
+            agenda.release(pool, &release, Time::ZERO, host);
             turn.observer.released(self.rank, &release);
         });
     }
@@ -106,7 +107,7 @@ impl<P: Program> Process<'_, P> {
             return false;
         }
         // The kind is a constant in each branch, so that a program computes no more than it must.
-        match self.slot.agenda.take(&self.slot.host, t) {
+        match self.slot.agenda.take(self.pool, &self.slot.host, t) {
             (OperationKind::Send, id) => {
                 let operation =
                     turn.program.operation(self.rank, &self.slot.local, self.state, OperationKind::Send, id);
@@ -254,8 +255,9 @@ impl<P: Program> Process<'_, P> {
     ) {
         let message = Arrived { from: early.from, tag: early.tag, bytes: early.bytes };
         let Slot { host, agenda, local } = &mut *self.slot;
+        let pool = &mut *self.pool;
         turn.program.arrived(self.rank, local, self.state, message, done, &mut |release: Release| {
-            agenda.release(&release, t, host);
+            agenda.release(pool, &release, t, host);
             turn.observer.released(self.rank, &release);
         });
     }
@@ -311,8 +313,9 @@ impl<P: Program> Process<'_, P> {
     #[inline(always)]
     fn started<N: Noise, O: Observer>(&mut self, turn: &mut Turn<'_, P, N, O>, id: u32, t: Time) {
         let Slot { host, agenda, local } = &mut *self.slot;
+        let pool = &mut *self.pool;
         turn.program.started(self.rank, local, self.state, id, t, &mut |release: Release| {
-            agenda.release(&release, t, host);
+            agenda.release(pool, &release, t, host);
             turn.observer.released(self.rank, &release);
         });
     }
@@ -327,8 +330,9 @@ impl<P: Program> Process<'_, P> {
         done: Time,
     ) {
         let Slot { host, agenda, local } = &mut *self.slot;
+        let pool = &mut *self.pool;
         turn.program.completed(self.rank, local, self.state, id, done, &mut |release: Release| {
-            agenda.release(&release, t, host);
+            agenda.release(pool, &release, t, host);
             turn.observer.released(self.rank, &release);
         });
     }

@@ -52,12 +52,12 @@ fn problem<T>(rank: Option<Rank>, field: &'static str, problem: BinaryProblem) -
 
 #[inline(always)]
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default())
 }
 
 #[inline(always)]
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
 }
 
 /// A file whose header and table of schedules are good.
@@ -125,6 +125,7 @@ impl<'a> File<'a> {
         Ok(())
     }
 
+    #[inline]
     fn extent(&self, rank: Rank) -> (u64, u64) {
         let at = HEADER + rank as usize * EXTENT;
         (u64_at(self.body, at), u64_at(self.body, at + 8))

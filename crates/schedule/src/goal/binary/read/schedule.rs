@@ -1,8 +1,8 @@
 //! The schedule of one rank.
 
-use straggler_model::Rank;
+use straggler_model::{Rank, Time};
 
-use super::{File, problem, u32_at, u64_at};
+use super::{File, problem, u32_at};
 use crate::goal::binary::{COUNTS, INDEX, NODE};
 use crate::goal::error::{BinaryProblem, GoalError};
 use crate::goal::rounding::LONGEST_NS;
@@ -82,10 +82,10 @@ impl<'a> Schedule<'a> {
         let mut seems_wrong = 0;
         for (node, bytes) in (0..).zip(self.nodes) {
             let operation = self.operation(node, bytes)?;
-            dependents.clear();
-            seems_wrong |= u32_at(bytes, 0) ^ edges.counted[node as usize];
+            seems_wrong |= number::<0>(bytes) ^ edges.counted[node as usize];
             edges.read(node, bytes, dependents)?;
             target.push(&operation, dependents);
+            dependents.clear();
         }
         let Edges { total, forward, irequires, .. } = edges;
         let view = target.end(total, irequires);
@@ -96,28 +96,32 @@ impl<'a> Schedule<'a> {
         if forward { Ok(()) } else { self.refuse_cycle(&view) }
     }
 
-    #[inline]
+    /// Nearly all nodes are messages with nothing odd about them.
+    #[inline(always)]
     fn operation(&self, node: u32, bytes: &[u8; NODE]) -> Result<Operation, GoalError> {
-        let (peer, amount, tag) = (u32_at(bytes, 5), u64_at(bytes, 9), u32_at(bytes, 17));
-        let (cpu, nic) = (bytes[21], bytes[22]);
+        let operation = message(bytes);
+        let Operation { peer, tag, cpu, nic, .. } = operation;
+        let is_message = bytes[TYPE] == OperationKind::Recv as u8
+            || bytes[TYPE] == OperationKind::Send as u8 && tag != ANY;
+        let File { ranks, largest_cpu, largest_nic, .. } = *self.file;
+        if is_message && peer < ranks && cpu <= largest_cpu && nic <= largest_nic {
+            return Ok(operation);
+        }
+        self.other_operation(node, bytes)
+    }
+
+    #[inline(never)]
+    fn other_operation(&self, node: u32, bytes: &[u8; NODE]) -> Result<Operation, GoalError> {
+        let Operation { amount, peer, tag, cpu, nic, .. } = message(bytes);
         self.check_lane("CPU", node, cpu, self.file.largest_cpu)?;
         self.check_lane("NIC", node, nic, self.file.largest_nic)?;
-        let kind = match bytes[4] {
+        let kind = match bytes[TYPE] {
             1 => OperationKind::Send,
             2 => OperationKind::Recv,
             3 if amount > LONGEST_NS => {
                 return self.fail("size", BinaryProblem::TooLong { node, found: amount, limit: LONGEST_NS });
             }
-            3 => {
-                return Ok(Operation {
-                    kind: OperationKind::Calc,
-                    amount: amount * 1_000,
-                    peer: 0,
-                    tag: 0,
-                    cpu,
-                    nic,
-                });
-            }
+            3 => return Ok(Operation { cpu, nic, ..Operation::calc(Time::from_ns(amount)) }),
             found => return self.fail("type", BinaryProblem::UnknownType { node, found }),
         };
         if kind == OperationKind::Send && (peer == ANY || tag == ANY) {
@@ -141,7 +145,7 @@ impl<'a> Schedule<'a> {
 
     fn check_dependency_counts(&self, counted: &[u32]) -> Result<(), GoalError> {
         for (node, (bytes, &right)) in (0..).zip(self.nodes.iter().zip(counted)) {
-            let stated = u32_at(bytes, 0);
+            let stated = number::<0>(bytes);
             if stated != right {
                 let (found, counted) = (u64::from(stated), u64::from(right));
                 return self.fail("dependency count", BinaryProblem::NodeMismatch { node, found, counted });
@@ -184,6 +188,24 @@ impl<'a> Schedule<'a> {
     }
 }
 
+/// Where a node's type is.
+const TYPE: usize = 4;
+
+/// A node as a message, whatever its type.
+#[inline(always)]
+fn message(bytes: &[u8; NODE]) -> Operation {
+    let kind = if bytes[TYPE] == OperationKind::Send as u8 { OperationKind::Send } else { OperationKind::Recv };
+    let amount = u64::from(number::<9>(bytes)) | u64::from(number::<13>(bytes)) << 32;
+    let (peer, tag) = (number::<5>(bytes), number::<17>(bytes));
+    Operation { kind, amount, peer, tag, cpu: bytes[21], nic: bytes[22] }
+}
+
+/// The number at a place that is known to be inside a node.
+#[inline(always)]
+fn number<const AT: usize>(bytes: &[u8; NODE]) -> u32 {
+    u32::from_le_bytes([bytes[AT], bytes[AT + 1], bytes[AT + 2], bytes[AT + 3]])
+}
+
 /// The edges of a rank while they are read.
 struct Edges<'a> {
     schedule: &'a Schedule<'a>,
@@ -208,22 +230,29 @@ impl<'a> Edges<'a> {
         bytes: &[u8; NODE],
         dependents: &mut Vec<Edge>,
     ) -> Result<(), GoalError> {
-        if u64_at(bytes, 23) as u32 != 0 {
-            let list = self.list("requires", node, u64_at(bytes, 23))?;
+        let (requires, irequires) = (number::<23>(bytes), number::<31>(bytes));
+        if requires != 0 {
+            let list = self.list("requires", node, requires, number::<27>(bytes))?;
             self.add(node, list, Edge::requires, dependents)?;
         }
-        if u64_at(bytes, 31) as u32 != 0 {
+        if irequires != 0 {
             self.irequires = true;
-            let list = self.list("irequires", node, u64_at(bytes, 31))?;
+            let list = self.list("irequires", node, irequires, number::<35>(bytes))?;
             self.add(node, list, Edge::irequires, dependents)?;
         }
         Ok(())
     }
 
-    /// A part of the appendix: the low half of `place` is its length, the high half where it begins.
+    /// A part of the appendix.
     #[inline]
-    fn list(&mut self, field: &'static str, node: u32, place: u64) -> Result<&'a [[u8; INDEX]], GoalError> {
-        let (count, start) = (place & u64::from(u32::MAX), place >> 32);
+    fn list(
+        &mut self,
+        field: &'static str,
+        node: u32,
+        count: u32,
+        start: u32,
+    ) -> Result<&'a [[u8; INDEX]], GoalError> {
+        let (count, start) = (u64::from(count), u64::from(start));
         let limit = self.schedule.appendix.len().min(MAX_DEPENDENCIES) as u64;
         // Lists that share entries could make a small file a large graph.
         self.total += count;
