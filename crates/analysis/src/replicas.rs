@@ -44,7 +44,7 @@ impl Subject {
     pub fn messages(&self) -> u64 {
         match self {
             Subject::Collective { collective, cycles, compute } => {
-                Cycles { steps: collective, cycles: *cycles, compute: *compute }.messages()
+                Cycles::new(collective, *cycles, *compute).messages()
             }
             Subject::Application(application) => Script::messages(application),
         }

@@ -12,7 +12,8 @@ use straggler_model::{Rank, Tag, Time};
 
 pub use builder::{GraphBuilder, RankBuilder};
 pub use row::{Dependents, MAX_DEPENDENCIES, Row, RowBytes};
-pub(crate) use filling::{Filling, Part, RankFilling};
+pub(crate) use filling::{Columns, Filling, Part};
+pub(crate) use row::Link;
 
 /// Matches any source, or any tag.
 pub const ANY: u32 = u32::MAX;
@@ -118,8 +119,11 @@ impl Facts {
             self.messages += 1;
             self.largest_message = self.largest_message.max(operation.amount);
         }
-        self.largest_cpu = self.largest_cpu.max(operation.cpu);
-        self.largest_nic = self.largest_nic.max(operation.nic);
+    }
+
+    pub fn note_lane(&mut self, [cpu, nic]: [u8; 2]) {
+        self.largest_cpu = self.largest_cpu.max(cpu);
+        self.largest_nic = self.largest_nic.max(nic);
     }
 
     pub fn join(&mut self, other: &Facts) {
@@ -251,10 +255,22 @@ impl<'a> RankView<'a> {
     /// For each operation, how many others it waits for.
     pub fn dependency_counts(&self) -> Vec<u32> {
         let mut counts = vec![0; self.rows.len()];
-        for edge in self.all_edges() {
-            counts[edge.dependent() as usize] += 1;
-        }
+        self.count_dependencies(&mut counts);
         counts
+    }
+
+    /// Adds to each operation's count how many others it waits for.
+    pub fn count_dependencies(&self, counts: &mut [u32]) {
+        for &row in self.rows {
+            match Row(row).run().map(|run| counts.get_mut(run.start as usize..run.end as usize)) {
+                Some(Some(run)) => run.iter_mut().for_each(|count| *count += 1),
+                Some(None) => {}
+                None => {
+                    let edges = Row(row).dependents(|| self.edges);
+                    edges.for_each(|edge| counts[edge.dependent() as usize] += 1);
+                }
+            }
+        }
     }
 
     /// All edges of the rank, in the order of the operations they begin at.

@@ -29,16 +29,63 @@ pub trait Script: Sync {
 /// Repetitions of a schedule of steps, each after some computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cycles<S> {
-    pub steps: S,
-    pub cycles: u32,
-    pub compute: Time,
+    steps: S,
+    cycles: u32,
+    compute: Time,
+    /// How many steps a cycle has before those of the schedule: one if there is a computation. Engines ask for it at
+    /// every step.
+    lead: u32,
 }
 
 impl<S: Steps> Cycles<S> {
-    /// How many steps a cycle has before those of the schedule: one if there is a computation.
+    pub fn new(steps: S, cycles: u32, compute: Time) -> Cycles<S> {
+        Cycles { steps, cycles, compute, lead: u32::from(compute > Time::ZERO) }
+    }
+
+    /// The schedule once, without any computation. [`Once`] is the same for less.
+    pub fn once(steps: S) -> Cycles<S> {
+        Cycles::new(steps, 1, Time::ZERO)
+    }
+}
+
+/// A schedule of steps, once: what is run at the largest scales.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Once<S>(pub S);
+
+impl<S: Steps> Script for Once<S> {
+    fn processes(&self) -> u32 {
+        self.0.processes()
+    }
+
     #[inline(always)]
-    fn lead(&self) -> u32 {
-        u32::from(self.compute > Time::ZERO)
+    fn phases(&self) -> u32 {
+        1
+    }
+
+    #[inline(always)]
+    fn stages(&self, rank: Rank, _: u32) -> u32 {
+        self.0.stages(rank)
+    }
+
+    #[inline(always)]
+    fn step(&self, rank: Rank, _: u32, stage: u32) -> Step {
+        self.0.step(rank, stage)
+    }
+
+    fn largest_message(&self) -> u64 {
+        self.0.largest_message()
+    }
+
+    fn overlaps(&self) -> bool {
+        self.0.overlaps()
+    }
+
+    fn messages(&self) -> u64 {
+        self.0.messages()
+    }
+
+    fn operations(&self) -> u64 {
+        self.0.messages().saturating_mul(2)
     }
 }
 
@@ -55,12 +102,12 @@ impl<S: Steps> Script for Cycles<S> {
 
     #[inline(always)]
     fn stages(&self, rank: Rank, _: u32) -> u32 {
-        self.steps.stages(rank) + self.lead()
+        self.steps.stages(rank) + self.lead
     }
 
     #[inline(always)]
     fn step(&self, rank: Rank, _: u32, stage: u32) -> Step {
-        let lead = self.lead();
+        let lead = self.lead;
         if stage < lead { Step::calc(self.compute) } else { self.steps.step(rank, stage - lead) }
     }
 
@@ -77,7 +124,7 @@ impl<S: Steps> Script for Cycles<S> {
     }
 
     fn operations(&self) -> u64 {
-        let computations = u64::from(self.processes()) * u64::from(self.lead());
+        let computations = u64::from(self.processes()) * u64::from(self.lead);
         // Reductions are left out: this is an estimate for meters and memory.
         let once = self.steps.messages().saturating_mul(2).saturating_add(computations);
         once.saturating_mul(u64::from(self.cycles))

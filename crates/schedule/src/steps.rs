@@ -77,11 +77,6 @@ pub trait Steps: Sync {
     fn step(&self, rank: Rank, stage: u32) -> Step;
     /// The largest message any rank sends, to know whether rendezvous can happen.
     fn largest_message(&self) -> u64;
-    /// Where all messages have the same size and no rank receives two of one tag: what the tags stay below.
-    /// Nothing where that is not so, or not known.
-    fn distinct_tags(&self) -> Option<u32> {
-        None
-    }
     /// What all tags stay below. Asked where several schedules need different tags.
     fn tags(&self) -> u32 {
         let of_rank = |rank| {

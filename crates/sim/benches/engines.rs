@@ -57,7 +57,7 @@ fn run_steps<S: Steps>(
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
-    let run = simulation.run_compiled(&Cycles { steps, cycles, compute }, &mut control);
+    let run = simulation.run_compiled(&Cycles::new(steps, cycles, compute), &mut control);
     run.expect("it finishes").outcome.makespan()
 }
 
@@ -115,7 +115,7 @@ fn computation_between_collectives(bencher: Bencher, milliseconds: u64) {
 fn materialised(bencher: Bencher, engine: &str) {
     let engine = if engine == "windowed" { EngineChoice::Windowed } else { EngineChoice::Reference };
     let steps = dissemination(1 << 14);
-    let graph = script::materialise(&Cycles { steps, cycles: 1, compute: Time::ZERO });
+    let graph = script::materialise(&Cycles::once(steps));
     bencher.counter(ItemsCount::new(graph.messages())).bench(|| run_graph(black_box(&graph), engine));
 }
 

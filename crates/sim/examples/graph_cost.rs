@@ -40,7 +40,7 @@ fn made(shape: &str, processes: u32) -> Result<Graph, Box<dyn Error>> {
         "posted" => Ok(posted(processes)),
         "steps" => {
             let steps = Dissemination::new(&Job::new(processes, 1));
-            Ok(script::materialise(&Cycles { steps: &steps, cycles: 1, compute: straggler_model::Time::ZERO }))
+            Ok(script::materialise(&Cycles::new(&steps, 1, straggler_model::Time::ZERO)))
         }
         _ => Err("a shape is posted or steps".into()),
     }

@@ -1,6 +1,7 @@
 //! What a process has ready to run, has posted and has received early.
 
 mod batch;
+pub(crate) mod early_pool;
 mod lists;
 mod matching;
 mod pending;
@@ -12,7 +13,8 @@ pub(crate) mod two_heaps;
 mod unordered;
 
 pub use batch::Batch;
-pub use queues::Queues;
+pub(crate) use queues::Pair;
+pub use queues::{QueuePool, Queues};
 pub use step_queues::StepQueues;
 
 use crate::host::Host;

@@ -8,6 +8,7 @@
 
 pub mod agenda;
 pub mod control;
+mod execution;
 pub mod host;
 pub mod message;
 pub mod observer;
@@ -20,7 +21,6 @@ pub mod programs;
 pub mod reference;
 pub mod release;
 pub mod resampling;
-mod rounds;
 pub mod rules;
 pub mod simulation;
 pub mod windowed;

@@ -4,7 +4,7 @@ use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::Operation;
 
 /// What a message carries besides its ends and its arrival.
-pub trait Body: Copy + Send {
+pub trait Body: bytemuck::Pod + Send {
     /// `sequence` counts the sends of a process, where the agenda counts them.
     fn new(send: u32, sequence: u32, operation: &Operation) -> Self;
     /// The acknowledgement of a rendezvous message.
@@ -25,20 +25,32 @@ pub trait Body: Copy + Send {
 const ACKNOWLEDGEMENT: u64 = u64::MAX;
 
 /// For programs with at most one send at a time, on one CPU and one NIC.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, packed(4))]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, packed)]
 pub struct Compact {
     bytes: u64,
     tag: Tag,
 }
 
+impl Compact {
+    #[inline(always)]
+    pub fn of(bytes: u64, tag: Tag) -> Compact {
+        Compact { bytes, tag }
+    }
+
+    /// The acknowledgement of a message of this tag.
+    pub fn acknowledging(tag: Tag) -> Compact {
+        Compact { bytes: ACKNOWLEDGEMENT, tag }
+    }
+}
+
 impl Body for Compact {
     #[inline(always)]
     fn new(_: u32, _: u32, operation: &Operation) -> Compact {
-        Compact { bytes: operation.amount, tag: operation.tag }
+        Compact::of(operation.amount, operation.tag)
     }
     fn acknowledgement(early: &Early) -> Compact {
-        Compact { bytes: ACKNOWLEDGEMENT, tag: early.tag }
+        Compact::acknowledging(early.tag)
     }
     #[inline(always)]
     fn is_acknowledgement(&self) -> bool {
@@ -71,8 +83,8 @@ impl Body for Compact {
 }
 
 /// For programs with any number of sends, CPUs and NICs.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, packed(4))]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, packed)]
 pub struct Full {
     bytes: u64,
     tag: Tag,
@@ -80,6 +92,7 @@ pub struct Full {
     sequence: u32,
     cpu: u8,
     nic: u8,
+    unused: u16,
 }
 
 impl Body for Full {
@@ -92,6 +105,7 @@ impl Body for Full {
             sequence,
             cpu: operation.cpu,
             nic: operation.nic,
+            unused: 0,
         }
     }
     fn acknowledgement(early: &Early) -> Full {
@@ -102,6 +116,7 @@ impl Body for Full {
             sequence: 0,
             cpu: early.cpu,
             nic: early.nic,
+            unused: 0,
         }
     }
     #[inline(always)]
@@ -134,10 +149,10 @@ impl Body for Full {
     }
 }
 
-/// A message on its way. Containers keep messages of one source to one destination that were sent at the
-/// same time in the order of sending.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, packed(4))]
+/// A message on its way: plain old data, whatever carries it. Containers keep messages of one source to one
+/// destination that were sent at the same time in the order of sending.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, packed)]
 pub struct Message<B: Copy, S: Copy> {
     pub arrival: u64,
     pub to: Rank,
@@ -149,6 +164,18 @@ pub struct Message<B: Copy, S: Copy> {
 
 const _: () = assert!(size_of::<Message<Compact, ()>>() == 28);
 const _: () = assert!(size_of::<Message<Full, ()>>() == 40);
+
+/// What arrives at some time.
+pub trait Timed {
+    fn arrival(&self) -> Time;
+}
+
+impl<B: Copy, S: Copy> Timed for Message<B, S> {
+    #[inline(always)]
+    fn arrival(&self) -> Time {
+        Time(self.arrival)
+    }
+}
 
 /// A message that ran on its receiver before its receive was posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,12 +4,10 @@ mod butterfly;
 mod graph;
 mod overlapping;
 mod replay;
-mod steps;
 mod tracking;
 
 pub use butterfly::{Butterfly, ButterflyError, Redundancy};
-pub use graph::GraphProgram;
+pub use graph::{Dependencies, GraphProgram, Place};
 pub use overlapping::OverlappingProgram;
 pub use replay::Replay;
-pub use steps::StepProgram;
 pub use tracking::{Tracked, Tracking, Untracked};

@@ -46,6 +46,46 @@ pub struct Sent {
     pub rendezvous: bool,
 }
 
+/// What a message of some size costs on a link: everything of the rules that does not depend on when and where. Times
+/// saturate, so it does not matter in which order they are added.
+#[derive(Clone, Copy, Debug)]
+pub struct Tariff {
+    /// o_s and o_r, on which noise falls.
+    pub send_overhead: Time,
+    pub recv_overhead: Time,
+    /// What the send takes of its CPU: o_s + (k-1)·O.
+    pub send_cpu: Time,
+    /// What the message takes of its receiver's CPU: o_r + the larger of (k-1)·O and (k-1)·G.
+    pub message_cpu: Time,
+    /// What it takes of either NIC: g + (k-1)·G.
+    pub nic: Time,
+    /// (k-1)·O and (k-1)·G.
+    pub overhead: Time,
+    pub gap: Time,
+    /// From the start of the send to the arrival.
+    pub flight: Time,
+    pub rendezvous: bool,
+}
+
+impl Tariff {
+    #[inline(always)]
+    pub fn of(link: &Link, bytes: u64) -> Tariff {
+        let overhead = link.overhead_per_byte.of_message(bytes);
+        let gap = link.gap_per_byte.of_message(bytes);
+        Tariff {
+            send_overhead: link.send_overhead,
+            recv_overhead: link.recv_overhead,
+            send_cpu: link.send_overhead + overhead,
+            message_cpu: link.recv_overhead + overhead.max(gap),
+            nic: link.gap + gap,
+            overhead,
+            gap,
+            flight: link.flight(),
+            rendezvous: link.is_rendezvous(bytes),
+        }
+    }
+}
+
 impl<N: Noise> Rules<'_, N> {
     /// A computation of length `d` at `t`.
     #[inline(always)]
@@ -55,7 +95,7 @@ impl<N: Noise> Rules<'_, N> {
         Charge { done: cpu.free, noise }
     }
 
-    /// A send at `t`. Noise during o does not delay the message.
+    /// A send at `t`.
     #[inline(always)]
     pub fn send(
         &self,
@@ -66,14 +106,19 @@ impl<N: Noise> Rules<'_, N> {
         t: Time,
         bytes: u64,
     ) -> Sent {
-        let link = self.network.link(rank, to);
-        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + link.send_overhead);
-        cpu.free = t + link.send_overhead + link.overhead_per_byte.of_message(bytes) + noise;
-        *send_free = t + link.gap + link.gap_per_byte.of_message(bytes);
+        self.send_at(&Tariff::of(self.network.link(rank, to), bytes), rank, cpu, send_free, t)
+    }
+
+    /// A send at `t`, of a message whose costs are known. Noise during o does not delay the message.
+    #[inline(always)]
+    pub fn send_at(&self, tariff: &Tariff, rank: Rank, cpu: &mut Cpu, send_free: &mut Time, t: Time) -> Sent {
+        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + tariff.send_overhead);
+        cpu.free = t + tariff.send_cpu + noise;
+        *send_free = t + tariff.nic;
         Sent {
             charge: Charge { done: cpu.free, noise },
-            arrival: t + link.flight(),
-            rendezvous: link.is_rendezvous(bytes),
+            arrival: t + tariff.flight,
+            rendezvous: tariff.rendezvous,
         }
     }
 
@@ -88,18 +133,30 @@ impl<N: Noise> Rules<'_, N> {
         t: Time,
         bytes: u64,
     ) -> Charge {
-        let link = self.network.link(from, rank);
-        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + link.recv_overhead);
-        let (gap, overhead) = (link.gap_per_byte.of_message(bytes), link.overhead_per_byte.of_message(bytes));
-        *recv_free = t + link.gap + gap;
-        let received = t + link.recv_overhead + noise;
-        if self.receive_overlap {
-            cpu.free = received + overhead;
-            Charge { done: cpu.free.max(t + link.recv_overhead + gap), noise }
-        } else {
-            cpu.free = received + overhead.max(gap);
-            Charge { done: cpu.free, noise }
+        let tariff = Tariff::of(self.network.link(from, rank), bytes);
+        if !self.receive_overlap {
+            return self.message_at(&tariff, rank, cpu, recv_free, t);
         }
+        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + tariff.recv_overhead);
+        *recv_free = t + tariff.nic;
+        cpu.free = t + tariff.recv_overhead + noise + tariff.overhead;
+        Charge { done: cpu.free.max(t + tariff.recv_overhead + tariff.gap), noise }
+    }
+
+    /// A message whose costs are known runs on the receiver at `t`, where receives do not overlap.
+    #[inline(always)]
+    pub fn message_at(
+        &self,
+        tariff: &Tariff,
+        rank: Rank,
+        cpu: &mut Cpu,
+        recv_free: &mut Time,
+        t: Time,
+    ) -> Charge {
+        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + tariff.recv_overhead);
+        *recv_free = t + tariff.nic;
+        cpu.free = t + tariff.message_cpu + noise;
+        Charge { done: cpu.free, noise }
     }
 
     /// When the bytes of a message that found no receive are there: a receive that is posted before

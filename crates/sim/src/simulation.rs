@@ -5,14 +5,14 @@ use crate::host::{ManyLanes, OneLane};
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
-use crate::programs::{GraphProgram, OverlappingProgram, Replay, StepProgram, Tracked, Untracked};
+use crate::programs::{GraphProgram, OverlappingProgram, Replay, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
-use crate::{reference, rounds, windowed};
+use crate::{reference, windowed};
 use std::ops::Range;
 use straggler_model::noise::{Injection, Phases, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
-use straggler_schedule::steps::Steps;
+use straggler_schedule::script::Once;
 use straggler_schedule::traced::Playback;
 use straggler_schedule::workloads::Application;
 use straggler_schedule::{Cycles, Graph, Script};
@@ -32,7 +32,6 @@ pub enum EngineChoice {
 pub enum Engine {
     Reference,
     Windowed,
-    Rounds,
 }
 
 impl Engine {
@@ -40,7 +39,6 @@ impl Engine {
         match self {
             Engine::Reference => "reference",
             Engine::Windowed => "windowed",
-            Engine::Rounds => "rounds",
         }
     }
 }
@@ -86,11 +84,19 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
-        if graph.lanes() == (1, 1) {
-            self.run(&GraphProgram::<OneLane>::new(graph, self.receive_overlap), control, observer)
-        } else {
-            self.run(&GraphProgram::<ManyLanes>::new(graph, self.receive_overlap), control, observer)
+        if graph.lanes() != (1, 1) {
+            return self.run(&GraphProgram::<ManyLanes>::new(graph, self.receive_overlap), control, observer);
         }
+        let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
+        let windowed = self.choose(graph.largest_message())?.0 == Engine::Windowed;
+        if O::ACTIVE || !windowed || self.receive_overlap {
+            return self.run(&program, control, observer);
+        }
+        let outcome = match self.noise {
+            None => windowed::run_graph(&program, &self.rules(&Silence), control)?,
+            Some(noise) => windowed::run_graph(&program, &self.rules(noise), control)?,
+        };
+        Ok(self.unobserved(outcome, graph.processes(), observer))
     }
 
     /// Runs a traced program, in so many copies as it is played back for.
@@ -124,7 +130,7 @@ impl<'a> Simulation<'a> {
         if !windowed || self.receive_overlap || script.overlaps() {
             return self.run(&general, control, observer);
         }
-        self.run_windowed(&StepProgram::new(script), control, observer)
+        self.run_steps(script, control, observer)
     }
 
     /// Runs an implicit schedule with a windowed engine that is compiled for it, where that is the engine
@@ -138,7 +144,7 @@ impl<'a> Simulation<'a> {
         if !windowed || self.receive_overlap || script.overlaps() {
             return self.run_script(script, control, |_, _| Nothing);
         }
-        self.run_windowed(&StepProgram::new(script), control, |_, _| Nothing)
+        self.run_steps(script, control, |_, _| Nothing)
     }
 
     /// Runs an application with a windowed engine that is compiled for it, where that is the engine to use.
@@ -164,38 +170,40 @@ impl<'a> Simulation<'a> {
         compute: Time,
         control: &mut Control<'_>,
     ) -> Result<Run<Nothing>, RunError> {
+        if cycles != 1 || compute > Time::ZERO {
+            return self.run_script(&Cycles::new(collective, cycles, compute), control, |_, _| Nothing);
+        }
         match collective {
-            Collective::Dissemination(steps) => self.run_rounds(steps, cycles, compute, control),
-            Collective::RecursiveDoubling(steps) => self.run_rounds(steps, cycles, compute, control),
-            Collective::BinomialBcast(steps) => self.run_rounds(steps, cycles, compute, control),
-            other => self.run_script(&Cycles { steps: other, cycles, compute }, control, |_, _| Nothing),
+            Collective::Dissemination(steps) => self.run_compiled(&Once(steps), control),
+            Collective::RecursiveDoubling(steps) => self.run_compiled(&Once(steps), control),
+            Collective::BinomialBcast(steps) => self.run_compiled(&Once(steps), control),
+            other => self.run_script(&Once(other), control, |_, _| Nothing),
         }
     }
 
-    /// With noise and on one thread in rounds, where that can be; else in windows.
-    fn run_rounds<S: Steps>(
+    /// Runs steps that wait for one another on the windowed engine; nothing is observed.
+    fn run_steps<S: Script + ?Sized, O: Observer>(
         &self,
-        steps: &S,
-        cycles: u32,
-        compute: Time,
+        script: &S,
         control: &mut Control<'_>,
-    ) -> Result<Run<Nothing>, RunError> {
-        let once = cycles == 1 && compute == Time::ZERO && !self.receive_overlap;
-        let (engine, _) = self.choose(steps.largest_message())?;
-        let may = self.engine == EngineChoice::Auto && engine == Engine::Windowed && control.threads == 1;
-        match self.noise {
-            Some(noise) if once && may && rounds::fits(steps, self.network) => {
-                let outcome = rounds::run(steps, &self.rules(noise), control)?;
-                Ok(Run {
-                    outcome,
-                    engine: Engine::Rounds,
-                    threads: 1,
-                    no_lookahead: false,
-                    observers: vec![],
-                })
-            }
-            _ => self.run_compiled(&Cycles { steps, cycles, compute }, control),
-        }
+        observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Result<Run<O>, RunError> {
+        let outcome = match self.noise {
+            None => windowed::run_steps(script, &self.rules(&Silence), control)?,
+            Some(noise) => windowed::run_steps(script, &self.rules(noise), control)?,
+        };
+        Ok(self.unobserved(outcome, script.processes(), observer))
+    }
+
+    /// A run on the windowed engine that told no observer of anything.
+    fn unobserved<O>(
+        &self,
+        outcome: Outcome,
+        processes: u32,
+        mut observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Run<O> {
+        let (threads, observers) = (outcome.threads, vec![observer(0, 0..processes)]);
+        Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false, observers }
     }
 
     /// Runs any program.
@@ -206,7 +214,7 @@ impl<'a> Simulation<'a> {
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<Run<O>, RunError> {
         match self.choose(program.largest_message())? {
-            (Engine::Windowed | Engine::Rounds, _) => self.run_windowed(program, control, observer),
+            (Engine::Windowed, _) => self.run_windowed(program, control, observer),
             (Engine::Reference, no_lookahead) => self.run_reference(program, control, observer, no_lookahead),
         }
     }

@@ -12,29 +12,41 @@
 //! window: every domain runs its due blocks ─► exchange of outgoing messages ─► next due window
 //! ```
 
+mod actors;
 mod block;
 mod calendar;
+mod crowd;
 mod domain;
+mod frame;
+mod general;
+mod graphs;
 mod hoard;
 mod mail;
-mod process;
+mod outgoing;
+mod stepping;
+mod transport;
 
-use crate::agenda::Agenda;
 use crate::control::{Control, Progress};
-use crate::message::Message;
-use crate::observer::Observer;
+use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, Remains, RunError};
+use crate::host::OneLane;
 use crate::program::Program;
+use crate::programs::GraphProgram;
 use crate::rules::Rules;
-use domain::{Concluded, Domain};
-use rayon::prelude::*;
+use actors::Actors;
+use domain::{Concluded, Domain, ranks_of};
+use frame::Frame;
+use general::General;
+use graphs::Graphs;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use stepping::Stepping;
 use straggler_model::noise::Noise;
-use straggler_model::{Network, Rank, Time};
-
-/// The message type of a program under an observer.
-type MessageOf<P, S> = Message<<<P as Program>::Agenda as Agenda>::Body, S>;
+use straggler_model::{Rank, Time};
+use straggler_schedule::Script;
+use transport::threads::Threads;
+use transport::{Agreed, Transport};
 
 /// Ranks in a block: their state stays in a core's second-level cache while the block runs.
 fn block_shift(processes: u32) -> u32 {
@@ -47,114 +59,145 @@ pub fn run<P: Program, N: Noise, O: Observer>(
     program: &P,
     rules: &Rules<'_, N>,
     control: &mut Control<'_>,
-    mut observer: impl FnMut(u32, Range<Rank>) -> O,
+    observer: impl FnMut(u32, Range<Rank>) -> O,
 ) -> Result<(Outcome, Vec<O>), RunError> {
+    let largest = program.largest_message();
+    run_actors(&General::new(program, rules), rules.lookahead(largest), control, observer)
+}
+
+/// Runs an implicit schedule whose steps wait for one another, where receives do not overlap.
+pub fn run_steps<S: Script + ?Sized, N: Noise>(
+    script: &S,
+    rules: &Rules<'_, N>,
+    control: &mut Control<'_>,
+) -> Result<Outcome, RunError> {
+    debug_assert!(!script.overlaps() && !rules.receive_overlap);
+    let lookahead = rules.lookahead(script.largest_message());
+    run_actors(&Stepping::new(script, rules), lookahead, control, |_, _| Nothing).map(|(outcome, _)| outcome)
+}
+
+/// Runs a materialised schedule of one CPU and one NIC, where receives do not overlap.
+pub fn run_graph<N: Noise>(
+    program: &GraphProgram<'_, OneLane>,
+    rules: &Rules<'_, N>,
+    control: &mut Control<'_>,
+) -> Result<Outcome, RunError> {
+    debug_assert!(!rules.receive_overlap);
     let lookahead = rules.lookahead(program.largest_message());
+    run_actors(&Graphs::new(program, rules), lookahead, control, |_, _| Nothing).map(|(outcome, _)| outcome)
+}
+
+/// How a run is cut into blocks and windows.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    lookahead: Time,
+    shift: u32,
+    blocks: u32,
+}
+
+/// What a thread begins with: the blocks of its part and their observer.
+type Part<O> = Mutex<Option<(Range<u32>, O)>>;
+
+fn run_actors<A: Actors>(
+    actors: &A,
+    lookahead: Time,
+    control: &mut Control<'_>,
+    mut observer: impl FnMut(u32, Range<Rank>) -> A::Observer,
+) -> Result<(Outcome, Vec<A::Observer>), RunError> {
     if lookahead == Time::ZERO {
         return Err(RunError::NoLookahead);
     }
-    let shift = control.block_shift.unwrap_or_else(|| block_shift(program.processes())).min(20);
-    let blocks = program.processes().div_ceil(1 << shift);
-    let threads = control.threads.clamp(1, blocks.max(1) as usize);
-    let count = if threads == 1 { 1 } else { (threads as u32 * 4).min(blocks) };
-    let edge = |domain: u32| (u64::from(blocks) * u64::from(domain) / u64::from(count.max(1))) as u32;
-    let first_rank = |block: u32| (u64::from(block) << shift).min(u64::from(program.processes())) as Rank;
-    let parts: Vec<(Range<u32>, O)> = (0..count)
-        .map(|part| {
-            let blocks = edge(part)..edge(part + 1);
-            let observer = observer(part, first_rank(blocks.start)..first_rank(blocks.end));
-            (blocks, observer)
-        })
-        .collect();
-    let domain = |(blocks, observer)| Domain::new(program, blocks, shift, observer);
-    // Memory is touched first where it will be used, and by all threads at once.
-    let pool =
-        (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten();
-    let mut domains: Vec<Domain<P, O>> = match &pool {
-        Some(pool) => pool.install(|| parts.into_par_iter().with_max_len(1).map(domain).collect()),
-        None => parts.into_iter().map(domain).collect(),
-    };
-    let windows = run_windows(program, rules, control, lookahead, shift, &mut domains, pool.as_ref())?;
-    let (outcome, observers) = conclude(program, rules.network, domains, pool.as_ref())?;
-    Ok((Outcome { windows, threads, ..outcome }, observers))
-}
-
-fn run_windows<P: Program, N: Noise, O: Observer>(
-    program: &P,
-    rules: &Rules<'_, N>,
-    control: &mut Control<'_>,
-    lookahead: Time,
-    shift: u32,
-    domains: &mut [Domain<P, O>],
-    pool: Option<&rayon::ThreadPool>,
-) -> Result<u64, RunError> {
-    let mut owner = Vec::new();
-    for (index, domain) in domains.iter().enumerate() {
-        owner.resize(domain.blocks().end as usize, index as u32);
-    }
+    let processes = actors.processes();
+    let shift = control.block_shift.unwrap_or_else(|| block_shift(processes)).min(20);
+    let cut = Cut { lookahead, shift, blocks: processes.div_ceil(1 << shift) };
+    let wanted = control.threads.clamp(1, cut.blocks.max(1) as usize);
+    let gate: OnceLock<(Threads<_>, Vec<Part<A::Observer>>)> = OnceLock::new();
     let stop = control.stop;
-    let mut windows = 0;
-    while let Some(window) = domains.iter().filter_map(Domain::next_window).min() {
+    let parts = std::thread::scope(|scope| {
+        let (gate, cut) = (&gate, &cut);
+        let helper = |part| move || work(actors, part, gate.wait(), cut, stop, &mut |_| {});
+        // Where the system gives fewer threads, those that there are do the work.
+        let helpers: Vec<_> = (1..wanted)
+            .map_while(|part| std::thread::Builder::new().spawn_scoped(scope, helper(part)).ok())
+            .collect();
+        let edges = edges(cut.blocks, helpers.len() as u32 + 1);
+        let part = |(number, edge): (usize, &[u32])| {
+            let ranks = ranks_of(edge[0], shift, processes).start..ranks_of(edge[1], shift, processes).start;
+            Mutex::new(Some((edge[0]..edge[1], observer(number as u32, ranks))))
+        };
+        let parts = edges.windows(2).enumerate().map(part).collect();
+        let gate = gate.get_or_init(|| (Threads::new(edges), parts));
+        let mut worked = vec![work(actors, 0, gate, cut, stop, control.progress)];
+        worked.extend(helpers.into_iter().filter_map(|helper| helper.join().ok()));
+        worked
+    });
+    conclude(processes, parts)
+}
+
+/// The first block of every part, and the number of blocks.
+fn edges(blocks: u32, parts: u32) -> Vec<u32> {
+    (0..=parts).map(|part| (u64::from(blocks) * u64::from(part) / u64::from(parts)) as u32).collect()
+}
+
+/// A part that came to its end: what is left of it, its messages and windows.
+type Worked<O> = Result<(Concluded<O>, u64, u64), RunError>;
+
+/// What one thread does: it runs its part, window by window, until all parts agree that nothing is left.
+fn work<A: Actors>(
+    actors: &A,
+    part: usize,
+    (threads, parts): &(Threads<actors::MessageOf<A>>, Vec<Part<A::Observer>>),
+    cut: &Cut,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Worked<A::Observer> {
+    let mut transport = threads.end(part);
+    let taken = parts[part].lock().unwrap_or_else(PoisonError::into_inner).take();
+    // Memory is touched first by the thread that uses it.
+    let domain = taken.map(|(blocks, observer)| Domain::new(actors, blocks, cut.shift, observer));
+    let Some(mut domain) = domain else { return Err(RunError::Interrupted) };
+    let mut frame = Frame::new(0, cut.lookahead, cut.shift);
+    let (mut due, mut windows) = (domain.next_window(), 0);
+    loop {
+        let agreed = transport.agree(due, domain.messages, domain.error.is_some());
+        transport.receive(|block, parcel| domain.accept(block, parcel, &frame));
+        progress(Progress { simulated: frame.until, messages: transport.messages() });
+        match agreed {
+            Agreed::Window(window) => frame = Frame::new(window, cut.lookahead, cut.shift),
+            Agreed::Finished => break,
+            Agreed::Failed => return Err(domain.error.unwrap_or(RunError::Interrupted)),
+        }
         windows += 1;
-        let frame = block::Frame::new(window, lookahead, shift);
-        let due = domains.iter().filter(|domain| domain.next_window() == Some(window)).count();
-        match pool {
-            Some(pool) if due > 1 => pool.install(|| {
-                domains
-                    .par_iter_mut()
-                    .with_max_len(1)
-                    .for_each(|domain| domain.run(program, rules, &frame, stop));
-            }),
-            _ => domains.iter_mut().for_each(|domain| domain.run(program, rules, &frame, stop)),
-        }
-        exchange(domains, &owner, &frame);
-        if let Some(error) = domains.iter().find_map(|domain| domain.error.clone()) {
-            return Err(error);
-        }
-        if control.stop.load(Ordering::Relaxed) {
-            return Err(RunError::Interrupted);
-        }
-        (control.progress)(Progress {
-            simulated: frame.until,
-            messages: domains.iter().map(|domain| domain.messages).sum(),
-        });
+        domain.run(&frame, stop);
+        let sent = domain.deliver(&frame, &mut transport);
+        due = sent.min(domain.next_window());
     }
-    Ok(windows)
+    let messages = domain.messages;
+    Ok((domain.conclude(), messages, windows))
 }
 
-/// The one narrow place through which messages pass from domain to domain.
-fn exchange<P: Program, O: Observer>(domains: &mut [Domain<P, O>], owner: &[u32], frame: &block::Frame) {
-    for sender in 0..domains.len() {
-        let mut outgoing = std::mem::take(&mut domains[sender].outgoing);
-        for block in outgoing.drain_touched() {
-            let receiver = &mut domains[owner[block as usize] as usize];
-            receiver.accept(block, outgoing.take(block), frame);
-        }
-        domains[sender].outgoing = outgoing;
+/// Puts the parts together, in their order.
+fn conclude<O>(processes: u32, parts: Vec<Worked<O>>) -> Result<(Outcome, Vec<O>), RunError> {
+    // Parts that did nothing wrong say that they were interrupted.
+    let mut errors: Vec<&RunError> = parts.iter().filter_map(|part| part.as_ref().err()).collect();
+    errors.sort_by_key(|error| **error == RunError::Interrupted);
+    if let Some(&error) = errors.first() {
+        return Err(error.clone());
     }
-}
-
-fn conclude<P: Program, O: Observer>(
-    program: &P,
-    network: &Network,
-    mut domains: Vec<Domain<P, O>>,
-    pool: Option<&rayon::ThreadPool>,
-) -> Result<(Outcome, Vec<O>), RunError> {
-    domains.iter_mut().for_each(Domain::free_messages);
-    let messages = domains.iter().map(|domain| domain.messages).sum();
-    let conclude = |domain: Domain<P, O>| domain.conclude(program, network);
-    let parts: Vec<Concluded<O>> = match pool {
-        Some(pool) => pool.install(|| domains.into_par_iter().with_max_len(1).map(conclude).collect()),
-        None => domains.into_iter().map(conclude).collect(),
-    };
-    let mut outcome = Outcome { messages, ..Outcome::default() };
-    outcome.finish.reserve_exact(program.processes() as usize);
+    let mut outcome = Outcome { threads: parts.len(), ..Outcome::default() };
     let mut remains = Remains::default();
     let mut observers = Vec::with_capacity(parts.len());
-    for mut part in parts {
-        outcome.finish.append(&mut part.finish);
+    for (mut part, messages, windows) in parts.into_iter().flatten() {
+        if outcome.finish.is_empty() {
+            outcome.finish = part.finish;
+            outcome.finish.reserve_exact(processes as usize - outcome.finish.len());
+        } else {
+            outcome.finish.append(&mut part.finish);
+        }
         remains.append(part.remains);
         observers.push(part.observer);
+        outcome.messages += messages;
+        outcome.windows = windows;
     }
     outcome.stuck = remains.conclude(&outcome.finish)?;
     Ok((outcome, observers))

@@ -15,12 +15,14 @@ mod implicit;
 mod large_messages;
 #[path = "sim/literal_butterfly.rs"]
 mod literal_butterfly;
+#[path = "sim/one_lane.rs"]
+mod one_lane;
 #[path = "sim/resampling.rs"]
 mod resampling;
-#[path = "sim/rounds.rs"]
-mod rounds;
 #[path = "sim/schedules.rs"]
 mod schedules;
+#[path = "sim/steps.rs"]
+mod steps;
 #[path = "sim/traced.rs"]
 mod traced;
 #[path = "sim/traced_runs.rs"]

@@ -181,7 +181,7 @@ impl CollectivePlan {
     }
 
     pub fn script(&self) -> Cycles<&Collective> {
-        Cycles { steps: &self.collective, cycles: self.cycles, compute: self.compute }
+        Cycles::new(&self.collective, self.cycles, self.compute)
     }
 
     /// As `--collective` takes it: `allreduce:ring`.

@@ -172,7 +172,7 @@ fn closed_formulas_count_what_is_there() {
 #[test]
 fn schedules_are_valid() {
     each(9, |operation, algorithm, job, collective| {
-        let graph = materialise(&Cycles { steps: collective, cycles: 2, compute: Time::from_ns(5) });
+        let graph = materialise(&Cycles::new(collective, 2, Time::from_ns(5)));
         assert_eq!(validate(&graph), [], "{operation}:{algorithm} {job:?}");
     });
 }

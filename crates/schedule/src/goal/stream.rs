@@ -185,7 +185,7 @@ mod tests {
             let operation: Operation = choice.parse().unwrap();
             let algorithm = Algorithm::from(operation.algorithms()[0]);
             let steps = algorithm.build(operation, &Job::new(processes, 8)).unwrap();
-            check(&Cycles { steps: &steps, cycles: 2, compute: Time(1_500) }, choice);
+            check(&Cycles::new(&steps, 2, Time(1_500)), choice);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use straggler_model::Rank;
 
-use super::{Edge, Facts, Graph, Operation, RankView, Row};
+use super::{Edge, Facts, Graph, Link, Operation, RankView, Row};
 
 /// The operations of one rank while it is being read or generated.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +87,9 @@ impl GraphBuilder {
             let dependents = &self.sorted[start as usize..end as usize];
             start = end;
             graph.facts.note(operation);
-            graph.rows.push(Row::new(operation, dependents, &mut graph.edges, base).0);
+            graph.facts.note_lane([operation.cpu, operation.nic]);
+            let link = Link::new(dependents, &mut graph.edges, base);
+            graph.rows.push(Row::new(operation, link).0);
         }
         graph.facts.edges += rank.edges.len() as u64;
         graph.facts.irequires |= rank.edges.iter().any(|(_, edge)| edge.on_start());

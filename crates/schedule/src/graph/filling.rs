@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::row::{Row, RowBytes};
-use super::{Edge, Facts, Graph, Operation, RankView};
+use super::row::RowBytes;
+use super::{Facts, Graph, RankView};
 use straggler_model::Rank;
 
 /// A graph that is being filled, from the first rank on.
@@ -92,13 +92,19 @@ impl Filling {
 }
 
 impl<'a> Part<'a> {
-    /// The next rank, which has so many operations.
-    pub fn next_rank(&mut self, operations: usize) -> RankFilling<'_, 'a> {
+    /// The columns of the next rank, which has so many operations.
+    pub fn next_rank(&mut self, operations: usize) -> Columns<'_, 'a> {
         let rows = self.rows.split_off_mut(..operations).unwrap_or_default();
         let lanes = if self.lane.is_empty() { 0 } else { operations };
         let lane = self.lane.split_off_mut(..lanes).unwrap_or_default();
         let base = self.lists.edges.len();
-        RankFilling { rows, lane, base, filled: 0, facts: Facts::default(), lists: &mut self.lists }
+        Columns { rows, lane, base, edges: &mut self.lists.edges }
+    }
+
+    /// The rank that was filled last is complete.
+    pub fn end_rank(&mut self, facts: &Facts) {
+        self.lists.ends.push(self.lists.edges.len() as u64);
+        self.lists.facts.join(facts);
     }
 
     pub fn into_lists(self) -> Lists {
@@ -106,34 +112,18 @@ impl<'a> Part<'a> {
     }
 }
 
-/// One rank that is being filled.
+/// Where one rank is filled in: a row for each operation, CPU and NIC for each unless all are 0.
 #[derive(Debug)]
-pub(crate) struct RankFilling<'p, 'a> {
-    rows: &'a mut [RowBytes],
-    lane: &'a mut [[u8; 2]],
-    /// Where the rank's edges begin among those of the part.
-    base: usize,
-    filled: usize,
-    facts: Facts,
-    lists: &'p mut Lists,
+pub(crate) struct Columns<'p, 'a> {
+    pub rows: &'a mut [RowBytes],
+    pub lane: &'a mut [[u8; 2]],
+    /// Where the rank's edges begin in `edges`.
+    pub base: usize,
+    pub edges: &'p mut Vec<u32>,
 }
 
-impl RankFilling<'_, '_> {
-    /// The next operation, and who waits for it.
-    #[inline(always)]
-    pub fn push(&mut self, operation: &Operation, dependents: &[Edge]) {
-        self.facts.note(operation);
-        self.rows[self.filled] = Row::new(operation, dependents, &mut self.lists.edges, self.base).0;
-        if let Some(lane) = self.lane.get_mut(self.filled) {
-            *lane = [operation.cpu, operation.nic];
-        }
-        self.filled += 1;
-    }
-
-    /// All operations are there, with so many edges.
-    pub fn end(&mut self, edges: u64, irequires: bool) -> RankView<'_> {
-        self.lists.ends.push(self.lists.edges.len() as u64);
-        self.lists.facts.join(&Facts { edges, irequires, ..self.facts });
-        RankView { rows: self.rows, lane: self.lane, edges: &self.lists.edges[self.base..] }
+impl Columns<'_, '_> {
+    pub fn view(&self) -> RankView<'_> {
+        RankView { rows: self.rows, lane: self.lane, edges: &self.edges[self.base..] }
     }
 }

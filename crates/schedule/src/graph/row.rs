@@ -28,26 +28,41 @@ const LAST: u32 = 1 << 30;
 /// The most dependencies a rank may have.
 pub const MAX_DEPENDENCIES: usize = NOBODY as usize;
 
+/// Who waits for an operation, as a row says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Link(u32);
+
+impl Link {
+    pub const NOBODY: Link = Link(NOBODY);
+
+    /// So many dependents that follow each other and wait for the completion, if they fit into a row.
+    #[inline(always)]
+    pub fn run(first: u32, length: u32) -> Option<Link> {
+        (length <= 3 && first < VALUE - 3).then_some(Link(length << RUN | first))
+    }
+
+    /// Any dependents. A list of them goes to `edges`, where those of their rank begin at `base`.
+    pub fn new(dependents: &[Edge], edges: &mut Vec<u32>, base: usize) -> Link {
+        let Some(first) = dependents.first() else { return Link::NOBODY };
+        let is_run = (first.0..).zip(dependents).take(4).all(|(expected, edge)| edge.0 == expected);
+        if is_run && let Some(run) = Link::run(first.0, dependents.len() as u32) {
+            return run;
+        }
+        let start = edges.len() - base;
+        debug_assert!(start < MAX_DEPENDENCIES);
+        edges.extend(dependents.iter().map(|edge| edge.0));
+        if let Some(last) = edges.last_mut() {
+            *last |= LAST;
+        }
+        Link(start as u32)
+    }
+}
+
 impl Row {
-    /// The row of an operation. A list of dependents goes to `edges`, where those of its rank begin at
-    /// `base`.
-    #[inline]
-    pub(crate) fn new(operation: &Operation, dependents: &[Edge], edges: &mut Vec<u32>, base: usize) -> Row {
+    #[inline(always)]
+    pub(crate) fn new(operation: &Operation, link: Link) -> Row {
         let Operation { kind, amount, peer, tag, .. } = *operation;
-        let link = match dependents {
-            [] => NOBODY,
-            [first, ..] if is_run(dependents) => (dependents.len() as u32) << RUN | first.0,
-            _ => {
-                let start = edges.len() - base;
-                debug_assert!(start < MAX_DEPENDENCIES);
-                edges.extend(dependents.iter().map(|edge| edge.0));
-                if let Some(last) = edges.last_mut() {
-                    *last |= LAST;
-                }
-                start as u32
-            }
-        };
-        Row([amount as u32, (amount >> 32) as u32, peer, tag, (kind as u32) << 30 | link])
+        Row([amount as u32, (amount >> 32) as u32, peer, tag, (kind as u32) << 30 | link.0])
     }
 
     #[inline(always)]
@@ -74,26 +89,21 @@ impl Row {
         self.0[3]
     }
 
+    /// Those who wait for the completion of the operation, if they follow each other and nobody else waits.
+    #[inline(always)]
+    pub fn run(self) -> Option<Range<u32>> {
+        let (length, value) = (self.0[4] >> RUN & 3, self.0[4] & VALUE);
+        (length > 0 || value == NOBODY).then_some(value..value + length)
+    }
+
     /// The edges to those who wait for the operation; `edges` gives those of its rank.
     #[inline(always)]
     pub fn dependents<'a>(self, edges: impl FnOnce() -> &'a [u32]) -> Dependents<'a> {
-        let (length, value) = (self.0[4] >> RUN & 3, self.0[4] & VALUE);
-        if length > 0 {
-            Dependents { run: value..value + length, list: &[] }
-        } else if value == NOBODY {
-            Dependents { run: 0..0, list: &[] }
-        } else {
-            Dependents { run: 0..0, list: &edges()[value as usize..] }
+        match self.run() {
+            Some(run) => Dependents { run, list: &[] },
+            None => Dependents { run: 0..0, list: &edges()[(self.0[4] & VALUE) as usize..] },
         }
     }
-}
-
-/// Whether dependents follow each other and wait for the completion, so that they fit into a row.
-fn is_run(dependents: &[Edge]) -> bool {
-    let first = dependents[0].0;
-    dependents.len() <= 3
-        && first < VALUE - 3
-        && (first..).zip(dependents).all(|(expected, edge)| edge.0 == expected)
 }
 
 /// The edges to those who wait for an operation.

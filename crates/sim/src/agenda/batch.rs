@@ -1,11 +1,11 @@
 //! The agenda of an implicit schedule, in 24 bytes: the operations of one step, released together.
 
 use super::Agenda;
+use super::early_pool::EarlyPool;
 use super::step_ready;
 use crate::host::Host;
 use crate::message::{Compact, Early};
 use crate::order::Key;
-use crate::prefetch::prefetch;
 use crate::release::Release;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
@@ -24,81 +24,6 @@ pub struct Batch {
 }
 
 const _: () = assert!(size_of::<Batch>() == 24);
-
-/// The early messages of a block of processes.
-#[derive(Debug, Default)]
-pub struct EarlyPool {
-    nodes: Vec<Node>,
-    /// Place plus one of the first free node, 0 for none.
-    free: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    bytes: u64,
-    done: Time,
-    from: Rank,
-    tag: Tag,
-    /// Place plus one.
-    next: u32,
-}
-
-impl EarlyPool {
-    fn node(&mut self, place: u32) -> &mut Node {
-        &mut self.nodes[place as usize - 1]
-    }
-
-    /// Adds behind `last` (0: to an empty ring) and gives the new last place.
-    fn append(&mut self, last: u32, early: &Early) -> u32 {
-        let place = if self.free != 0 {
-            let place = self.free;
-            self.free = self.node(place).next;
-            place
-        } else {
-            self.nodes.push(Node { bytes: 0, done: Time::ZERO, from: 0, tag: 0, next: 0 });
-            self.nodes.len() as u32
-        };
-        let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
-        *self.node(place) =
-            Node { bytes: early.bytes, done: early.done, from: early.from, tag: early.tag, next: first };
-        place
-    }
-
-    /// Removes the first match from the ring that ends at `last`.
-    fn remove(&mut self, last: &mut u32, source: Rank, tag: Tag) -> Option<Early> {
-        let mut before = *last;
-        loop {
-            let place = self.node(before).next;
-            let node = *self.node(place);
-            let early = early_of(&node);
-            if early.matches(source, tag) {
-                self.node(before).next = node.next;
-                if place == *last {
-                    *last = if before == place { 0 } else { before };
-                }
-                self.node(place).next = self.free;
-                self.free = place;
-                return Some(early);
-            }
-            if place == *last {
-                return None;
-            }
-            before = place;
-        }
-    }
-}
-
-fn early_of(node: &Node) -> Early {
-    Early {
-        from: node.from,
-        tag: node.tag,
-        bytes: node.bytes,
-        send: OperationKind::Send as u32,
-        cpu: 0,
-        nic: 0,
-        done: node.done,
-    }
-}
 
 impl Agenda for Batch {
     type Pool = EarlyPool;
@@ -160,11 +85,7 @@ impl Agenda for Batch {
 
     #[inline(always)]
     fn prefetch(&self, pool: &EarlyPool) -> Option<u32> {
-        if self.early != 0
-            && let Some(node) = pool.nodes.get(self.early as usize - 1)
-        {
-            prefetch(node);
-        }
+        pool.prefetch(self.early);
         None
     }
 
@@ -177,17 +98,6 @@ impl Agenda for Batch {
     }
 
     fn unreceived(&self, pool: &EarlyPool) -> Vec<Early> {
-        let mut list = Vec::new();
-        if self.early != 0 {
-            let mut place = self.early;
-            loop {
-                place = pool.nodes[place as usize - 1].next;
-                list.push(early_of(&pool.nodes[place as usize - 1]));
-                if place == self.early {
-                    break;
-                }
-            }
-        }
-        list
+        pool.ring(self.early)
     }
 }

@@ -18,19 +18,13 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// When the operation, of the given kind, may run.
-    #[inline(always)]
-    pub fn eligible(&self, kind: OperationKind, host: &impl Host) -> Time {
-        match kind {
+    #[inline]
+    pub fn key(&self, host: &impl Host) -> Key {
+        let eligible = match self.kind {
             OperationKind::Send => rules::send_eligible(host, self.cpu, self.nic, self.ready),
             OperationKind::Recv => self.ready,
             OperationKind::Calc => rules::calc_eligible(host, self.cpu, self.ready),
-        }
-    }
-
-    #[inline]
-    pub fn key(&self, host: &impl Host) -> Key {
-        let eligible = self.eligible(self.kind, host);
+        };
         Key { eligible, created: self.created, class: self.kind.into(), order: u64::from(self.id) }
     }
 

@@ -15,6 +15,7 @@ use crate::message::{Early, Full};
 use crate::order::Key;
 use crate::prefetch::prefetch;
 use crate::release::Release;
+use crate::rules;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
@@ -26,18 +27,20 @@ const NEAR: u32 = 24;
 /// Ready operations, posted receives and early messages of one process.
 #[derive(Debug)]
 pub struct Queues {
-    /// The heads of the lines: sends, receives, computations.
+    /// The heads of the lines: sends, receives, computations. One that is not there is never ready.
     heads: [Pending; 3],
     /// Those behind the heads.
     lines: [List; 3],
+    /// The first posted receive, if there is one, and those behind it.
+    first: Posted,
     posted: List,
     early: List,
     more: Option<Box<More>>,
     sent: u32,
     /// One bit for each line that has a head, or [`UNORDERED`].
     present: u8,
-    /// The line whose head `next` has found.
-    found: u8,
+    /// Whether `first` is there.
+    has_first: bool,
 }
 
 /// Set while ready operations are in [`More`] instead of the lines.
@@ -61,25 +64,40 @@ pub struct QueuePool {
     early: Slab<Early>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Posted {
     pattern: (Rank, Tag),
     id: u32,
+}
+
+/// At most one send and at most one receive, which became ready by one event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pair {
+    pub send: u32,
+    pub recv: u32,
+}
+
+impl Pair {
+    /// No operation has this number.
+    pub const NONE: u32 = u32::MAX;
+    pub const EMPTY: Pair = Pair { send: Pair::NONE, recv: Pair::NONE };
 }
 
 const KINDS: [OperationKind; 3] = [OperationKind::Send, OperationKind::Recv, OperationKind::Calc];
 
 impl Default for Queues {
     fn default() -> Self {
+        let nothing = |kind| Pending { ready: Time::NEVER, created: Time::ZERO, id: 0, kind, cpu: 0, nic: 0 };
         Queues {
-            heads: KINDS.map(|kind| Pending { ready: Time::ZERO, created: Time::ZERO, id: 0, kind, cpu: 0, nic: 0 }),
+            heads: KINDS.map(nothing),
             lines: Default::default(),
+            first: Posted::default(),
             posted: List::default(),
             early: List::default(),
             more: None,
             sent: 0,
             present: 0,
-            found: 0,
+            has_first: false,
         }
     }
 }
@@ -116,11 +134,44 @@ impl Queues {
         for (kind, line) in self.lines.iter_mut().enumerate() {
             if present & 1 << kind != 0 {
                 unordered.push(self.heads[kind]);
+                self.heads[kind].ready = Time::NEVER;
             }
             while let Some(pending) = line.pop(&mut pool.ready) {
                 unordered.push(pending);
             }
         }
+    }
+
+    /// When the head of each line may run.
+    #[inline(always)]
+    fn times(&self, host: &impl Host) -> [Time; 3] {
+        let [send, recv, calc] = &self.heads;
+        let (cpu, nic) = (send.cpu, send.nic);
+        [rules::send_eligible(host, cpu, nic, send.ready), recv.ready, rules::calc_eligible(host, calc.cpu, calc.ready)]
+    }
+
+    /// The line whose head runs at `t`: of those that may, the one created first, then by kind.
+    #[inline(always)]
+    fn line_at(&self, t: Time, host: &impl Host) -> usize {
+        let created = |line: usize| self.heads[line].created;
+        let [send, recv, calc] = self.times(host);
+        let early = if send == t && (recv != t || created(0) <= created(1)) { 0 } else { 1 };
+        let is_calc = calc == t && (send.min(recv) != t || created(2) < created(early));
+        if is_calc { 2 } else { early }
+    }
+
+    /// Takes the head of a line.
+    #[inline(always)]
+    fn take_head(&mut self, pool: &mut QueuePool, line: usize) -> u32 {
+        let id = self.heads[line].id;
+        match self.lines[line].pop(&mut pool.ready) {
+            Some(next) => self.heads[line] = next,
+            None => {
+                self.heads[line].ready = Time::NEVER;
+                self.present &= !(1 << line);
+            }
+        }
+        id
     }
 
     fn unordered(&mut self) -> &mut Unordered {
@@ -156,8 +207,54 @@ impl Queues {
         early
     }
 
+    /// Posts a receive while no message can be here.
     #[inline(always)]
-    fn take_posted(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<u32> {
+    pub(crate) fn post_before_all(&mut self, pool: &mut QueuePool, id: u32, source: Rank, tag: Tag) {
+        debug_assert!(self.early.is_empty());
+        self.push_posted(pool, Posted { pattern: (source, tag), id });
+    }
+
+    /// The send and the receive that are ready, if nothing else is and both became so by the same event: their time and
+    /// their numbers.
+    #[inline(always)]
+    pub(crate) fn pair(&self) -> Option<(Time, Pair)> {
+        let [send, recv, _] = &self.heads;
+        let alone = self.lines[0].is_empty() && self.lines[1].is_empty();
+        match self.present {
+            1 if alone => Some((send.ready, Pair { send: send.id, recv: Pair::NONE })),
+            2 if alone => Some((recv.ready, Pair { send: Pair::NONE, recv: recv.id })),
+            3 if alone && (send.ready, send.created) == (recv.ready, recv.created) => {
+                Some((send.ready, Pair { send: send.id, recv: recv.id }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes what `pair` has found.
+    #[inline(always)]
+    pub(crate) fn take_pair(&mut self) {
+        self.present = 0;
+        self.heads[0].ready = Time::NEVER;
+        self.heads[1].ready = Time::NEVER;
+    }
+
+    /// The posted receive that a message completes.
+    #[inline(always)]
+    pub(crate) fn take_posted(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<u32> {
+        if !(self.has_first && meet(self.first.pattern, pattern)) {
+            return self.take_later(pool, pattern);
+        }
+        let id = self.first.id;
+        match self.posted.pop(&mut pool.posted) {
+            Some(next) => self.first = next,
+            None => self.has_first = false,
+        }
+        Some(id)
+    }
+
+    /// The same, for one that is not the first.
+    #[inline(never)]
+    fn take_later(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<u32> {
         if let Some(more) = &mut self.more
             && !more.posted.is_empty()
         {
@@ -172,6 +269,28 @@ impl Queues {
         posted
     }
 
+    #[inline(always)]
+    fn push_posted(&mut self, pool: &mut QueuePool, posted: Posted) {
+        if let Some(more) = &mut self.more
+            && !more.posted.is_empty()
+        {
+            more.posted.push(posted.pattern, posted.id);
+        } else if self.has_first {
+            self.posted.push(&mut pool.posted, posted);
+        } else {
+            self.first = posted;
+            self.has_first = true;
+        }
+    }
+
+    /// Keeps a message that no receive waits for.
+    pub(crate) fn keep_early(&mut self, pool: &mut QueuePool, early: Early) {
+        match &mut self.more {
+            Some(more) if !more.early.is_empty() => more.early.push((early.from, early.tag), early),
+            _ => self.early.push(&mut pool.early, early),
+        }
+    }
+
     #[inline(never)]
     fn index_early(&mut self, pool: &mut QueuePool) {
         let more = self.more.get_or_insert_default();
@@ -183,6 +302,9 @@ impl Queues {
     #[inline(never)]
     fn index_posted(&mut self, pool: &mut QueuePool) {
         let more = self.more.get_or_insert_default();
+        if std::mem::take(&mut self.has_first) {
+            more.posted.push(self.first.pattern, self.first.id);
+        }
         while let Some(Posted { pattern, id }) = self.posted.pop(&mut pool.posted) {
             more.posted.push(pattern, id);
         }
@@ -209,47 +331,34 @@ impl Agenda for Queues {
 
     #[inline(always)]
     fn next(&mut self, host: &impl Host) -> Time {
-        if self.present == 0 {
-            return Time::NEVER;
-        }
         if self.present & UNORDERED != 0 {
             return self.unordered().next(host);
         }
-        // A later kind goes first only by an earlier time, or by an earlier creation at the same.
-        let (mut eligible, mut created) = (Time::NEVER, Time::NEVER);
-        for (line, kind) in KINDS.into_iter().enumerate() {
-            if self.present & 1 << line != 0 {
-                let head = &self.heads[line];
-                let time = head.eligible(kind, host);
-                if time < eligible || time == eligible && head.created < created {
-                    (eligible, created) = (time, head.created);
-                    self.found = line as u8;
-                }
-            }
-        }
-        eligible
+        let [send, recv, calc] = self.times(host);
+        send.min(recv).min(calc)
     }
 
+    #[inline(never)]
     fn key(&self, host: &impl Host) -> Key {
+        let [send, recv, calc] = self.times(host);
         match &self.more {
             _ if self.present == 0 => Key::LAST,
             Some(more) if self.present & UNORDERED != 0 => more.ready.key(host),
-            _ => self.heads[usize::from(self.found) % 3].key(host),
+            _ => self.heads[self.line_at(send.min(recv).min(calc), host)].key(host),
         }
     }
 
     #[inline(always)]
-    fn take(&mut self, pool: &mut QueuePool, _: &impl Host, _: Time) -> (OperationKind, u32) {
+    fn take(&mut self, pool: &mut QueuePool, host: &impl Host, t: Time) -> (OperationKind, u32) {
         if self.present & UNORDERED != 0 {
             return self.take_unordered();
         }
-        let line = usize::from(self.found) % 3;
-        let id = self.heads[line].id;
-        match self.lines[line].pop(&mut pool.ready) {
-            Some(next) => self.heads[line] = next,
-            None => self.present &= !(1 << line),
+        // One branch for each kind, so that what follows knows it.
+        match self.line_at(t, host) {
+            0 => (OperationKind::Send, self.take_head(pool, 0)),
+            1 => (OperationKind::Recv, self.take_head(pool, 1)),
+            _ => (OperationKind::Calc, self.take_head(pool, 2)),
         }
-        (KINDS[line], id)
     }
 
     #[inline(always)]
@@ -263,10 +372,7 @@ impl Agenda for Queues {
         let pattern = (source, tag);
         let early = self.take_early(pool, pattern);
         if early.is_none() {
-            match &mut self.more {
-                Some(more) if !more.posted.is_empty() => more.posted.push(pattern, id),
-                _ => self.posted.push(&mut pool.posted, Posted { pattern, id }),
-            }
+            self.push_posted(pool, Posted { pattern, id });
         }
         early
     }
@@ -278,31 +384,32 @@ impl Agenda for Queues {
         early: Early,
         _: impl Fn(u32) -> (Rank, Tag),
     ) -> Option<u32> {
-        let pattern = (early.from, early.tag);
-        let posted = self.take_posted(pool, pattern);
+        let posted = self.take_posted(pool, (early.from, early.tag));
         if posted.is_none() {
-            match &mut self.more {
-                Some(more) if !more.early.is_empty() => more.early.push(pattern, early),
-                _ => self.early.push(&mut pool.early, early),
-            }
+            self.keep_early(pool, early);
         }
         posted
     }
 
     #[inline(always)]
     fn prefetch(&self, pool: &QueuePool) -> Option<u32> {
-        self.early.first(&pool.early).into_iter().for_each(prefetch);
-        let ready = || (self.present & 1 != 0).then_some(self.heads[0].id);
-        self.posted.first(&pool.posted).map(|posted| posted.id).or_else(ready)
+        if !self.has_first {
+            self.early.first(&pool.early).into_iter().for_each(prefetch);
+            return (self.present & 1 != 0).then_some(self.heads[0].id);
+        }
+        self.posted.first(&pool.posted).into_iter().for_each(prefetch);
+        Some(self.first.id)
     }
 
+    #[inline(always)]
     fn is_idle(&self) -> bool {
         self.present == 0
     }
 
     fn posted(&self, pool: &QueuePool) -> Vec<u32> {
         let indexed = self.more.iter().flat_map(|more| more.posted.items());
-        indexed.chain(self.posted.items(&pool.posted).map(|posted| posted.id)).collect()
+        let first = self.has_first.then_some(self.first.id);
+        indexed.chain(first).chain(self.posted.items(&pool.posted).map(|posted| posted.id)).collect()
     }
 
     fn unreceived(&self, pool: &QueuePool) -> Vec<Early> {

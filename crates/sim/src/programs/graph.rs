@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::release::Release;
 use std::marker::PhantomData;
 use std::ops::Range;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::graph::{Row, RowBytes};
 use straggler_schedule::{Graph, Operation, OperationKind};
 
@@ -31,7 +31,7 @@ pub struct GraphProgram<'a, H> {
 /// Where a process's operations are, and how many of them have not completed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
-    first_operation: u64,
+    pub(crate) first_operation: u64,
     unfinished: u32,
 }
 
@@ -61,9 +61,63 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         }
     }
 
-    /// Tells every dependent of operation `id` that waits for this moment of it.
+    /// Operation `id` has started at `at`, where nobody keeps the times at which operations become ready.
     #[inline(always)]
-    fn satisfy(
+    pub(crate) fn started_untracked(
+        &self,
+        rank: Rank,
+        place: &Place,
+        block: &mut Dependencies,
+        id: u32,
+        at: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        if self.irequires {
+            self.satisfy_listed::<false>(rank, place, block, id, true, at, release);
+        }
+    }
+
+    /// Operation `id` has completed at `done`, where nobody keeps the times at which operations become ready.
+    #[inline(always)]
+    pub(crate) fn completed_untracked(
+        &self,
+        rank: Rank,
+        place: &mut Place,
+        block: &mut Dependencies,
+        id: u32,
+        done: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        place.unfinished -= 1;
+        self.satisfy::<false>(rank, place, block, id, done, release);
+    }
+
+    /// Tells every dependent that waits for the completion of operation `id`.
+    #[inline(always)]
+    fn satisfy<const TRACKED: bool>(
+        &self,
+        rank: Rank,
+        place: &Place,
+        block: &mut Dependencies,
+        id: u32,
+        at: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let row = Row(self.rows[place.first_operation as usize + id as usize]);
+        match row.run() {
+            Some(run) => {
+                for dependent in run {
+                    self.satisfy_one::<TRACKED>(place, block, dependent, at, release);
+                }
+            }
+            None => self.satisfy_listed::<TRACKED>(rank, place, block, id, false, at, release),
+        }
+    }
+
+    /// Tells every dependent of operation `id` that waits for this moment of it.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn satisfy_listed<const TRACKED: bool>(
         &self,
         rank: Rank,
         place: &Place,
@@ -73,23 +127,31 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         at: Time,
         release: &mut impl FnMut(Release),
     ) {
-        let first = place.first_operation as usize;
-        let base = (place.first_operation - block.first_operation) as usize;
-        let row = Row(self.rows[first + id as usize]);
-        for edge in row.dependents(|| &self.edges[self.graph.first_edge(rank) as usize..]) {
-            if edge.on_start() != on_start {
-                continue;
-            }
-            let dependent = base + edge.dependent() as usize;
-            if self.track_ready {
-                block.ready[dependent] = block.ready[dependent].max(at);
-            }
-            let open = &mut block.open[dependent];
-            *open -= 1;
-            if *open == 0 {
-                let ready = if self.track_ready { block.ready[dependent] } else { at };
-                release(self.released(first, edge.dependent(), ready));
-            }
+        let row = Row(self.rows[place.first_operation as usize + id as usize]);
+        let edges = row.dependents(|| &self.edges[self.graph.first_edge(rank) as usize..]);
+        for edge in edges.filter(|edge| edge.on_start() == on_start) {
+            self.satisfy_one::<TRACKED>(place, block, edge.dependent(), at, release);
+        }
+    }
+
+    #[inline(always)]
+    fn satisfy_one<const TRACKED: bool>(
+        &self,
+        place: &Place,
+        block: &mut Dependencies,
+        dependent: u32,
+        mut at: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let here = (place.first_operation - block.first_operation) as usize + dependent as usize;
+        if TRACKED {
+            at = at.max(block.ready[here]);
+            block.ready[here] = at;
+        }
+        let open = &mut block.open[here];
+        *open -= 1;
+        if *open == 0 {
+            release(self.released(place.first_operation as usize, dependent, at));
         }
     }
 
@@ -99,6 +161,31 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         let at = first + id as usize;
         let [cpu, nic] = self.lane(at);
         Release { id, kind: Row(self.rows[at]).kind(), cpu, nic, ready }
+    }
+
+    pub(crate) fn has_irequires(&self) -> bool {
+        self.irequires
+    }
+
+    #[inline(always)]
+    pub(crate) fn first_operation(&self, rank: Rank) -> usize {
+        self.graph.first_operation(rank) as usize
+    }
+
+    /// Source and tag of a receive of the rank whose operations begin at `first`.
+    #[inline(always)]
+    pub(crate) fn pattern(&self, first: usize, id: u32) -> (Rank, Tag) {
+        let row = Row(self.rows[first + id as usize]);
+        (row.peer(), row.tag())
+    }
+
+    /// Asks for the memory that the completion of operation `id` will need, of the rank whose operations begin at `first`.
+    #[inline(always)]
+    pub(crate) fn prefetch_at(&self, first: usize, block: &Dependencies, id: u32) {
+        // The operation and, a little further, those it is likely to release.
+        let at = first + id as usize;
+        self.rows.get(at).into_iter().chain(self.rows.get(at + 3)).for_each(prefetch);
+        block.open.get(at.wrapping_sub(block.first_operation as usize)).into_iter().for_each(prefetch);
     }
 
     #[inline(always)]
@@ -130,7 +217,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         for rank in ranks.clone() {
             let view = self.graph.rank(rank);
             let own = rest.split_off_mut(..view.len() as usize).unwrap_or_default();
-            view.all_edges().for_each(|edge| own[edge.dependent() as usize] += 1);
+            view.count_dependencies(own);
         }
         let tracked = |count| if self.track_ready { vec![Time::ZERO; count] } else { Vec::new() };
         let (ready, latest) = (tracked(count), tracked(ranks.len()));
@@ -181,8 +268,10 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         at: Time,
         release: &mut impl FnMut(Release),
     ) {
-        if self.irequires {
-            self.satisfy(rank, place, block, id, true, at, release);
+        if self.irequires && self.track_ready {
+            self.satisfy_listed::<true>(rank, place, block, id, true, at, release);
+        } else {
+            self.started_untracked(rank, place, block, id, at, release);
         }
     }
 
@@ -196,22 +285,18 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         done: Time,
         release: &mut impl FnMut(Release),
     ) {
-        place.unfinished -= 1;
-        if self.track_ready {
-            let latest = &mut block.latest[(rank - block.first_rank) as usize];
-            *latest = (*latest).max(done);
+        if !self.track_ready {
+            return self.completed_untracked(rank, place, block, id, done, release);
         }
-        self.satisfy(rank, place, block, id, false, done, release);
+        place.unfinished -= 1;
+        let latest = &mut block.latest[(rank - block.first_rank) as usize];
+        *latest = (*latest).max(done);
+        self.satisfy::<true>(rank, place, block, id, done, release);
     }
 
     #[inline]
     fn prefetch(&self, rank: Rank, block: &Dependencies, id: u32) {
-        // The operation and, a little further, those it is likely to release.
-        let at = self.graph.first_operation(rank) as usize + id as usize;
-        self.rows.get(at).into_iter().chain(self.rows.get(at + 3)).for_each(prefetch);
-        if let Some(open) = block.open.get(at - block.first_operation as usize) {
-            prefetch(open);
-        }
+        self.prefetch_at(self.first_operation(rank), block, id);
     }
 
     fn finished(&self, _: Rank, place: &Place, _: &Dependencies) -> bool {

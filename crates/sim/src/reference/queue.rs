@@ -3,9 +3,9 @@
 //! Time never goes back: an event pushed is never earlier than the last one popped, and both ends
 //! assert it. Bucket i holds the events whose time first differs from the last popped time in bit i. Those at that
 //! very time come out in the model's order: they are sorted when their time comes, which costs little where they
-//! were pushed in that order. Those pushed at that time afterwards wait in a binary heap beside them.
+//! were pushed in order. Those pushed at that time afterwards wait in a binary heap beside them.
 
-use crate::order::Key;
+use crate::order::{Class, Key};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use straggler_model::Rank;
@@ -100,8 +100,36 @@ impl RadixHeap {
     }
 
     fn sort_now(&mut self) {
-        // Stable, because that finds what is in order already.
-        self.now.sort_by(|a, b| rest(b).cmp(&rest(a)));
+        self.group_by_number();
+        self.now.sort_unstable_by(|a, b| rest(b).cmp(&rest(a)));
+    }
+
+    /// Brings local operations into the order of kind and number, those of one number in the order in which they were
+    /// pushed: at the start, when every process has its operations ready and all were pushed by rank, that is the order.
+    fn group_by_number(&mut self) {
+        let number = |(key, ..): &Entry| match key.class {
+            Class::Send | Class::Recv | Class::Calc => key.order,
+            Class::Acknowledgement | Class::Message => u64::MAX,
+        };
+        let largest = self.now.iter().map(number).max().unwrap_or(u64::MAX);
+        if largest >= self.now.len() as u64 / 4 {
+            return;
+        }
+        let width = largest as usize + 1;
+        let group = |entry: &Entry| (entry.0.class as usize) * width + entry.0.order as usize;
+        let mut places = vec![0; (Class::Calc as usize + 1) * width];
+        self.now.iter().for_each(|entry| places[group(entry)] += 1);
+        let mut start = 0;
+        for place in &mut places {
+            start += std::mem::replace(place, start);
+        }
+        let mut grouped = self.now.clone();
+        for entry in &self.now {
+            let place = &mut places[group(entry)];
+            grouped[*place] = *entry;
+            *place += 1;
+        }
+        self.now = grouped;
     }
 
     #[cfg(test)]
@@ -113,7 +141,6 @@ impl RadixHeap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order::Class;
     use proptest::prelude::*;
     use straggler_model::Time;
 

@@ -1,74 +1,33 @@
 //! A block of neighbouring processes and how it runs through a window.
 
-use super::MessageOf;
-use super::calendar::{Bucket, CHUNK, Calendar, Chunks};
-use super::domain::Parcel;
+use super::actors::{Actors, MessageOf, Process, Turn};
+use super::calendar::{Bucket, Calendar, Chunks};
+use super::crowd::{self, Crowd, HOARDS, ONE};
+use super::frame::Frame;
 use super::hoard::Hoard;
-use super::mail::{Inbox, Mail, One, eligible_of};
-use super::process::{Process, Turn};
-use crate::agenda::Agenda;
-use crate::host::Host;
-use crate::observer::Observer;
-use crate::outcome::{Blocked, Leftover, Remains};
+use super::mail::{Inbox, Mail, eligible_of};
+use super::outgoing::Parcel;
+use crate::outcome::Remains;
 use crate::prefetch::prefetch;
-use crate::program::Program;
 use std::collections::HashMap;
 use std::ops::Range;
-use straggler_model::noise::Noise;
-use straggler_model::{Network, Rank, Time};
-use straggler_schedule::OperationKind;
-
-/// The window that is being run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    pub window: u64,
-    /// The window's end: events at this time belong to the next one.
-    pub until: Time,
-    /// The end of the next window.
-    pub next_until: Time,
-    lookahead: u64,
-    pub shift: u32,
-}
-
-impl Frame {
-    pub fn new(window: u64, lookahead: Time, shift: u32) -> Frame {
-        let end = |window: u64| Time(lookahead.ps().saturating_mul(window.saturating_add(1)));
-        Frame {
-            window,
-            until: end(window),
-            next_until: end(window.saturating_add(1)),
-            lookahead: lookahead.ps(),
-            shift,
-        }
-    }
-
-    pub fn window_of(&self, time: Time) -> u64 {
-        if time < self.next_until { self.window + 1 } else { time.ps() / self.lookahead }
-    }
-}
-
-/// One process.
-#[repr(C, align(64))]
-pub(super) struct Slot<P: Program> {
-    pub host: P::Host,
-    pub agenda: P::Agenda,
-    pub local: P::Local,
-}
+use straggler_model::{Rank, Time};
 
 /// Kept in a box: few processes have one.
-type HoardOf<P, O> = Box<Hoard<BodyOf<P>, <O as Observer>::Stamp>>;
-
-pub(super) type BodyOf<P> = <<P as Program>::Agenda as Agenda>::Body;
+type HoardOf<A> = Box<Hoard<<A as Actors>::Body, <A as Actors>::Stamp>>;
 
 /// Neighbouring processes.
-pub(super) struct Block<P: Program, O: Observer> {
+pub(super) struct Block<A: Actors> {
     first: Rank,
-    slots: Vec<Slot<P>>,
-    state: P::Block,
-    pool: <P::Agenda as Agenda>::Pool,
-    calendar: Calendar<MessageOf<P, O::Stamp>>,
+    slots: Vec<A::Slot>,
+    /// How many messages each process has in the window: see [`mod@crowd`].
+    marks: Vec<u8>,
+    shared: A::Shared,
+    calendar: Calendar<MessageOf<A>>,
+    /// Processes that wake in the window after the one that ran last; those of later ones are in the calendar.
+    soon: Vec<u32>,
     /// Messages of processes that have many, by the place of the process.
-    hoards: HashMap<u32, HoardOf<P, O>>,
+    hoards: HashMap<u32, HoardOf<A>>,
     started: bool,
 }
 
@@ -76,155 +35,194 @@ pub(super) struct Block<P: Program, O: Observer> {
 const MANY: usize = 16;
 
 /// What a block needs while it runs and forgets afterwards.
-pub(super) struct Scratch<P: Program, O: Observer> {
-    /// For each process its first message: place in the bucket plus one, 0 for none.
-    head: Vec<u32>,
-    /// For each message the next one of the same process.
-    next: Vec<u32>,
-    /// One bit for each process that has something to do.
-    active: Vec<u64>,
-    inbox: Inbox<BodyOf<P>, O::Stamp>,
+pub(super) struct Scratch<A: Actors> {
+    crowd: Crowd,
+    woken: Vec<u32>,
+    inbox: Inbox<A::Body, A::Stamp>,
 }
 
-impl<P: Program, O: Observer> Scratch<P, O> {
-    /// Puts the chain of messages that begins at `head` into the inbox.
-    #[inline(never)]
-    fn gather(&mut self, bucket: &Bucket<MessageOf<P, O::Stamp>>, head: u32) {
-        let mut message = head;
-        while message != 0 {
-            let index = message as usize - 1;
-            self.inbox.push(bucket.chunks[index / CHUNK][index % CHUNK]);
-            message = self.next[index];
-        }
-    }
-
-    pub fn new(ranks: usize) -> Self {
-        Scratch {
-            head: vec![0; ranks],
-            next: Vec::new(),
-            active: vec![0; ranks.div_ceil(64)],
-            inbox: Inbox::new(),
-        }
+impl<A: Actors> Scratch<A> {
+    pub fn new() -> Self {
+        Scratch { crowd: Crowd::default(), woken: Vec::new(), inbox: Inbox::new() }
     }
 }
 
-impl<P: Program, O: Observer> Block<P, O> {
-    pub fn new(program: &P, ranks: Range<Rank>) -> Self {
-        let slot = |_| Slot { host: P::Host::new(), agenda: Default::default(), local: Default::default() };
+impl<A: Actors> Block<A> {
+    pub fn new(actors: &A, ranks: Range<Rank>) -> Self {
         Block {
             first: ranks.start,
-            state: program.block(ranks.clone()),
-            slots: ranks.map(slot).collect(),
-            pool: Default::default(),
+            marks: vec![0; ranks.len()],
+            shared: actors.shared(ranks.clone()),
+            slots: ranks.map(|_| actors.slot()).collect(),
             calendar: Calendar::new(),
+            soon: Vec::new(),
             hoards: HashMap::new(),
             started: false,
         }
     }
 
-    /// Runs all processes that have something to do, in order of rank.
-    pub fn run<N: Noise>(
+    /// Runs all processes that have something to do. They go in the order in which their messages lie, which is
+    /// close to that of their ranks; the order changes nothing.
+    pub fn run(
         &mut self,
-        turn: &mut Turn<'_, P, N, O>,
-        scratch: &mut Scratch<P, O>,
+        actors: &A,
+        turn: &mut Turn<'_, A>,
+        scratch: &mut Scratch<A>,
         note: &mut impl FnMut(u64),
     ) {
         let bucket = self.calendar.take(turn.frame.window);
-        let sparse = P::SCATTERED || bucket.len() < self.slots.len() / 2;
-        self.sort_in(&bucket, scratch, sparse);
-        let starting = !std::mem::replace(&mut self.started, true);
-        if starting {
-            (0..self.slots.len()).for_each(|place| scratch.active[place / 64] |= 1 << (place % 64));
+        let mut woken = std::mem::replace(&mut self.soon, std::mem::take(&mut scratch.woken));
+        if !std::mem::replace(&mut self.started, true) {
+            self.start(actors, turn, note);
         }
-        for word in 0..self.slots.len().div_ceil(64) {
-            let mut bits = std::mem::take(&mut scratch.active[word]);
-            while bits != 0 {
-                let place = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                if sparse && bits != 0 {
-                    self.prefetch(turn.program, word * 64 + bits.trailing_zeros() as usize);
-                }
-                let head = std::mem::take(&mut scratch.head[place]);
-                if !self.hoards.is_empty() && self.hoards.contains_key(&(place as u32)) {
-                    scratch.gather(&bucket, head);
-                    self.run_hoarder(turn, place, starting, &mut scratch.inbox, note);
-                } else if head == 0 || scratch.next[head as usize - 1] == 0 {
-                    let message =
-                        (head as usize).checked_sub(1).map(|at| &bucket.chunks[at / CHUNK][at % CHUNK]);
-                    let mut mail = One(message);
-                    self.run_process(turn, place, starting, &mut mail, note);
-                    if let Some(message) = mail.0 {
-                        self.keep_one(turn, place, message, note);
-                    }
-                } else {
-                    scratch.gather(&bucket, head);
-                    self.run_several(turn, place, starting, &mut scratch.inbox, note);
-                }
-            }
+        self.count(actors, &bucket);
+        for (number, chunk) in bucket.chunks.iter().enumerate() {
+            self.run_chunk(actors, turn, number, chunk, &mut scratch.crowd, note);
+        }
+        self.run_crowd(actors, turn, &bucket, scratch, note);
+        for &place in woken.iter().chain(&bucket.wakes) {
+            self.run_woken(actors, turn, place as usize, scratch, note);
+        }
+        woken.clear();
+        scratch.woken = woken;
+        let next = turn.frame.window + 1;
+        if !self.soon.is_empty() && self.calendar.bucket(next, turn.frame.window).is_empty() {
+            note(next);
         }
         bucket.chunks.into_iter().for_each(|chunk| turn.chunks.put(chunk));
     }
 
-    /// Asks for what a process that runs soon will need; its slot is in the cache by now.
     #[inline(never)]
-    fn prefetch(&self, program: &P, place: usize) {
-        if let Some(id) = self.slots[place].agenda.prefetch(&self.pool) {
-            program.prefetch(self.first + place as u32, &self.state, id);
+    fn start(&mut self, actors: &A, turn: &mut Turn<'_, A>, note: &mut impl FnMut(u64)) {
+        for place in 0..self.slots.len() {
+            let process = Process {
+                rank: self.first + place as u32,
+                slot: &mut self.slots[place],
+                shared: &mut self.shared,
+            };
+            actors.start(process, turn);
+            self.run_alone(actors, turn, place, note);
         }
     }
 
-    /// Chains each process's messages, in the order they lie in the bucket. Scattered processes are asked
-    /// for; those that lie close the processor finds itself.
-    fn sort_in(&self, bucket: &Bucket<MessageOf<P, O::Stamp>>, scratch: &mut Scratch<P, O>, sparse: bool) {
-        if scratch.next.len() < bucket.chunks.len() * CHUNK {
-            scratch.next.resize(bucket.chunks.len() * CHUNK, 0);
-        }
-        for (chunk, messages) in bucket.chunks.iter().enumerate().rev() {
-            for (index, message) in messages.iter().enumerate().rev() {
+    /// Marks who has a message, and who has several. Scattered processes are asked for; those that lie close the
+    /// processor finds itself.
+    fn count(&mut self, actors: &A, bucket: &Bucket<MessageOf<A>>) {
+        let sparse = A::SCATTERED || bucket.len() < self.slots.len() / 2;
+        for chunk in &bucket.chunks {
+            for message in chunk {
                 let place = (message.to - self.first) as usize;
+                crowd::count(&mut self.marks[place]);
                 if sparse {
                     prefetch(&self.slots[place]);
                 }
-                let index = chunk * CHUNK + index;
-                scratch.next[index] = std::mem::replace(&mut scratch.head[place], index as u32 + 1);
-                scratch.active[place / 64] |= 1 << (place % 64);
             }
         }
-        for &place in &bucket.wakes {
-            prefetch(&self.slots[place as usize]);
-            scratch.active[place as usize / 64] |= 1 << (place % 64);
+        if sparse {
+            bucket.wakes.iter().for_each(|&place| prefetch(&self.slots[place as usize]));
+        }
+        if A::SCATTERED {
+            for message in bucket.chunks.iter().flatten() {
+                let to = message.to;
+                actors.prefetch(to, &self.slots[(to - self.first) as usize], &self.shared);
+            }
         }
     }
 
-    #[inline(always)]
-    fn run_process<N: Noise>(
+    /// Runs the processes that have one message; notes the others.
+    #[inline(never)]
+    fn run_chunk(
         &mut self,
-        turn: &mut Turn<'_, P, N, O>,
+        actors: &A,
+        turn: &mut Turn<'_, A>,
+        number: usize,
+        chunk: &[MessageOf<A>],
+        crowd: &mut Crowd,
+        note: &mut impl FnMut(u64),
+    ) {
+        for (index, message) in chunk.iter().enumerate() {
+            let place = (message.to - self.first) as usize;
+            let mark = &mut self.marks[place];
+            if *mark == ONE {
+                *mark = 0;
+                self.run_one(actors, turn, place, message, note);
+            } else {
+                crowd.add(place, number, index);
+            }
+        }
+    }
+
+    /// Runs a process with its only message.
+    #[inline(always)]
+    fn run_one(
+        &mut self,
+        actors: &A,
+        turn: &mut Turn<'_, A>,
         place: usize,
-        starting: bool,
-        mail: &mut impl Mail<BodyOf<P>, O::Stamp>,
+        message: &MessageOf<A>,
         note: &mut impl FnMut(u64),
     ) {
         let rank = self.first + place as u32;
-        let mut process =
-            Process { rank, slot: &mut self.slots[place], state: &mut self.state, pool: &mut self.pool };
-        let was_due = process.next_window(turn.frame);
-        if starting {
-            process.start(turn);
-        }
-        let eligible = process.run(turn, mail);
-        if eligible == Time::NEVER {
-            return;
-        }
-        let window = turn.frame.window_of(eligible);
-        // A process that was due in a later window and still is has been noted there already.
-        if was_due != Some(window) {
-            self.wake(turn.frame, place, window, note);
+        let process = Process { rank, slot: &mut self.slots[place], shared: &mut self.shared };
+        let (due, ran) = actors.run_one(process, turn, message);
+        self.wake(&turn.frame, place, due, note);
+        if !ran {
+            self.keep_one(turn, place, message, note);
         }
     }
 
     #[inline(always)]
-    fn wake(&mut self, frame: &Frame, place: usize, window: u64, note: &mut impl FnMut(u64)) {
+    fn run_process(
+        &mut self,
+        actors: &A,
+        turn: &mut Turn<'_, A>,
+        place: usize,
+        mail: &mut impl Mail<A::Body, A::Stamp>,
+        note: &mut impl FnMut(u64),
+    ) {
+        let rank = self.first + place as u32;
+        let process = Process { rank, slot: &mut self.slots[place], shared: &mut self.shared };
+        let due = actors.run(process, turn, mail);
+        self.wake(&turn.frame, place, due, note);
+    }
+
+    #[inline(always)]
+    fn run_alone(&mut self, actors: &A, turn: &mut Turn<'_, A>, place: usize, note: &mut impl FnMut(u64)) {
+        let rank = self.first + place as u32;
+        let process = Process { rank, slot: &mut self.slots[place], shared: &mut self.shared };
+        let due = actors.run_alone(process, turn);
+        self.wake(&turn.frame, place, due, note);
+    }
+
+    #[inline(always)]
+    fn run_woken(
+        &mut self,
+        actors: &A,
+        turn: &mut Turn<'_, A>,
+        place: usize,
+        scratch: &mut Scratch<A>,
+        note: &mut impl FnMut(u64),
+    ) {
+        if self.marks[place] != HOARDS {
+            self.run_alone(actors, turn, place, note);
+        } else {
+            self.run_hoarder(actors, turn, place, &mut scratch.inbox, note);
+        }
+    }
+
+    /// A process has a local event at `due`, in a later window.
+    #[inline(always)]
+    fn wake(&mut self, frame: &Frame, place: usize, due: Time, note: &mut impl FnMut(u64)) {
+        if due < frame.next_until {
+            self.soon.push(place as u32);
+        } else if due != Time::NEVER {
+            self.wake_late(frame, place, due, note);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_late(&mut self, frame: &Frame, place: usize, due: Time, note: &mut impl FnMut(u64)) {
+        let window = frame.window_of(due);
         let bucket = self.calendar.bucket(window, frame.window);
         if bucket.is_empty() {
             note(window);
@@ -232,69 +230,73 @@ impl<P: Program, O: Observer> Block<P, O> {
         bucket.wakes.push(place as u32);
     }
 
-    /// Runs a process that has several messages, out of the way of those that have one.
+    /// Runs those who have several messages, or a hoard, out of the way of those who have one.
     #[inline(never)]
-    fn run_several<N: Noise>(
+    fn run_crowd(
         &mut self,
-        turn: &mut Turn<'_, P, N, O>,
-        place: usize,
-        starting: bool,
-        inbox: &mut Inbox<BodyOf<P>, O::Stamp>,
+        actors: &A,
+        turn: &mut Turn<'_, A>,
+        bucket: &Bucket<MessageOf<A>>,
+        Scratch { crowd, inbox, .. }: &mut Scratch<A>,
         note: &mut impl FnMut(u64),
     ) {
-        if inbox.len() <= MANY {
-            self.run_process(turn, place, starting, inbox, note);
-            inbox.drain().for_each(|message| self.keep_one(turn, place, &message, note));
-        } else {
-            self.hoards.insert(place as u32, Box::new(Hoard::new()));
-            self.run_hoarder(turn, place, starting, inbox, note);
+        crowd.sort();
+        for group in crowd.groups() {
+            for (number, index) in group.members() {
+                inbox.push(bucket.chunks[number][index]);
+            }
+            let place = group.place();
+            self.marks[place] = 0;
+            if inbox.len() <= MANY && !self.hoards.contains_key(&(place as u32)) {
+                self.run_process(actors, turn, place, inbox, note);
+                inbox.drain().for_each(|message| self.keep_one(turn, place, &message, note));
+            } else {
+                self.run_hoarder(actors, turn, place, inbox, note);
+            }
         }
+        crowd.clear();
     }
 
     /// Runs a process that has hoarded messages, with those that have just come.
     #[inline(never)]
-    fn run_hoarder<N: Noise>(
+    fn run_hoarder(
         &mut self,
-        turn: &mut Turn<'_, P, N, O>,
+        actors: &A,
+        turn: &mut Turn<'_, A>,
         place: usize,
-        starting: bool,
-        inbox: &mut Inbox<BodyOf<P>, O::Stamp>,
+        inbox: &mut Inbox<A::Body, A::Stamp>,
         note: &mut impl FnMut(u64),
     ) {
-        let Some(mut hoard) = self.hoards.remove(&(place as u32)) else { return };
-        inbox.drain().for_each(|message| hoard.push(message, turn.rules));
-        self.run_process(turn, place, starting, &mut *hoard, note);
-        self.keep_hoard(turn, place, hoard, note);
-    }
-
-    /// Lets a process wake when its hoard's first message may run.
-    fn keep_hoard<N: Noise>(
-        &mut self,
-        turn: &mut Turn<'_, P, N, O>,
-        place: usize,
-        mut hoard: Box<Hoard<BodyOf<P>, O::Stamp>>,
-        note: &mut impl FnMut(u64),
-    ) {
+        let mut hoard = self.hoards.remove(&(place as u32)).unwrap_or_default();
+        inbox.drain().for_each(|message| hoard.push(message, actors.rules()));
+        self.run_process(actors, turn, place, &mut *hoard, note);
+        self.marks[place] = 0;
         if hoard.is_empty() {
             return;
         }
-        let (eligible, _) = hoard.first(&self.slots[place].host, turn.rules);
+        let (eligible, _) = hoard.first(A::host(&self.slots[place]), actors.rules());
         if turn.check_time(eligible) {
-            self.wake(turn.frame, place, turn.frame.window_of(eligible), note);
+            let window = turn.frame.window_of(eligible);
+            // A process may run twice in a window, or be told of the same later one twice.
+            if hoard.noted != window {
+                hoard.noted = window;
+                self.wake(&turn.frame, place, eligible, note);
+            }
             self.hoards.insert(place as u32, hoard);
+            self.marks[place] = HOARDS;
         }
     }
 
     /// A message whose CPU or NIC is busy beyond the window waits for the window in which it may run.
     #[inline(never)]
-    fn keep_one<N: Noise>(
+    fn keep_one(
         &mut self,
-        turn: &mut Turn<'_, P, N, O>,
+        turn: &mut Turn<'_, A>,
         place: usize,
-        message: &MessageOf<P, O::Stamp>,
+        message: &MessageOf<A>,
         note: &mut impl FnMut(u64),
     ) {
-        let eligible = eligible_of(message, &self.slots[place].host);
+        let eligible = eligible_of(message, A::host(&self.slots[place]));
         if turn.check_time(eligible) {
             let window = turn.frame.window_of(eligible);
             let bucket = self.calendar.bucket(window, turn.frame.window);
@@ -305,18 +307,18 @@ impl<P: Program, O: Observer> Block<P, O> {
         }
     }
 
-    /// Messages from elsewhere.
+    /// Messages that were sent in the window of `frame`.
     pub fn accept(
         &mut self,
-        parcel: Parcel<MessageOf<P, O::Stamp>>,
+        parcel: Parcel<MessageOf<A>>,
         frame: &Frame,
-        chunks: &mut Chunks<MessageOf<P, O::Stamp>>,
+        chunks: &mut Chunks<MessageOf<A>>,
         note: &mut impl FnMut(u64),
     ) {
         let (mut soon, later) = parcel.into_parts();
         if !soon.is_empty() {
             let bucket = self.calendar.bucket(frame.window + 1, frame.window);
-            if bucket.is_empty() {
+            if bucket.is_empty() && self.soon.is_empty() {
                 note(frame.window + 1);
             }
             bucket.chunks.append(&mut soon);
@@ -324,37 +326,16 @@ impl<P: Program, O: Observer> Block<P, O> {
         for message in later {
             let window = frame.window_of(Time(message.arrival));
             let bucket = self.calendar.bucket(window, frame.window);
-            if bucket.is_empty() {
+            if bucket.is_empty() && (window > frame.window + 1 || self.soon.is_empty()) {
                 note(window);
             }
             chunks.push(&mut bucket.chunks, message);
         }
     }
 
-    pub fn conclude(self, program: &P, network: &Network, finish: &mut Vec<Time>, remains: &mut Remains) {
+    pub fn conclude(self, actors: &A, finish: &mut Vec<Time>, remains: &mut Remains) {
         for (place, slot) in self.slots.iter().enumerate() {
-            let rank = self.first + place as u32;
-            finish.push(slot.host.finish().max(program.last_completion(rank, &slot.local, &self.state)));
-            if !slot.agenda.is_idle() {
-                // What is ready and never ran waits for the end of time.
-                remains.out_of_time();
-            }
-            if !program.finished(rank, &slot.local, &self.state) {
-                remains.unfinished();
-                program.unstarted(rank, &self.state, &mut |operation| remains.unstarted(rank, operation));
-            }
-            for id in slot.agenda.posted(&self.pool) {
-                remains.blocked(Blocked {
-                    rank,
-                    id,
-                    operation: program.operation(rank, &slot.local, &self.state, OperationKind::Recv, id),
-                });
-            }
-            for early in slot.agenda.unreceived(&self.pool) {
-                let rendezvous = network.link(early.from, rank).is_rendezvous(early.bytes);
-                let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
-                remains.leftover(leftover, early.send, rendezvous);
-            }
+            finish.push(actors.conclude(self.first + place as u32, slot, &self.shared, remains));
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// Messages travel in chunks of this many, so that freed memory serves again at once.
-pub(super) const CHUNK: usize = 256;
+/// Messages travel in chunks of this many, so that freed memory serves again at once. Small ones: a block that hears of
+/// many windows ahead has a chunk open for each.
+pub(super) const CHUNK: usize = 64;
+
+pub(super) type Chunk<M> = Vec<M>;
 
 /// How far ahead windows are found by their number alone.
 const NEAR: u64 = 64;
@@ -11,7 +14,7 @@ const NEAR: u64 = 64;
 /// What happens in one window. Chunks other than the last few may be partly filled.
 #[derive(Debug)]
 pub(super) struct Bucket<M> {
-    pub chunks: Vec<Vec<M>>,
+    pub chunks: Vec<Chunk<M>>,
     /// Processes with a local event, by their place in the block.
     pub wakes: Vec<u32>,
 }
@@ -33,36 +36,29 @@ impl<M> Bucket<M> {
     }
 }
 
-/// Spare chunks of a domain.
+/// Spare chunks of a part. None is given back before the run ends: what was needed once is needed again.
 #[derive(Debug)]
 pub(super) struct Chunks<M> {
-    spare: Vec<Vec<M>>,
-    most: usize,
+    spare: Vec<Chunk<M>>,
 }
 
 impl<M> Chunks<M> {
-    pub fn new(most: usize) -> Self {
-        Chunks { spare: Vec::new(), most }
+    pub fn new() -> Self {
+        Chunks { spare: Vec::new() }
     }
 
-    pub fn take(&mut self) -> Vec<M> {
+    pub fn take(&mut self) -> Chunk<M> {
         self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK))
     }
 
-    pub fn put(&mut self, mut chunk: Vec<M>) {
-        if self.spare.len() < self.most {
-            chunk.clear();
-            self.spare.push(chunk);
-        }
-    }
-
-    pub fn clear(&mut self) {
-        self.spare = Vec::new();
+    pub fn put(&mut self, mut chunk: Chunk<M>) {
+        chunk.clear();
+        self.spare.push(chunk);
     }
 
     /// Appends a message to a list of chunks.
     #[inline(always)]
-    pub fn push(&mut self, list: &mut Vec<Vec<M>>, message: M) {
+    pub fn push(&mut self, list: &mut Vec<Chunk<M>>, message: M) {
         match list.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(message),
             _ => {

@@ -23,13 +23,18 @@ pub(super) struct Hoard<B: Copy, S: Copy> {
     inserted: usize,
     /// The lane and the key of what `first` has found.
     found: Option<(usize, Key)>,
+    /// The last window for which the process's waking was noted.
+    pub noted: u64,
+}
+
+impl<B: Copy, S: Copy> Default for Hoard<B, S> {
+    fn default() -> Self {
+        let (messages, free, lanes) = (Vec::new(), Vec::new(), Vec::new());
+        Hoard { messages, free, lanes, inserted: 0, found: None, noted: 0 }
+    }
 }
 
 impl<B: Body, S: Copy> Hoard<B, S> {
-    pub fn new() -> Self {
-        Hoard { messages: Vec::new(), free: Vec::new(), lanes: Vec::new(), inserted: 0, found: None }
-    }
-
     pub fn len(&self) -> usize {
         self.messages.len() - self.free.len()
     }
@@ -123,7 +128,7 @@ mod tests {
             let network = network();
             let rules = Rules { network: &network, noise: &Silence, acknowledgement: Default::default(), receive_overlap: false };
             let mut host = ManyLanes::new();
-            let (mut list, mut hoard) = (Inbox::new(), Hoard::new());
+            let (mut list, mut hoard) = (Inbox::new(), Hoard::default());
             for (sequence, (arrival, from, cpu, nic)) in arrivals.into_iter().enumerate() {
                 let operation = Operation { cpu, nic, ..Operation::send(1, 9, 0) };
                 let body = Full::new(sequence as u32, sequence as u32, &operation);

@@ -116,7 +116,7 @@ proptest! {
     ) {
         let butterfly = Butterfly::new(1 << k, cycles, Time(compute)).unwrap().with_messages(1, 1);
         let steps = RecursiveDoubling::new(&Job::new(1 << k, 1));
-        let script = Cycles { steps, cycles, compute: Time(compute) };
+        let script = Cycles::new(steps, cycles, Time(compute));
         let doubling = StepProgram::new(&script);
         let noise = periodic(Time(70 * US), Time(9 * US), seed);
         for noise in [None, Some(&noise)] {
@@ -141,7 +141,7 @@ fn the_compute_phase_takes_what_the_paper_says() {
         let noise = periodic(Time(period), Time(duration), 3);
         // One process alone computes and exchanges nothing; many of them are many ranks of one cycle in
         // which nobody waits: the finish time of a cycle without rounds.
-        let script = Cycles { steps: Alone { processes }, cycles: 1, compute: Time(work) };
+        let script = Cycles::new(Alone { processes }, 1, Time(work));
         let outcome = windowed(&StepProgram::new(&script), Some(&noise));
         let few = work + work / period * duration;
         let counted = |time| outcome.finish.iter().filter(|finish| finish.ps() == time).count() as f64;

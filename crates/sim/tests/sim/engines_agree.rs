@@ -115,7 +115,7 @@ proptest! {
         overlaps in any::<bool>(),
     ) {
         let mixed = Mixed { processes, stages, bytes, overlaps };
-        let script = Cycles { steps: &mixed, cycles: 2, compute: Time(1_000_000) };
+        let script = Cycles::new(&mixed, 2, Time(1_000_000));
         let simulation = simulation(&network, &noise, overlap);
         let graph = script::materialise(&script);
         let reference = run(&simulation, &graph, EngineChoice::Reference, 1);

@@ -66,7 +66,7 @@ impl Setting<'_> {
     }
 
     fn repeat<'a>(&self, steps: &'a Collective) -> Cycles<&'a Collective> {
-        Cycles { steps, cycles: self.cycles, compute: self.compute }
+        Cycles::new(steps, self.cycles, self.compute)
     }
 
     fn implicit(&self, collective: &Collective, threads: usize) -> Outcome {

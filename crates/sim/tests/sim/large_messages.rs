@@ -24,7 +24,7 @@ fn noise(seed: u64) -> Injection {
 
 fn makespan(bytes: u64, noise: Option<&Injection>) -> f64 {
     let network = Network::parse("cnl").unwrap();
-    let script = Cycles { steps: Dissemination::new(&Job::new(4096, bytes)), cycles: 1, compute: Time::ZERO };
+    let script = Cycles::once(Dissemination::new(&Job::new(4096, bytes)));
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(1, &stop, &mut progress);

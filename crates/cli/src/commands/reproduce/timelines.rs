@@ -56,7 +56,7 @@ impl What<'_> {
             What::Graph(graph) => simulation.run_graph(graph, &mut control, observer)?,
             What::Repeated(operation, algorithm, job, cycles, compute) => {
                 let steps = algorithm.build(*operation, job)?;
-                let script = Cycles { steps: &steps, cycles: *cycles, compute: *compute };
+                let script = Cycles::new(&steps, *cycles, *compute);
                 simulation.run_script(&script, &mut control, observer)?
             }
         };

@@ -48,10 +48,6 @@ impl Steps for Dissemination {
         .after(self.reduction)
     }
 
-    fn distinct_tags(&self) -> Option<u32> {
-        Some(self.rounds)
-    }
-
     fn largest_message(&self) -> u64 {
         if self.rounds == 0 { 0 } else { self.bytes }
     }

@@ -84,10 +84,6 @@ impl Steps for RecursiveDoubling {
         }
     }
 
-    fn distinct_tags(&self) -> Option<u32> {
-        Some(self.rounds + 2)
-    }
-
     fn largest_message(&self) -> u64 {
         if self.processes == 1 { 0 } else { self.bytes }
     }

@@ -61,10 +61,6 @@ impl Steps for Binomial {
         Step::send(self.message(place + (1 << round), round))
     }
 
-    fn distinct_tags(&self) -> Option<u32> {
-        Some(bits(self.processes - 1))
-    }
-
     fn largest_message(&self) -> u64 {
         if self.processes == 1 { 0 } else { self.bytes }
     }

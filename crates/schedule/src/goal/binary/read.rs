@@ -180,7 +180,8 @@ impl<'a> File<'a> {
         let mut scratch = Scratch::default();
         for rank in part.ranks.clone() {
             let schedule = Schedule::open(self, rank)?;
-            schedule.read(part.next_rank(schedule.operations()), &mut scratch)?;
+            let facts = schedule.read(part.next_rank(schedule.operations()), &mut scratch)?;
+            part.end_rank(&facts);
         }
         Ok(())
     }

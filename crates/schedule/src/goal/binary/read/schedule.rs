@@ -6,7 +6,7 @@ use super::{File, problem, u32_at};
 use crate::goal::binary::{COUNTS, INDEX, NODE};
 use crate::goal::error::{BinaryProblem, GoalError};
 use crate::goal::rounding::LONGEST_NS;
-use crate::graph::{ANY, Edge, MAX_DEPENDENCIES, RankFilling};
+use crate::graph::{ANY, Columns, Edge, Facts, Link, MAX_DEPENDENCIES, Row};
 use crate::validate::cycle::find_cycle;
 use crate::{Operation, OperationKind, RankView};
 
@@ -72,42 +72,77 @@ impl<'a> Schedule<'a> {
         self.nodes.len()
     }
 
-    /// Reads the nodes with their edges into `target`.
-    pub fn read(&self, mut target: RankFilling<'_, '_>, scratch: &mut Scratch) -> Result<(), GoalError> {
+    /// Fills in the nodes with their edges.
+    pub fn read(&self, mut columns: Columns<'_, '_>, scratch: &mut Scratch) -> Result<Facts, GoalError> {
         let Scratch { counted, dependents } = scratch;
         counted.clear();
         counted.resize(self.nodes.len(), 0);
-        let mut edges = Edges::new(self, counted);
+        let Columns { rows, base, edges, .. } = &mut columns;
+        let mut edges = Edges { schedule: self, dependents, edges, base: *base, total: 0, forward: true, irequires: false };
+        let mut facts = Facts::default();
         // Where all dependencies go forward, a node's count is complete when the node is reached.
         let mut seems_wrong = 0;
-        for (node, bytes) in (0..).zip(self.nodes) {
-            let operation = self.operation(node, bytes)?;
-            seems_wrong |= number::<0>(bytes) ^ edges.counted[node as usize];
-            edges.read(node, bytes, dependents)?;
-            target.push(&operation, dependents);
-            dependents.clear();
+        for ((node, bytes), row) in (0..).zip(self.nodes).zip(rows.iter_mut()) {
+            seems_wrong |= number::<0>(bytes) ^ counted[node as usize];
+            let operation = match self.plain(bytes) {
+                Some(operation) => operation,
+                None => self.other_operation(node, bytes)?,
+            };
+            let link = match edges.plain(node, bytes, counted) {
+                Some(link) => link,
+                None => edges.any(node, bytes, counted)?,
+            };
+            facts.note(&operation);
+            *row = Row::new(&operation, link).0;
         }
-        let Edges { total, forward, irequires, .. } = edges;
-        let view = target.end(total, irequires);
+        facts.edges = edges.total;
+        facts.irequires = edges.irequires;
+        let forward = edges.forward;
+        for (lane, bytes) in columns.lane.iter_mut().zip(self.nodes) {
+            *lane = [bytes[21], bytes[22]];
+            facts.note_lane(*lane);
+        }
+        if facts.edges > self.most_edges() {
+            return self.refuse_shared_edges();
+        }
         if seems_wrong != 0 || !forward {
             self.check_dependency_counts(counted)?;
         }
         self.check_roots(counted)?;
-        if forward { Ok(()) } else { self.refuse_cycle(&view) }
+        if !forward {
+            self.refuse_cycle(&columns.view())?;
+        }
+        Ok(facts)
     }
 
     /// Nearly all nodes are messages with nothing odd about them.
     #[inline(always)]
-    fn operation(&self, node: u32, bytes: &[u8; NODE]) -> Result<Operation, GoalError> {
+    fn plain(&self, bytes: &[u8; NODE]) -> Option<Operation> {
         let operation = message(bytes);
         let Operation { peer, tag, cpu, nic, .. } = operation;
         let is_message = bytes[TYPE] == OperationKind::Recv as u8
             || bytes[TYPE] == OperationKind::Send as u8 && tag != ANY;
         let File { ranks, largest_cpu, largest_nic, .. } = *self.file;
-        if is_message && peer < ranks && cpu <= largest_cpu && nic <= largest_nic {
-            return Ok(operation);
+        (is_message && peer < ranks && cpu <= largest_cpu && nic <= largest_nic).then_some(operation)
+    }
+
+    fn most_edges(&self) -> u64 {
+        self.appendix.len().min(MAX_DEPENDENCIES) as u64
+    }
+
+    /// Lists that share entries could make a small file a large graph: finds the first that goes too far.
+    #[inline(never)]
+    fn refuse_shared_edges<T>(&self) -> Result<T, GoalError> {
+        let (limit, mut found) = (self.most_edges(), 0);
+        for (node, bytes) in (0..).zip(self.nodes) {
+            for (field, count) in [("requires", number::<23>(bytes)), ("irequires", number::<31>(bytes))] {
+                found += u64::from(count);
+                if found > limit {
+                    return self.fail(field, BinaryProblem::NodeOutOfRange { node, found, limit });
+                }
+            }
         }
-        self.other_operation(node, bytes)
+        self.fail("appendix", BinaryProblem::OutOfRange { found, limit })
     }
 
     #[inline(never)]
@@ -206,11 +241,13 @@ fn number<const AT: usize>(bytes: &[u8; NODE]) -> u32 {
     u32::from_le_bytes([bytes[AT], bytes[AT + 1], bytes[AT + 2], bytes[AT + 3]])
 }
 
-/// The edges of a rank while they are read.
+/// The edges of a rank while they are read. For each node it is counted how many dependencies on others were found.
 struct Edges<'a> {
     schedule: &'a Schedule<'a>,
-    /// For each node, how many dependencies on others were found so far.
-    counted: &'a mut [u32],
+    dependents: &'a mut Vec<Edge>,
+    /// Where lists go; those of the rank begin at `base`.
+    edges: &'a mut Vec<u32>,
+    base: usize,
     total: u64,
     /// Whether every dependency so far goes from an earlier node to a later one.
     forward: bool,
@@ -218,33 +255,47 @@ struct Edges<'a> {
 }
 
 impl<'a> Edges<'a> {
-    fn new(schedule: &'a Schedule<'a>, counted: &'a mut [u32]) -> Edges<'a> {
-        Edges { schedule, counted, total: 0, forward: true, irequires: false }
+    /// Who waits for `node`, where that is nobody, or a few nodes that follow each other and this one and wait for its
+    /// completion.
+    #[inline(always)]
+    fn plain(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Option<Link> {
+        let (length, irequires) = (number::<23>(bytes), number::<31>(bytes));
+        if length | irequires == 0 {
+            return Some(Link::NOBODY);
+        }
+        if irequires != 0 || length > 3 {
+            return None;
+        }
+        let (start, length) = (number::<27>(bytes) as usize, length as usize);
+        let list = self.schedule.appendix.get(start..start + length)?;
+        let first = u32::from_le_bytes(list[0]);
+        let follows = |place: usize| {
+            list.get(place).is_none_or(|&entry| u32::from_le_bytes(entry).wrapping_sub(first) == place as u32)
+        };
+        if first <= node || !follows(1) || !follows(2) {
+            return None;
+        }
+        let link = Link::run(first, length as u32)?;
+        let counted = counted.get_mut(first as usize..first as usize + length)?;
+        counted.iter_mut().for_each(|count| *count += 1);
+        self.total += length as u64;
+        Some(link)
     }
 
-    /// Reads who waits for `node`.
-    #[inline]
-    fn read(
-        &mut self,
-        node: u32,
-        bytes: &[u8; NODE],
-        dependents: &mut Vec<Edge>,
-    ) -> Result<(), GoalError> {
+    /// Any dependents.
+    #[inline(never)]
+    fn any(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Result<Link, GoalError> {
         let (requires, irequires) = (number::<23>(bytes), number::<31>(bytes));
-        if requires != 0 {
-            let list = self.list("requires", node, requires, number::<27>(bytes))?;
-            self.add(node, list, Edge::requires, dependents)?;
-        }
-        if irequires != 0 {
-            self.irequires = true;
-            let list = self.list("irequires", node, irequires, number::<35>(bytes))?;
-            self.add(node, list, Edge::irequires, dependents)?;
-        }
-        Ok(())
+        self.dependents.clear();
+        self.irequires |= irequires != 0;
+        let list = self.list("requires", node, requires, number::<27>(bytes))?;
+        self.add(node, list, Edge::requires, counted)?;
+        let list = self.list("irequires", node, irequires, number::<35>(bytes))?;
+        self.add(node, list, Edge::irequires, counted)?;
+        Ok(Link::new(self.dependents, self.edges, self.base))
     }
 
     /// A part of the appendix.
-    #[inline]
     fn list(
         &mut self,
         field: &'static str,
@@ -252,9 +303,10 @@ impl<'a> Edges<'a> {
         count: u32,
         start: u32,
     ) -> Result<&'a [[u8; INDEX]], GoalError> {
-        let (count, start) = (u64::from(count), u64::from(start));
-        let limit = self.schedule.appendix.len().min(MAX_DEPENDENCIES) as u64;
-        // Lists that share entries could make a small file a large graph.
+        let (count, start, limit) = (u64::from(count), u64::from(start), self.schedule.most_edges());
+        if count == 0 {
+            return Ok(&[]);
+        }
         self.total += count;
         if start + count > limit || self.total > limit {
             let found = (start + count).max(self.total);
@@ -263,31 +315,27 @@ impl<'a> Edges<'a> {
         Ok(&self.schedule.appendix[start as usize..(start + count) as usize])
     }
 
-    #[inline]
     fn add(
         &mut self,
         before: u32,
         list: &[[u8; INDEX]],
         edge: impl Fn(u32) -> Edge,
-        dependents: &mut Vec<Edge>,
+        counted: &mut [u32],
     ) -> Result<(), GoalError> {
         for &entry in list {
             let dependent = u32::from_le_bytes(entry);
-            let limit = self.counted.len() as u64 - 1;
-            let Some(count) = self.counted.get_mut(dependent as usize) else {
-                let problem =
-                    BinaryProblem::NodeOutOfRange { node: before, found: u64::from(dependent), limit };
+            let limit = counted.len() as u64 - 1;
+            let Some(count) = counted.get_mut(dependent as usize) else {
+                let found = u64::from(dependent);
+                let problem = BinaryProblem::NodeOutOfRange { node: before, found, limit };
                 return self.schedule.fail("appendix", problem);
             };
             *count += 1;
-            if dependent <= before {
-                if dependent == before {
-                    let problem = BinaryProblem::SelfDependency { node: before };
-                    return self.schedule.fail("appendix", problem);
-                }
-                self.forward = false;
+            if dependent == before {
+                return self.schedule.fail("appendix", BinaryProblem::SelfDependency { node: before });
             }
-            dependents.push(edge(dependent));
+            self.forward &= dependent > before;
+            self.dependents.push(edge(dependent));
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The engine for collectives in rounds against the reference engine, rank by rank. Times are a few picoseconds,
-//! so that events often coincide and only the order of the model tells them apart.
+//! Implicit steps on the windowed engine against the reference engine, rank by rank. Times are a few picoseconds, so
+//! that events often coincide and only the order of the model tells them apart.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -10,11 +10,15 @@ use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
 use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation};
 
-const COLLECTIVES: [(Operation, &str); 4] = [
+/// The first three have engines of their own.
+const COLLECTIVES: [(Operation, &str); 7] = [
     (Operation::Allreduce, "dissemination"),
     (Operation::Allreduce, "recursive-doubling"),
-    (Operation::Barrier, "dissemination"),
     (Operation::Bcast, "binomial"),
+    (Operation::Barrier, "dissemination"),
+    (Operation::Allreduce, "ring"),
+    (Operation::Alltoall, "pairwise"),
+    (Operation::Gather, "linear"),
 ];
 
 fn collective(which: usize, processes: u32, bytes: u64, root: u32, reduction: u32) -> Collective {
@@ -24,16 +28,29 @@ fn collective(which: usize, processes: u32, bytes: u64, root: u32, reduction: u3
     Algorithm::parse(operation, name).unwrap().build(operation, &job).unwrap()
 }
 
+/// How often, and how a run is cut. Nothing but the cycles changes its result.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    cycles: u32,
+    compute: Time,
+    threads: usize,
+    block_shift: u32,
+}
+
+const ONCE: Setting = Setting { cycles: 1, compute: Time::ZERO, threads: 1, block_shift: 12 };
+
 fn run(
     simulation: &Simulation<'_>,
     collective: &Collective,
     engine: EngineChoice,
+    setting: Setting,
 ) -> Result<(Outcome, Engine), RunError> {
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
-    let mut control = Control::new(1, &stop, &mut progress);
+    let mut control = Control::new(setting.threads, &stop, &mut progress);
+    control.block_shift = Some(setting.block_shift);
     let simulation = Simulation { engine, ..simulation.clone() };
-    let run = simulation.run_collective(collective, 1, Time::ZERO, &mut control)?;
+    let run = simulation.run_collective(collective, setting.cycles, setting.compute, &mut control)?;
     Ok((run.outcome, run.engine))
 }
 
@@ -64,17 +81,18 @@ proptest! {
     #[test]
     fn equals_the_reference(
         which in 0..COLLECTIVES.len(),
-        processes in 1u32..200,
-        bytes in 1u64..4,
-        root in 0u32..70,
-        reduction in 0u32..3,
+        processes in 1u32..120,
+        (bytes, eager) in (1u64..4, 0u64..8),
+        (root, reduction) in (0u32..70, 0u32..3),
         (latency, send, receive, gap) in (0u64..12, 0u64..6, 0u64..6, 0u64..9),
         (per_byte, overhead) in (0u64..3, 0u64..3),
-        sources in prop::collection::vec(source(), 1..3),
+        sources in prop::collection::vec(source(), 0..3),
         (seed, together, wallclock, computation_only) in (0u64..50, any::<bool>(), any::<bool>(), any::<bool>()),
+        (cycles, compute, threads, block_shift) in (1u32..4, 0u64..9, 1usize..4, 0u32..6),
     ) {
         let network = Network::parse(&format!(
-            "L={latency}ps,os={send}ps,or={receive}ps,g={gap}ps,G={per_byte}ps,O={overhead}ps,S=65535"
+            "L={latency}ps,os={send}ps,or={receive}ps,g={gap}ps,G={per_byte}ps,O={overhead}ps,S={}",
+            if eager < 4 { eager } else { 65535 }
         )).unwrap();
         let phases = match together {
             true => Phases::Together { seed, replica: 3 },
@@ -83,53 +101,37 @@ proptest! {
         // A trace may be all noise; only without wall-clock noise does every interval close then.
         let busy = sources.iter().any(|source| matches!(&source.waveform, Waveform::Trace(t) if t.share() > 0.3));
         let noise = Injection { sources, phases, wallclock: wallclock && !busy, computation_only };
-        let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
+        let noise = (!noise.sources.is_empty()).then_some(&noise);
+        let simulation = Simulation { noise, ..Simulation::new(&network) };
         let collective = collective(which, processes, bytes, root, reduction);
-        let (fast, engine) = run(&simulation, &collective, EngineChoice::Auto).unwrap();
-        let (reference, _) = run(&simulation, &collective, EngineChoice::Reference).unwrap();
-        prop_assert_eq!(engine == Engine::Rounds, latency + send > 0);
+        let setting = Setting { cycles, compute: Time(compute), threads, block_shift };
+        let (fast, engine) = run(&simulation, &collective, EngineChoice::Auto, setting).unwrap();
+        let (reference, _) = run(&simulation, &collective, EngineChoice::Reference, setting).unwrap();
+        prop_assert!(engine == Engine::Windowed || latency == 0);
         prop_assert_eq!(fast.messages, reference.messages);
         prop_assert_eq!(fast.finish, reference.finish);
     }
 }
 
-/// Larger than a window's worth of anything, with the noise of the field's papers.
+/// Many blocks on several threads, with the noise of the field's papers.
 #[test]
-fn equals_the_windowed_engine_at_scale() {
+fn equals_the_reference_at_scale() {
     let network = Network::parse("cnl").unwrap();
     let detours = Detours::new(&[(Time::ZERO, Time(100_000_000))], Some(Time(1_000_000_000))).unwrap();
     let waveform = Waveform::Trace(Arc::new(detours));
     let sources = vec![Source { name: "tick".into(), waveform, who: Who::Everyone }];
-    for (which, processes) in [(0, 20_000), (1, 5_001), (3, 70_000)] {
+    for (which, processes) in [(0, 9_000), (1, 5_001), (2, 20_000), (6, 3_000)] {
         let phases = Phases::Drawn { seed: 4, replica: 9 };
         let noise = Injection { sources: sources.clone(), phases, wallclock: false, computation_only: false };
         let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
         let collective = collective(which, processes, 1, 17, 0);
-        let (fast, engine) = run(&simulation, &collective, EngineChoice::Auto).unwrap();
-        let (windowed, _) = run(&simulation, &collective, EngineChoice::Windowed).unwrap();
-        assert_eq!(engine, Engine::Rounds);
-        assert!(fast.finish == windowed.finish, "{which} {processes}");
+        let (reference, _) = run(&simulation, &collective, EngineChoice::Reference, ONCE).unwrap();
+        for threads in [1, 3] {
+            let setting = Setting { threads, block_shift: 9, ..ONCE };
+            let (fast, _) = run(&simulation, &collective, EngineChoice::Windowed, setting).unwrap();
+            assert!(fast.finish == reference.finish, "{which} {processes}");
+        }
     }
-}
-
-/// What the engine does not do is done by the others.
-#[test]
-fn others_run_what_does_not_fit() {
-    let sources = vec![Source {
-        name: "late".into(),
-        waveform: Waveform::Once { at: Time(5), duration: Time(100) },
-        who: Who::Everyone,
-    }];
-    let phases = Phases::Drawn { seed: 4, replica: 9 };
-    let noise = Injection { sources, phases, wallclock: false, computation_only: false };
-    let engine = |network: &str, bytes| {
-        let network = Network::parse(network).unwrap();
-        let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
-        run(&simulation, &collective(0, 9, bytes, 0, 0), EngineChoice::Auto).unwrap().1
-    };
-    assert_eq!(engine("L=5ns,o=1ns,g=0ns,G=1ns,O=0ns,S=100", 100), Engine::Rounds);
-    assert_eq!(engine("L=5ns,o=1ns,g=0ns,G=1ns,O=0ns,S=100", 101), Engine::Windowed);
-    assert_eq!(engine("L=0ns,o=0ns,g=0ns,G=1ns,O=0ns,S=100", 10), Engine::Reference);
 }
 
 /// A detour longer than time itself is an error, not a wrapped number.
@@ -141,6 +143,6 @@ fn time_ends() {
     let phases = Phases::Drawn { seed: 4, replica: 9 };
     let noise = Injection { sources, phases, wallclock: false, computation_only: false };
     let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
-    let ended = run(&simulation, &collective(0, 9, 1, 0, 0), EngineChoice::Auto);
+    let ended = run(&simulation, &collective(0, 9, 1, 0, 0), EngineChoice::Auto, ONCE);
     assert_eq!(ended.unwrap_err(), RunError::TimeOverflow);
 }

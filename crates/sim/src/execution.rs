@@ -1,0 +1,256 @@
+//! What happens when an event runs, in which order, whatever engine runs it: charge the rule, tell the observer, start,
+//! acknowledge, complete.
+//!
+//! An engine is a [`Site`]: it knows where a process's state lies and where messages and ready operations go.
+
+use crate::host::Host;
+use crate::message::Early;
+use crate::observer::{Observer, Ran, What};
+use crate::program::Program;
+use crate::release::{Arrived, Release};
+use crate::rules::{Charge, Rules};
+use straggler_model::noise::Noise;
+use straggler_model::{Rank, Time};
+use straggler_schedule::Operation;
+
+/// One process, where its engine keeps it.
+pub(crate) trait Site<P: Program, O: Observer> {
+    fn host(&mut self) -> &mut P::Host;
+    fn observer(&mut self) -> &mut O;
+    /// Tells the program what has happened, by an event that ran at `t`, and makes ready what it releases.
+    fn tell(&mut self, happened: Happened, t: Time);
+    /// Posts a receive; gives the message it takes if that has already arrived.
+    fn post(&mut self, id: u32, operation: &Operation) -> Option<Early>;
+    /// A message has run; gives the receive it completes, or keeps the message.
+    fn match_message(&mut self, early: &Early) -> Option<u32>;
+    /// Puts a message on its way.
+    fn send(&mut self, id: u32, operation: &Operation, sent_at: Time, arrival: Time, stamp: O::Stamp);
+    /// Lets the sender of a rendezvous message know of the match at `t`.
+    fn acknowledge(&mut self, message: &Early, t: Time, arrival: Time, stamp: O::Stamp);
+}
+
+/// What a program is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Happened {
+    Started { id: u32, at: Time },
+    Completed { id: u32, done: Time },
+    Arrived { message: Arrived, done: Time },
+}
+
+/// Tells a program what has happened to one of its processes.
+#[inline(always)]
+pub(crate) fn tell<P: Program>(
+    program: &P,
+    rank: Rank,
+    local: &mut P::Local,
+    block: &mut P::Block,
+    happened: Happened,
+    release: &mut impl FnMut(Release),
+) {
+    match happened {
+        Happened::Started { id, at } => program.started(rank, local, block, id, at, release),
+        Happened::Completed { id, done } => program.completed(rank, local, block, id, done, release),
+        Happened::Arrived { message, done } => program.arrived(rank, local, block, message, done, release),
+    }
+}
+
+/// A message or an acknowledgement as its receiver sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<S> {
+    pub message: Early,
+    pub arrival: Time,
+    /// What the remote event that caused it was stamped with.
+    pub cause: S,
+}
+
+/// Runs events of one process.
+pub(crate) struct Execution<'a, N> {
+    pub rank: Rank,
+    pub rules: &'a Rules<'a, N>,
+    /// Whether any message can be a rendezvous.
+    pub rendezvous: bool,
+}
+
+impl<N: Noise> Execution<'_, N> {
+    #[inline(always)]
+    pub fn run_send<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        t: Time,
+        id: u32,
+        operation: &Operation,
+    ) {
+        let (cpu, send_free) = site.host().sending(operation.cpu, operation.nic);
+        let sent = self.rules.send(self.rank, operation.peer, cpu, send_free, t, operation.amount);
+        let what = What::Send { rendezvous: sent.rendezvous };
+        let stamp = self.observe(site, what, id, operation, t, sent.charge);
+        site.send(id, operation, t, sent.arrival, stamp);
+        site.tell(Happened::Started { id, at: t }, t);
+        if !sent.rendezvous {
+            site.tell(Happened::Completed { id, done: sent.charge.done }, t);
+        }
+    }
+
+    #[inline(always)]
+    pub fn run_recv<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        t: Time,
+        id: u32,
+        operation: &Operation,
+    ) {
+        let early = site.post(id, operation);
+        let done = early.map_or(t, |early| t.max(early.done));
+        let what = What::Recv { matched: early.is_some() };
+        let stamp = self.observe(site, what, id, operation, t, Charge { done, noise: Time::ZERO });
+        site.tell(Happened::Started { id, at: t }, t);
+        if let Some(early) = early {
+            self.acknowledge(site, t, &early, stamp);
+            site.tell(Happened::Completed { id, done }, t);
+        }
+    }
+
+    #[inline(always)]
+    pub fn run_calc<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        t: Time,
+        id: u32,
+        operation: &Operation,
+    ) {
+        let (cpu, _) = site.host().sending(operation.cpu, operation.nic);
+        let charge = self.rules.calc(self.rank, cpu, t, Time(operation.amount));
+        self.observe(site, What::Calc, id, operation, t, charge);
+        site.tell(Happened::Started { id, at: t }, t);
+        site.tell(Happened::Completed { id, done: charge.done }, t);
+    }
+
+    #[inline(always)]
+    pub fn run_message<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        t: Time,
+        incoming: &Incoming<O::Stamp>,
+    ) {
+        let message = &incoming.message;
+        let (cpu, recv_free) = site.host().receiving(message.cpu, message.nic);
+        let charge = self.rules.message(self.rank, message.from, cpu, recv_free, t, message.bytes);
+        let message = Early { done: self.rules.early_done(&charge), ..*message };
+        let completes = if P::TAKES_ARRIVALS { None } else { site.match_message(&message) };
+        let stamp = self.observe_incoming(site, What::Message { completes }, incoming, t, charge);
+        if P::TAKES_ARRIVALS {
+            self.acknowledge(site, t, &message, stamp);
+            let arrived = Arrived { from: message.from, tag: message.tag, bytes: message.bytes };
+            site.tell(Happened::Arrived { message: arrived, done: charge.done }, t);
+        } else if let Some(id) = completes {
+            self.acknowledge(site, t, &message, stamp);
+            site.tell(Happened::Completed { id, done: charge.done }, t);
+        }
+    }
+
+    /// The acknowledgement of a send of this process; `from` is who matched the message.
+    #[inline(never)]
+    pub fn run_acknowledgement<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        t: Time,
+        incoming: &Incoming<O::Stamp>,
+    ) {
+        let Early { send, cpu, nic, .. } = incoming.message;
+        let (cpu, send_free) = site.host().sending(cpu, nic);
+        self.rules.acknowledge(cpu, send_free, t);
+        let charge = Charge { done: t, noise: Time::ZERO };
+        self.observe_incoming(site, What::Acknowledgement, incoming, t, charge);
+        site.tell(Happened::Completed { id: send, done: t }, t);
+    }
+
+    /// A message has been matched at `t`: a rendezvous sender hears of it.
+    #[inline(always)]
+    fn acknowledge<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        t: Time,
+        message: &Early,
+        stamp: O::Stamp,
+    ) {
+        if self.rendezvous && self.rules.network.link(message.from, self.rank).is_rendezvous(message.bytes) {
+            let arrival = t + self.rules.acknowledgement(message.from, self.rank);
+            site.acknowledge(message, t, arrival, stamp);
+        }
+    }
+
+    #[inline(always)]
+    fn observe<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        what: What,
+        id: u32,
+        operation: &Operation,
+        t: Time,
+        charge: Charge,
+    ) -> O::Stamp {
+        if !O::ACTIVE {
+            return O::Stamp::default();
+        }
+        let Operation { amount, peer, tag, cpu, nic, .. } = *operation;
+        let host = site.host();
+        let (cpu_free, nic_free) = (host.cpu(cpu).free, host.send_free(nic));
+        let (rank, Charge { done, noise }) = (self.rank, charge);
+        let (arrival, cause) = (t, O::Stamp::default());
+        site.observer().ran(&Ran {
+            what,
+            rank,
+            id,
+            cpu,
+            nic,
+            t,
+            done,
+            cpu_free,
+            nic_free,
+            noise,
+            amount,
+            peer,
+            tag,
+            arrival,
+            cause,
+        })
+    }
+
+    #[inline(always)]
+    fn observe_incoming<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        what: What,
+        incoming: &Incoming<O::Stamp>,
+        t: Time,
+        charge: Charge,
+    ) -> O::Stamp {
+        if !O::ACTIVE {
+            return O::Stamp::default();
+        }
+        let &Incoming { message: Early { from, tag, bytes, send, cpu, nic, .. }, arrival, cause } = incoming;
+        let host = site.host();
+        let acknowledged = what == What::Acknowledgement;
+        let nic_free = if acknowledged { host.send_free(nic) } else { host.recv_free(nic) };
+        let cpu_free = host.cpu(cpu).free;
+        let (rank, Charge { done, noise }) = (self.rank, charge);
+        let amount = if acknowledged { 0 } else { bytes };
+        site.observer().ran(&Ran {
+            what,
+            rank,
+            id: send,
+            cpu,
+            nic,
+            t,
+            done,
+            cpu_free,
+            nic_free,
+            noise,
+            amount,
+            peer: from,
+            tag,
+            arrival,
+            cause,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! What the windowed engine asks of the processes it runs.
+//!
+//! Blocks, calendars and the exchange of messages are the same for every program. How a process gets through a
+//! window is not: [`super::general`] runs any program in the model's full generality, [`super::stepping`] runs
+//! implicit steps with hardly more than the arithmetic of the rules.
+
+use super::calendar::Chunks;
+use super::frame::Frame;
+use super::mail::{Mail, One};
+use super::outgoing::Outgoing;
+use crate::host::Host;
+use crate::message::{Body, Message};
+use crate::outcome::{Remains, RunError};
+use crate::rules::Rules;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use straggler_model::noise::Noise;
+use straggler_model::{Rank, Time};
+
+/// The processes of a run and how each gets through a window. A process is alone there: nothing that others do in
+/// the same window can reach it.
+pub(super) trait Actors: Sync {
+    type Noise: Noise;
+    type Host: Host;
+    type Body: Body;
+    /// What the observer of a sender gives a message to carry.
+    type Stamp: Copy + Default + Send;
+    /// What watches the processes of one part.
+    type Observer: Send;
+    /// One process.
+    type Slot: Send;
+    /// What neighbouring processes keep elsewhere.
+    type Shared: Send;
+
+    /// Whether a process keeps memory beyond its slot, so that asking for it ahead pays even where neighbouring
+    /// processes run one after the other.
+    const SCATTERED: bool;
+
+    fn processes(&self) -> u32;
+    fn rules(&self) -> &Rules<'_, Self::Noise>;
+    fn slot(&self) -> Self::Slot;
+    fn shared(&self, ranks: Range<Rank>) -> Self::Shared;
+    fn host(slot: &Self::Slot) -> &Self::Host;
+
+    /// Makes ready what a process begins with.
+    fn start(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>);
+    /// Runs the events of a process in their order up to the end of the window. Gives the time of the next local
+    /// one, by [`Frame::newly_due`].
+    fn run(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        mail: &mut impl Mail<Self::Body, Self::Stamp>,
+    ) -> Time;
+    /// The same with one message; says besides whether the message has run.
+    #[inline(always)]
+    fn run_one(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        message: &MessageOf<Self>,
+    ) -> (Time, bool) {
+        let mut mail = One(Some(message));
+        let next = self.run(process, turn, &mut mail);
+        (next, mail.is_empty())
+    }
+    /// The same without any message.
+    #[inline(always)]
+    fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
+        self.run(process, turn, &mut One(None))
+    }
+    /// Asks for the memory a process will need when it runs; its slot is in the cache by now.
+    fn prefetch(&self, rank: Rank, slot: &Self::Slot, shared: &Self::Shared);
+    /// When a process has finished; adds what it leaves behind to the remains.
+    fn conclude(&self, rank: Rank, slot: &Self::Slot, shared: &Self::Shared, remains: &mut Remains) -> Time;
+}
+
+/// The messages of a run.
+pub(super) type MessageOf<A> = Message<<A as Actors>::Body, <A as Actors>::Stamp>;
+
+/// One process at work.
+pub(super) struct Process<'a, A: Actors + ?Sized> {
+    pub rank: Rank,
+    pub slot: &'a mut A::Slot,
+    pub shared: &'a mut A::Shared,
+}
+
+/// What a running process may touch besides itself.
+pub(super) struct Turn<'a, A: Actors + ?Sized> {
+    pub frame: Frame,
+    pub outgoing: &'a mut Outgoing<MessageOf<A>>,
+    pub chunks: &'a mut Chunks<MessageOf<A>>,
+    pub observer: &'a mut A::Observer,
+    pub stop: &'a AtomicBool,
+    pub processes: u32,
+    /// Messages that ran on their receivers.
+    pub messages: u64,
+    /// Local operations that ran.
+    pub operations: u64,
+    pub error: Option<RunError>,
+}
+
+/// After so many operations a process looks whether the run is to stop: a window may be long.
+const CHECK: u64 = 1 << 20;
+
+impl<A: Actors + ?Sized> Turn<'_, A> {
+    /// Whether simulated time still goes on at `time`.
+    #[inline(always)]
+    pub fn check_time(&mut self, time: Time) -> bool {
+        if time == Time::NEVER {
+            self.error = Some(RunError::TimeOverflow);
+        }
+        time != Time::NEVER
+    }
+
+    /// Counts a local operation; says whether the run goes on.
+    #[inline(always)]
+    pub fn count_operation(&mut self) -> bool {
+        self.operations += 1;
+        if self.operations.is_multiple_of(CHECK) && self.stop.load(Ordering::Relaxed) {
+            self.error = Some(RunError::Interrupted);
+            return false;
+        }
+        true
+    }
+
+    /// Puts a message on its way.
+    #[inline(always)]
+    pub fn post(&mut self, message: MessageOf<A>) {
+        let to = message.to;
+        if to >= self.processes {
+            return self.refuse(message.from, to);
+        }
+        let soon = Time(message.arrival) < self.frame.next_until;
+        self.outgoing.push(self.chunks, to >> self.frame.shift, soon, message);
+    }
+
+    /// The same where the receiver is known to be one of the processes and the message arrives in the next window.
+    #[inline(always)]
+    pub fn post_soon(&mut self, message: MessageOf<A>) {
+        debug_assert!(message.to < self.processes && Time(message.arrival) < self.frame.next_until);
+        self.outgoing.push_soon(self.chunks, message.to >> self.frame.shift, message);
+    }
+
+    #[cold]
+    fn refuse(&mut self, rank: Rank, peer: Rank) {
+        self.error = Some(RunError::PeerOutOfRange { rank, peer, processes: self.processes });
+    }
+}

@@ -1,0 +1,286 @@
+//! Processes of any program, one event after the other.
+
+use super::actors::{Actors, Process, Turn};
+use super::mail::Mail;
+use crate::agenda::Agenda;
+use crate::execution::{Execution, Happened, Incoming, Site, tell};
+use crate::host::Host;
+use crate::message::{Body, Early, Message};
+use crate::observer::Observer;
+use crate::outcome::{Blocked, Leftover, Remains};
+use crate::program::Program;
+use crate::release::Release;
+use crate::rules::Rules;
+use std::marker::PhantomData;
+use std::ops::Range;
+use straggler_model::noise::Noise;
+use straggler_model::{Network, Rank, Time};
+use straggler_schedule::{Operation, OperationKind};
+
+pub(super) struct General<'a, P, N, O> {
+    program: &'a P,
+    rules: &'a Rules<'a, N>,
+    /// Whether any message can be a rendezvous.
+    rendezvous: bool,
+    observer: PhantomData<fn() -> O>,
+}
+
+/// One process.
+#[repr(C, align(64))]
+pub(super) struct Slot<P: Program> {
+    host: P::Host,
+    agenda: P::Agenda,
+    local: P::Local,
+}
+
+/// What neighbouring processes keep elsewhere.
+pub(super) struct Shared<P: Program> {
+    block: P::Block,
+    pool: <P::Agenda as Agenda>::Pool,
+}
+
+impl<'a, P: Program, N: Noise, O> General<'a, P, N, O> {
+    pub fn new(program: &'a P, rules: &'a Rules<'a, N>) -> Self {
+        let rendezvous = rules.network.may_rendezvous(program.largest_message());
+        General { program, rules, rendezvous, observer: PhantomData }
+    }
+}
+
+impl<P: Program, N: Noise, O: Observer> Actors for General<'_, P, N, O> {
+    type Noise = N;
+    type Host = P::Host;
+    type Body = <P::Agenda as Agenda>::Body;
+    type Stamp = O::Stamp;
+    type Observer = O;
+    type Slot = Slot<P>;
+    type Shared = Shared<P>;
+
+    const SCATTERED: bool = P::SCATTERED;
+
+    fn processes(&self) -> u32 {
+        self.program.processes()
+    }
+
+    fn rules(&self) -> &Rules<'_, N> {
+        self.rules
+    }
+
+    fn slot(&self) -> Slot<P> {
+        Slot { host: P::Host::new(), agenda: Default::default(), local: Default::default() }
+    }
+
+    fn shared(&self, ranks: Range<Rank>) -> Shared<P> {
+        Shared { block: self.program.block(ranks), pool: Default::default() }
+    }
+
+    fn host(slot: &Slot<P>) -> &P::Host {
+        &slot.host
+    }
+
+    fn start(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) {
+        let Process { rank, slot: Slot { host, agenda, local }, shared: Shared { block, pool } } = process;
+        self.program.start(rank, local, block, &mut |release: Release| {
+            agenda.release(pool, &release, Time::ZERO, host);
+            turn.observer.released(rank, &release);
+        });
+    }
+
+    #[inline(always)]
+    fn run(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        mail: &mut impl Mail<Self::Body, O::Stamp>,
+    ) -> Time {
+        let frame = turn.frame;
+        let mut at_work = AtWork { actors: self, process, turn };
+        let slot = &mut *at_work.process.slot;
+        let was_due = slot.agenda.next(&slot.host);
+        loop {
+            let slot = &mut *at_work.process.slot;
+            let local = slot.agenda.next(&slot.host);
+            if !mail.is_empty() {
+                let (arrived, place) = mail.first(&slot.host, self.rules);
+                let message_first = arrived < local
+                    || arrived == local
+                        && mail.key(place, &slot.host, self.rules) < slot.agenda.key(&slot.host);
+                if message_first {
+                    if arrived >= frame.until {
+                        return frame.newly_due(was_due, local);
+                    }
+                    if let Some(message) = mail.take(place) {
+                        at_work.run_message(arrived, &message);
+                    }
+                    continue;
+                }
+            }
+            if local >= frame.until || !at_work.run_local(local) {
+                return frame.newly_due(was_due, local);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn prefetch(&self, rank: Rank, slot: &Slot<P>, shared: &Shared<P>) {
+        if let Some(id) = slot.agenda.prefetch(&shared.pool) {
+            self.program.prefetch(rank, &shared.block, id);
+        }
+    }
+
+    fn conclude(&self, rank: Rank, slot: &Slot<P>, shared: &Shared<P>, remains: &mut Remains) -> Time {
+        let Slot { host, agenda, local } = slot;
+        let Shared { block, pool } = shared;
+        let left = Left { host, agenda, local, block, pool };
+        left.conclude(self.program, self.rules.network, rank, remains)
+    }
+}
+
+/// A process of a program when nothing happens any more.
+pub(super) struct Left<'a, P: Program> {
+    pub host: &'a P::Host,
+    pub agenda: &'a P::Agenda,
+    pub local: &'a P::Local,
+    pub block: &'a P::Block,
+    pub pool: &'a <P::Agenda as Agenda>::Pool,
+}
+
+impl<P: Program> Left<'_, P> {
+    /// When the process has finished; adds what it leaves behind to the remains.
+    pub fn conclude(&self, program: &P, network: &Network, rank: Rank, remains: &mut Remains) -> Time {
+        let &Left { host, agenda, local, block, pool } = self;
+        if !agenda.is_idle() {
+            // What is ready and never ran waits for the end of time.
+            remains.out_of_time();
+        }
+        if !program.finished(rank, local, block) {
+            remains.unfinished();
+            program.unstarted(rank, block, &mut |operation| remains.unstarted(rank, operation));
+        }
+        for id in agenda.posted(pool) {
+            let operation = program.operation(rank, local, block, OperationKind::Recv, id);
+            remains.blocked(Blocked { rank, id, operation });
+        }
+        for early in agenda.unreceived(pool) {
+            let rendezvous = network.link(early.from, rank).is_rendezvous(early.bytes);
+            let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
+            remains.leftover(leftover, early.send, rendezvous);
+        }
+        host.finish().max(program.last_completion(rank, local, block))
+    }
+}
+
+/// A process in its turn.
+struct AtWork<'a, 'b, 't, P: Program, N: Noise, O: Observer> {
+    actors: &'a General<'b, P, N, O>,
+    process: Process<'a, General<'b, P, N, O>>,
+    turn: &'a mut Turn<'t, General<'b, P, N, O>>,
+}
+
+impl<P: Program, N: Noise, O: Observer> AtWork<'_, '_, '_, P, N, O> {
+    /// Runs the first local operation; says whether the run goes on.
+    #[inline(always)]
+    fn run_local(&mut self, t: Time) -> bool {
+        if !self.turn.count_operation() {
+            return false;
+        }
+        let General { program, rules, rendezvous, .. } = *self.actors;
+        let execution = Execution { rank: self.process.rank, rules, rendezvous };
+        let Process { rank, slot, shared } = &mut self.process;
+        // The kind is a constant in each branch, so that a program computes no more than it must.
+        match slot.agenda.take(&mut shared.pool, &slot.host, t) {
+            (OperationKind::Send, id) => {
+                let operation = program.operation(*rank, &slot.local, &shared.block, OperationKind::Send, id);
+                execution.run_send(self, t, id, &operation);
+            }
+            (OperationKind::Recv, id) => {
+                let operation = program.operation(*rank, &slot.local, &shared.block, OperationKind::Recv, id);
+                execution.run_recv(self, t, id, &operation);
+            }
+            (OperationKind::Calc, id) => {
+                let operation = program.operation(*rank, &slot.local, &shared.block, OperationKind::Calc, id);
+                execution.run_calc(self, t, id, &operation);
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn run_message(&mut self, t: Time, message: &Message<<P::Agenda as Agenda>::Body, O::Stamp>) {
+        let General { rules, rendezvous, .. } = *self.actors;
+        let execution = Execution { rank: self.process.rank, rules, rendezvous };
+        let (body, arrival, cause) = (message.body, Time(message.arrival), message.stamp);
+        let incoming = Incoming {
+            message: Early {
+                from: message.from,
+                tag: body.tag(),
+                bytes: body.bytes(),
+                send: body.send(),
+                cpu: body.cpu(),
+                nic: body.nic(),
+                done: Time::ZERO,
+            },
+            arrival,
+            cause,
+        };
+        if body.is_acknowledgement() {
+            return execution.run_acknowledgement(self, t, &incoming);
+        }
+        self.turn.messages += 1;
+        execution.run_message(self, t, &incoming);
+    }
+}
+
+impl<P: Program, N: Noise, O: Observer> Site<P, O> for AtWork<'_, '_, '_, P, N, O> {
+    #[inline(always)]
+    fn host(&mut self) -> &mut P::Host {
+        &mut self.process.slot.host
+    }
+
+    #[inline(always)]
+    fn observer(&mut self) -> &mut O {
+        self.turn.observer
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, happened: Happened, t: Time) {
+        let Process { rank, slot, shared } = &mut self.process;
+        let Slot { host, agenda, local } = &mut **slot;
+        let Shared { block, pool } = &mut **shared;
+        let observer = &mut *self.turn.observer;
+        tell(self.actors.program, *rank, local, block, happened, &mut |release: Release| {
+            agenda.release(pool, &release, t, host);
+            observer.released(*rank, &release);
+        });
+    }
+
+    #[inline(always)]
+    fn post(&mut self, id: u32, operation: &Operation) -> Option<Early> {
+        let Process { slot, shared, .. } = &mut self.process;
+        slot.agenda.post(&mut shared.pool, id, operation.peer, operation.tag)
+    }
+
+    #[inline(always)]
+    fn match_message(&mut self, early: &Early) -> Option<u32> {
+        let Process { rank, slot, shared } = &mut self.process;
+        let Slot { agenda, local, .. } = &mut **slot;
+        let Shared { block, pool } = &mut **shared;
+        let program = self.actors.program;
+        agenda.arrive(pool, *early, |id| {
+            let operation = program.operation(*rank, local, block, OperationKind::Recv, id);
+            (operation.peer, operation.tag)
+        })
+    }
+
+    #[inline(always)]
+    fn send(&mut self, id: u32, operation: &Operation, _: Time, arrival: Time, stamp: O::Stamp) {
+        let Process { rank: from, slot, .. } = &mut self.process;
+        let body = Body::new(id, slot.agenda.count_send(), operation);
+        self.turn.post(Message { arrival: arrival.ps(), to: operation.peer, from: *from, body, stamp });
+    }
+
+    #[inline(always)]
+    fn acknowledge(&mut self, message: &Early, _: Time, arrival: Time, stamp: O::Stamp) {
+        let (to, from, body) = (message.from, self.process.rank, Body::acknowledgement(message));
+        self.turn.post(Message { arrival: arrival.ps(), to, from, body, stamp });
+    }
+}

@@ -1,0 +1,97 @@
+//! Messages that leave the processes of a part, sorted by the block they go to.
+
+use super::calendar::{Chunk, Chunks};
+use super::frame::Frame;
+use crate::message::Timed;
+
+#[derive(Debug)]
+pub(super) struct Outgoing<M> {
+    /// For each block of the run.
+    parcels: Vec<Parcel<M>>,
+    /// The blocks that have any.
+    touched: Vec<u32>,
+}
+
+/// What goes to one block.
+#[derive(Debug)]
+pub(super) struct Parcel<M> {
+    /// The chunk of the next window that is being filled, or one that owns no memory.
+    open: Chunk<M>,
+    full: Vec<Chunk<M>>,
+    /// What arrives after the next window.
+    later: Vec<M>,
+}
+
+impl<M> Default for Parcel<M> {
+    fn default() -> Self {
+        Parcel { open: Vec::new(), full: Vec::new(), later: Vec::new() }
+    }
+}
+
+impl<M: Timed> Parcel<M> {
+    /// The chunks for the next window, in order, and what comes later.
+    pub fn into_parts(mut self) -> (Vec<Chunk<M>>, Vec<M>) {
+        if !self.open.is_empty() {
+            self.full.push(self.open);
+        }
+        (self.full, self.later)
+    }
+
+    /// The first window in which any of it arrives.
+    pub fn first_window(&self, frame: &Frame) -> u64 {
+        if !self.open.is_empty() || !self.full.is_empty() {
+            return frame.window + 1;
+        }
+        let first = self.later.iter().map(M::arrival).min();
+        first.map_or(u64::MAX, |arrival| frame.window_of(arrival))
+    }
+}
+
+impl<M> Outgoing<M> {
+    pub fn new(blocks: usize) -> Self {
+        Outgoing { parcels: (0..blocks).map(|_| Parcel::default()).collect(), touched: Vec::new() }
+    }
+
+    pub fn push(&mut self, chunks: &mut Chunks<M>, block: u32, soon: bool, message: M) {
+        if soon {
+            return self.push_soon(chunks, block, message);
+        }
+        self.touch(block);
+        self.parcels[block as usize].later.push(message);
+    }
+
+    /// A message that arrives in the next window. The slow path makes room and does not see the message, which can so
+    /// be written field by field.
+    #[inline(always)]
+    pub fn push_soon(&mut self, chunks: &mut Chunks<M>, block: u32, message: M) {
+        let mut parcel = &mut self.parcels[block as usize];
+        if parcel.open.len() == parcel.open.capacity() {
+            self.make_room(chunks, block);
+            parcel = &mut self.parcels[block as usize];
+        }
+        parcel.open.push(message);
+    }
+
+    fn touch(&mut self, block: u32) {
+        let parcel = &self.parcels[block as usize];
+        if parcel.open.is_empty() && parcel.later.is_empty() {
+            self.touched.push(block);
+        }
+    }
+
+    #[inline(never)]
+    fn make_room(&mut self, chunks: &mut Chunks<M>, block: u32) {
+        self.touch(block);
+        let parcel = &mut self.parcels[block as usize];
+        let full = std::mem::replace(&mut parcel.open, chunks.take());
+        if !full.is_empty() {
+            parcel.full.push(full);
+        }
+    }
+
+    /// Takes every parcel, with the block it goes to.
+    pub fn drain(&mut self) -> impl Iterator<Item = (u32, Parcel<M>)> + '_ {
+        let parcels = &mut self.parcels;
+        self.touched.drain(..).map(|block| (block, std::mem::take(&mut parcels[block as usize])))
+    }
+}

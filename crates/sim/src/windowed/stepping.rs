@@ -1,0 +1,550 @@
+//! Processes that follow an implicit schedule, step by step: the fast path of the engine.
+//!
+//! A step has at most one send, one receive and one computation, all ready at the same time. In the usual course the
+//! message that a process waits for arrives, the next step is entered, its send and its receive run at once because
+//! nothing else can come between, and the process waits again. That course is run in one go with the step computed
+//! once; whatever is unusual (a busy NIC, a computation, several messages, the end of the window) goes event by event
+//! in the model's order.
+
+use super::actors::{Actors, Process, Turn};
+use super::mail::{Mail, One};
+use crate::agenda::early_pool::EarlyPool;
+use crate::agenda::step_ready::{self, CALC, RECV, SEND};
+use crate::host::{Host, OneLane};
+use crate::message::{Body, Compact, Early};
+use crate::observer::Nothing;
+use crate::order::Key;
+use crate::outcome::{Blocked, Leftover, Remains};
+use crate::rules::{self, Rules, Tariff};
+use std::ops::Range;
+use straggler_model::noise::Noise;
+use straggler_model::{Rank, Time};
+use straggler_schedule::steps::Message as StepMessage;
+use straggler_schedule::{Operation, OperationKind, Script, Step, Then};
+
+type Message = crate::message::Message<Compact, ()>;
+
+pub(super) struct Stepping<'a, S: ?Sized, N> {
+    script: &'a S,
+    rules: &'a Rules<'a, N>,
+    /// Whether any message can be a rendezvous.
+    rendezvous: bool,
+    /// The size of most messages, and what they cost where all links are alike. No message has it where they are not.
+    usual: u64,
+    tariff: Tariff,
+}
+
+/// One process, in one cache line. On one CPU an operation has never completed after its CPU is free, so that
+/// completions need not be remembered.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub(super) struct Slot {
+    host: OneLane,
+    /// When the operations of the step became ready, and when the event that released them ran.
+    ready: Time,
+    created: Time,
+    phase: u32,
+    stage: u32,
+    /// The ring of its early messages in the pool, 0 for none.
+    early: u32,
+    state: State,
+}
+
+/// What has become of the operations of a step.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(4))]
+struct State {
+    /// Those that have not run.
+    pending: u8,
+    /// Those that have not completed, and [`AFTER`].
+    open: u8,
+    /// 1 if the receive waits for its message.
+    posted: u8,
+    unused: u8,
+}
+
+impl State {
+    /// A send and a receive are ready, and nothing else belongs to the step.
+    const EXCHANGES: State = State { pending: SEND | RECV, open: SEND | RECV, posted: 0, unused: 0 };
+    /// Nothing is left but the message that the step receives.
+    const WAITS: State = State { pending: 0, open: RECV, posted: 1, unused: 0 };
+
+    /// All bytes in one comparison.
+    #[inline(always)]
+    fn is(self, other: State) -> bool {
+        bytemuck::cast::<State, u32>(self) == bytemuck::cast::<State, u32>(other)
+    }
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
+/// The computation that ends a step is still to come; no kind of operation has this bit.
+const AFTER: u8 = 1;
+const _: () = assert!(AFTER & (SEND | RECV | CALC) == 0);
+
+impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
+    pub fn new(script: &'a S, rules: &'a Rules<'a, N>) -> Self {
+        let largest = script.largest_message();
+        let rendezvous = rules.network.may_rendezvous(largest);
+        let alike = rules.network.levels.is_empty() && !rendezvous;
+        let usual = if alike { largest } else { u64::MAX };
+        Stepping { script, rules, rendezvous, usual, tariff: Tariff::of(&rules.network.base, largest) }
+    }
+
+    #[inline(always)]
+    fn step(&self, rank: Rank, slot: &Slot) -> Step {
+        self.script.step(rank, slot.phase, slot.stage)
+    }
+
+    /// Goes to the first stage of the process's phase, or of the next one that has any; says whether there is one.
+    #[inline(always)]
+    fn find_phase(&self, rank: Rank, slot: &mut Slot) -> bool {
+        slot.stage = 0;
+        while slot.phase < self.script.phases() {
+            if self.script.stages(rank, slot.phase) > 0 {
+                return true;
+            }
+            slot.phase += 1;
+        }
+        false
+    }
+
+    /// Goes to the next stage; says whether there is one.
+    #[inline(always)]
+    fn next_stage(&self, rank: Rank, slot: &mut Slot) -> bool {
+        slot.stage += 1;
+        if slot.stage < self.script.stages(rank, slot.phase) {
+            return true;
+        }
+        slot.phase += 1;
+        self.find_phase(rank, slot)
+    }
+}
+
+/// What a running process may touch besides its slot: the early messages of its block, and its turn.
+struct Around<'w, 't, 'a, S: Script + ?Sized, N: Noise> {
+    pool: &'w mut EarlyPool,
+    turn: &'w mut Turn<'t, Stepping<'a, S, N>>,
+}
+
+impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
+    /// Runs sends and receives as they become ready, step after step, as long as nothing can come between: no message
+    /// waits for its turn.
+    #[inline(always)]
+    fn exchange(&self, rank: Rank, slot: &mut Slot, around: &mut Around<'_, '_, 'a, S, N>) {
+        while slot.may_exchange(around.turn.frame.until) {
+            let step = self.step(rank, slot);
+            let t = slot.ready;
+            let pending = std::mem::take(&mut slot.state.pending);
+            if pending & SEND != 0
+                && let Some(message) = &step.send
+            {
+                self.send(rank, slot, around, t, message);
+            }
+            if pending & RECV != 0
+                && let Some(message) = &step.recv
+            {
+                self.receive(rank, slot, around, t, message);
+            }
+            self.completed(rank, slot, 0, t);
+        }
+    }
+
+    /// An operation of the step completes by an event that runs at `t`.
+    #[inline(always)]
+    fn completed(&self, rank: Rank, slot: &mut Slot, operation: u8, t: Time) {
+        slot.state.open &= !operation;
+        match slot.state.open {
+            0 => self.enter_next(rank, slot, t),
+            AFTER => slot.release(CALC, t),
+            _ => {}
+        }
+    }
+
+    /// Makes the operations of the next step ready, if there is one.
+    #[inline(always)]
+    fn enter_next(&self, rank: Rank, slot: &mut Slot, t: Time) {
+        if self.next_stage(rank, slot) {
+            let step = self.step(rank, slot);
+            slot.enter(&step, t);
+        }
+    }
+
+    /// Sends; the operation has completed unless it is a rendezvous.
+    #[inline(always)]
+    fn send(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        around: &mut Around<'_, '_, 'a, S, N>,
+        t: Time,
+        message: &StepMessage,
+    ) {
+        let (cpu, send_free) = slot.host.sending(0, 0);
+        let sent = if message.bytes == self.usual {
+            self.rules.send_at(&self.tariff, rank, cpu, send_free, t)
+        } else {
+            self.rules.send(rank, message.peer, cpu, send_free, t, message.bytes)
+        };
+        around.turn.post(letter(rank, message, sent.arrival));
+        if !(self.rendezvous && sent.rendezvous) {
+            slot.state.open &= !SEND;
+        }
+    }
+
+    /// Posts the receive; it has completed if its message was there.
+    #[inline(always)]
+    fn receive(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        around: &mut Around<'_, '_, 'a, S, N>,
+        t: Time,
+        message: &StepMessage,
+    ) {
+        slot.state.posted = 1;
+        if slot.early != 0
+            && let Some(early) = around.pool.remove(&mut slot.early, message.peer, message.tag)
+        {
+            slot.state.posted = 0;
+            slot.state.open &= !RECV;
+            self.acknowledge(rank, around, t, &early);
+        }
+    }
+
+    /// A message has been matched at `t`: a rendezvous sender hears of it.
+    #[inline(always)]
+    fn acknowledge(&self, rank: Rank, around: &mut Around<'_, '_, 'a, S, N>, t: Time, message: &Early) {
+        let (to, bytes) = (message.from, message.bytes);
+        if self.rendezvous && self.rules.network.link(to, rank).is_rendezvous(bytes) {
+            let arrival = (t + self.rules.acknowledgement(to, rank)).ps();
+            let body = Compact::acknowledging(message.tag);
+            around.turn.post(Message { arrival, to, from: rank, body, stamp: () });
+        }
+    }
+
+    #[inline(always)]
+    fn run_message(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        around: &mut Around<'_, '_, 'a, S, N>,
+        t: Time,
+        message: &Message,
+    ) {
+        let (body, from) = (message.body, message.from);
+        if self.rendezvous && body.is_acknowledgement() {
+            let (cpu, send_free) = slot.host.sending(0, 0);
+            self.rules.acknowledge(cpu, send_free, t);
+            return self.completed(rank, slot, SEND, t);
+        }
+        around.turn.messages += 1;
+        let (cpu, recv_free) = slot.host.receiving(0, 0);
+        if body.bytes() == self.usual {
+            self.rules.message_at(&self.tariff, rank, cpu, recv_free, t);
+        } else {
+            self.rules.message(rank, from, cpu, recv_free, t, body.bytes());
+        }
+        let awaited = |recv: StepMessage| recv.peer == from && recv.tag == body.tag();
+        if slot.state.posted != 0 && self.step(rank, slot).recv.is_some_and(awaited) {
+            slot.state.posted = 0;
+            self.acknowledge(rank, around, t, &early_of(message));
+            self.completed(rank, slot, RECV, t);
+        } else {
+            slot.early = around.pool.append(slot.early, &early_of(message));
+        }
+    }
+
+    /// Runs the local operation whose turn it is.
+    fn run_local(&self, rank: Rank, slot: &mut Slot, around: &mut Around<'_, '_, 'a, S, N>, t: Time) {
+        let step = self.step(rank, slot);
+        let operation = step_ready::take(&mut slot.state.pending, slot.ready, &slot.host, t);
+        match operation {
+            OperationKind::Send => {
+                step.send.iter().for_each(|message| self.send(rank, slot, around, t, message));
+            }
+            OperationKind::Recv => {
+                step.recv.iter().for_each(|message| self.receive(rank, slot, around, t, message));
+            }
+            OperationKind::Calc => self.calculate(rank, slot, &step, t),
+        }
+        // What is still open, if this one is not, has not completed by it.
+        if slot.state.open & 1 << operation as u8 == 0 {
+            self.completed(rank, slot, 0, t);
+        }
+    }
+
+    fn calculate(&self, rank: Rank, slot: &mut Slot, step: &Step, t: Time) {
+        let last = slot.state.open == AFTER;
+        let length = if last { step.after } else { step.calc.unwrap_or(Time::ZERO) };
+        let (cpu, _) = slot.host.sending(0, 0);
+        self.rules.calc(rank, cpu, t, length);
+        slot.state.open &= !if last { AFTER } else { CALC };
+    }
+
+    /// The events of a process in their order, whatever they are; see [`Actors::run`].
+    #[inline(always)]
+    fn run_any(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        around: &mut Around<'_, '_, 'a, S, N>,
+        mail: &mut impl Mail<Compact, ()>,
+    ) -> Time {
+        let was_due = slot.next();
+        loop {
+            if mail.is_empty() {
+                self.exchange(rank, slot, around);
+            }
+            let local = slot.next();
+            if !mail.is_empty() {
+                let (arrived, place) = mail.first(&slot.host, self.rules);
+                let message_first = arrived < local
+                    || arrived == local && mail.key(place, &slot.host, self.rules) < slot.key();
+                if message_first {
+                    if arrived >= around.turn.frame.until {
+                        return around.turn.frame.newly_due(was_due, local);
+                    }
+                    if let Some(message) = mail.take(place) {
+                        self.run_message(rank, slot, around, arrived, &message);
+                    }
+                    continue;
+                }
+            }
+            if local >= around.turn.frame.until || !around.turn.count_operation() {
+                return around.turn.frame.newly_due(was_due, local);
+            }
+            self.run_local(rank, slot, around, local);
+        }
+    }
+
+    /// Runs what a process has ready; it has no message, and what it has ready was not noted for a later window.
+    #[inline(never)]
+    fn go_on(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) -> Time {
+        self.exchange(rank, slot, &mut Around { pool, turn });
+        let next = slot.next();
+        if next >= turn.frame.until { next } else { self.run_unusual(rank, slot, pool, turn, None).0 }
+    }
+
+    /// The message of the step that a process has to send next, if the step has a receive besides and nothing else, and
+    /// the message has the usual size.
+    #[inline(always)]
+    fn usual_send(&self, step: &Step) -> Option<StepMessage> {
+        let exchanges = step.recv.is_some() && step.calc.is_none() && step.after == Time::ZERO;
+        step.send.filter(|message| exchanges && message.bytes == self.usual)
+    }
+
+    /// Sends a message of the usual size.
+    #[inline(always)]
+    fn send_usual(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        turn: &mut Turn<'_, Self>,
+        t: Time,
+        message: &StepMessage,
+    ) {
+        let (cpu, send_free) = slot.host.sending(0, 0);
+        let sent = self.rules.send_at(&self.tariff, rank, cpu, send_free, t);
+        turn.post_soon(letter(rank, message, sent.arrival));
+    }
+
+    #[inline(never)]
+    fn run_unusual(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        pool: &mut EarlyPool,
+        turn: &mut Turn<'_, Self>,
+        message: Option<&Message>,
+    ) -> (Time, bool) {
+        let mut mail = One(message);
+        let next = self.run_any(rank, slot, &mut Around { pool, turn }, &mut mail);
+        (next, mail.is_empty())
+    }
+}
+
+/// A message of a step on its way.
+#[inline(always)]
+fn letter(from: Rank, &StepMessage { peer, tag, bytes }: &StepMessage, arrival: Time) -> Message {
+    Message { arrival: arrival.ps(), to: peer, from, body: Compact::of(bytes, tag), stamp: () }
+}
+
+fn early_of(message: &Message) -> Early {
+    let body = message.body;
+    let (from, tag, bytes, send) = (message.from, body.tag(), body.bytes(), body.send());
+    Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO }
+}
+
+impl Slot {
+    /// When the first local event may run.
+    #[inline(always)]
+    fn next(&self) -> Time {
+        step_ready::next(self.state.pending, self.ready, &self.host)
+    }
+
+    fn key(&self) -> Key {
+        step_ready::key(self.state.pending, self.ready, self.created, &self.host)
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, step: &Step, t: Time) {
+        debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another actor");
+        let bit = |there: bool, bit: u8| if there { bit } else { 0 };
+        let operations =
+            bit(step.send.is_some(), SEND) | bit(step.recv.is_some(), RECV) | bit(step.calc.is_some(), CALC);
+        debug_assert_ne!(operations, 0, "an empty step never completes");
+        self.state.open = operations | bit(step.after > Time::ZERO, AFTER);
+        self.release(operations, t);
+    }
+
+    /// Operations become ready by an event that ran at `t`.
+    #[inline(always)]
+    fn release(&mut self, operations: u8, t: Time) {
+        self.ready = self.host.cpu(0).free;
+        self.created = t;
+        self.state.pending = operations;
+    }
+
+    /// Whether sends and receives are ready, and no computation, and run as soon as they are: before the window ends,
+    /// with CPU and NIC free.
+    #[inline(always)]
+    fn may_exchange(&self, until: Time) -> bool {
+        self.state.pending.wrapping_sub(1) < CALC - 1
+            && self.ready < until
+            && rules::send_eligible(&self.host, 0, 0, self.ready) == self.ready
+    }
+}
+
+impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
+    type Noise = N;
+    type Host = OneLane;
+    type Body = Compact;
+    type Stamp = ();
+    type Observer = Nothing;
+    type Slot = Slot;
+    type Shared = EarlyPool;
+
+    const SCATTERED: bool = false;
+
+    fn processes(&self) -> u32 {
+        self.script.processes()
+    }
+
+    fn rules(&self) -> &Rules<'_, N> {
+        self.rules
+    }
+
+    fn slot(&self) -> Slot {
+        Slot::default()
+    }
+
+    fn shared(&self, _: Range<Rank>) -> EarlyPool {
+        EarlyPool::default()
+    }
+
+    fn host(slot: &Slot) -> &OneLane {
+        &slot.host
+    }
+
+    fn start(&self, process: Process<'_, Self>, _: &mut Turn<'_, Self>) {
+        let Process { rank, slot, .. } = process;
+        if self.find_phase(rank, slot) {
+            let step = self.step(rank, slot);
+            slot.enter(&step, Time::ZERO);
+        }
+    }
+
+    fn run(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        mail: &mut impl Mail<Compact, ()>,
+    ) -> Time {
+        let Process { rank, slot, shared: pool } = process;
+        self.run_any(rank, slot, &mut Around { pool, turn }, mail)
+    }
+
+    /// Most often the message that a process waits for arrives, has the usual size, and lets the process send and
+    /// receive again. In the end nothing of its state has changed but times and the stage.
+    #[inline(always)]
+    fn run_one(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        message: &Message,
+    ) -> (Time, bool) {
+        let Process { rank, slot, shared: pool } = process;
+        let t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
+        let (body, until) = (message.body, turn.frame.until);
+        if !slot.state.is(State::WAITS) || body.bytes() != self.usual || t >= until {
+            return self.run_unusual(rank, slot, pool, turn, Some(message));
+        }
+        turn.messages += 1;
+        let (cpu, recv_free) = slot.host.receiving(0, 0);
+        let ready = self.rules.message_at(&self.tariff, rank, cpu, recv_free, t).done;
+        let awaited = self.step(rank, slot).recv;
+        if awaited.is_none_or(|recv| recv.peer != message.from || recv.tag != body.tag()) {
+            slot.early = pool.append(slot.early, &early_of(message));
+            return (Time::NEVER, true);
+        }
+        let stage = slot.stage + 1;
+        if stage < self.script.stages(rank, slot.phase)
+            && slot.early == 0
+            && slot.host.send_free(0) <= ready
+            && let Some(message) = self.usual_send(&self.script.step(rank, slot.phase, stage))
+        {
+            slot.stage = stage;
+            if ready >= until {
+                (slot.state, slot.ready, slot.created) = (State::EXCHANGES, ready, t);
+                return (ready, true);
+            }
+            self.send_usual(rank, slot, turn, ready, &message);
+            return (Time::NEVER, true);
+        }
+        slot.state.posted = 0;
+        self.completed(rank, slot, RECV, t);
+        (self.go_on(rank, slot, pool, turn), true)
+    }
+
+    /// Most often a process that wakes has a send and a receive ready.
+    #[inline(always)]
+    fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
+        let Process { rank, slot, shared: pool } = process;
+        if slot.may_exchange(turn.frame.until) && slot.early == 0 && slot.state.is(State::EXCHANGES) {
+            if let Some(message) = self.usual_send(&self.step(rank, slot)) {
+                self.send_usual(rank, slot, turn, slot.ready, &message);
+                slot.state = State::WAITS;
+                return Time::NEVER;
+            }
+        }
+        self.run_unusual(rank, slot, pool, turn, None).0
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _: Rank, slot: &Slot, pool: &EarlyPool) {
+        pool.prefetch(slot.early);
+    }
+
+    fn conclude(&self, rank: Rank, slot: &Slot, pool: &EarlyPool, remains: &mut Remains) -> Time {
+        if slot.state.pending != 0 {
+            // What is ready and never ran waits for the end of time.
+            remains.out_of_time();
+        }
+        if slot.phase < self.script.phases() {
+            remains.unfinished();
+        }
+        if slot.state.posted != 0
+            && let Some(recv) = self.step(rank, slot).recv
+        {
+            let operation = Operation::recv(recv.bytes, recv.peer, recv.tag);
+            remains.blocked(Blocked { rank, id: OperationKind::Recv as u32, operation });
+        }
+        for early in pool.ring(slot.early) {
+            let rendezvous = self.rules.network.link(early.from, rank).is_rendezvous(early.bytes);
+            let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
+            remains.leftover(leftover, early.send, rendezvous);
+        }
+        slot.host.finish()
+    }
+}
