@@ -1,14 +1,19 @@
 //! The happens-before graph of a program, in flat arrays.
 //!
 //! Operations are numbered inside their rank in the order of their appearance, which the model uses
-//! to decide who goes first. An edge is stored at the operation that has to happen before; its top bit
-//! says whether that operation must have completed (`requires`) or only started (`irequires`).
+//! to decide who goes first. An edge is stored at the operation that has to happen before (`row.rs`); its
+//! top bit says whether that operation must have completed (`requires`) or only started (`irequires`).
 
 mod builder;
+mod filling;
+mod row;
 
 use straggler_model::{Rank, Tag, Time};
 
 pub use builder::{GraphBuilder, RankBuilder};
+pub(crate) use filling::{Columns, Filling, Part};
+pub(crate) use row::Link;
+pub use row::{Dependents, MAX_DEPENDENCIES, Row, RowBytes};
 
 /// Matches any source, or any tag.
 pub const ANY: u32 = u32::MAX;
@@ -57,15 +62,15 @@ pub struct Edge(u32);
 impl Edge {
     const ON_START: u32 = 1 << 31;
     /// The most operations a rank may have.
-    pub const MAX_OPERATIONS: u32 = Self::ON_START - 1;
+    pub const MAX_OPERATIONS: u32 = (1 << 30) - 1;
 
     pub fn requires(dependent: u32) -> Edge {
-        debug_assert!(dependent < Self::ON_START);
+        debug_assert!(dependent <= Self::MAX_OPERATIONS);
         Edge(dependent)
     }
 
     pub fn irequires(dependent: u32) -> Edge {
-        debug_assert!(dependent < Self::ON_START);
+        debug_assert!(dependent <= Self::MAX_OPERATIONS);
         Edge(dependent | Self::ON_START)
     }
 
@@ -81,60 +86,53 @@ impl Edge {
     }
 }
 
-/// A whole schedule: 20 bytes an operation and 4 an edge.
+/// A whole schedule: 20 bytes an operation, and 4 for each edge that does not fit into a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Where each rank's operations begin; one longer than there are ranks.
     rank_start: Vec<u64>,
     /// Where each rank's edges begin; one longer than there are ranks.
     edge_base: Vec<u64>,
-    rows: Vec<Row>,
+    rows: Vec<RowBytes>,
     /// CPU and NIC of each operation; empty when all are 0.
     lane: Vec<[u8; 2]>,
-    edges: Vec<Edge>,
+    /// Lists of dependents, see [`Row`].
+    edges: Vec<u32>,
+    facts: Facts,
 }
 
-/// What an engine reads of an operation all at once lies together, in 20 bytes: columns of their own
-/// would cost it a cache line each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C, packed(4))]
-pub struct Row {
-    amount: u64,
-    peer: Rank,
-    tag: Tag,
-    /// The kind in the top two bits; below, where the operation's edges begin, counted from its rank's
-    /// first edge.
-    kind_and_edges: u32,
+/// What a graph knows of itself without looking through its operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Facts {
+    pub messages: u64,
+    pub largest_message: u64,
+    pub edges: u64,
+    pub irequires: bool,
+    pub largest_cpu: u8,
+    pub largest_nic: u8,
 }
 
-const _: () = assert!(size_of::<Row>() == 20);
-
-/// The most dependencies a rank may have.
-pub const MAX_DEPENDENCIES: usize = (1 << 30) - 1;
-
-impl Row {
-    fn new(operation: &Operation) -> Row {
-        let Operation { kind, amount, peer, tag, .. } = *operation;
-        Row { amount, peer, tag, kind_and_edges: (kind as u32) << 30 }
-    }
-
-    fn with_edges(self, start: u32) -> Row {
-        debug_assert!(start as usize <= MAX_DEPENDENCIES);
-        Row { kind_and_edges: self.kind_and_edges & 3 << 30 | start, ..self }
-    }
-
+impl Facts {
     #[inline(always)]
-    fn kind(self) -> OperationKind {
-        match self.kind_and_edges >> 30 {
-            1 => OperationKind::Send,
-            2 => OperationKind::Recv,
-            _ => OperationKind::Calc,
+    pub fn note(&mut self, operation: &Operation) {
+        if operation.kind == OperationKind::Send {
+            self.messages += 1;
+            self.largest_message = self.largest_message.max(operation.amount);
         }
     }
 
-    #[inline(always)]
-    fn edge_start(self) -> usize {
-        (self.kind_and_edges & !(3 << 30)) as usize
+    pub fn note_lane(&mut self, [cpu, nic]: [u8; 2]) {
+        self.largest_cpu = self.largest_cpu.max(cpu);
+        self.largest_nic = self.largest_nic.max(nic);
+    }
+
+    pub fn join(&mut self, other: &Facts) {
+        self.messages += other.messages;
+        self.largest_message = self.largest_message.max(other.largest_message);
+        self.edges += other.edges;
+        self.irequires |= other.irequires;
+        self.largest_cpu = self.largest_cpu.max(other.largest_cpu);
+        self.largest_nic = self.largest_nic.max(other.largest_nic);
     }
 }
 
@@ -149,35 +147,32 @@ impl Graph {
     }
 
     pub fn edge_count(&self) -> u64 {
-        self.edges.len() as u64
+        self.facts.edges
     }
 
     pub fn messages(&self) -> u64 {
-        self.rows.iter().filter(|row| row.kind() == OperationKind::Send).count() as u64
+        self.facts.messages
     }
 
     /// The largest message in bytes, 0 when there is none.
     pub fn largest_message(&self) -> u64 {
-        let sends = self.rows.iter().filter(|row| row.kind() == OperationKind::Send);
-        sends.map(|row| row.amount).max().unwrap_or(0)
+        self.facts.largest_message
     }
 
     /// How many CPUs and NICs a process has: one more than the largest number used.
     pub fn lanes(&self) -> (usize, usize) {
-        self.lane.iter().fold((1, 1), |(cpus, nics), &[cpu, nic]| {
-            (cpus.max(usize::from(cpu) + 1), nics.max(usize::from(nic) + 1))
-        })
+        (usize::from(self.facts.largest_cpu) + 1, usize::from(self.facts.largest_nic) + 1)
     }
 
     /// Whether any operation waits for the mere start of another.
     pub fn has_irequires(&self) -> bool {
-        self.edges.iter().any(|edge| edge.on_start())
+        self.facts.irequires
     }
 
     /// What the graph occupies, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let per_rank = (self.rank_start.capacity() + self.edge_base.capacity()) * 8;
-        let operations = self.rows.capacity() * size_of::<Row>() + self.lane.capacity() * 2;
+        let operations = self.rows.capacity() * size_of::<RowBytes>() + self.lane.capacity() * 2;
         (per_rank + operations + self.edges.capacity() * 4) as u64
     }
 
@@ -187,53 +182,63 @@ impl Graph {
         self.rank_start[rank as usize]
     }
 
+    /// Where the lists of `rank` begin among all edges.
+    #[inline(always)]
+    pub fn first_edge(&self, rank: Rank) -> u64 {
+        self.edge_base[rank as usize]
+    }
+
+    /// The operations of all ranks as they lie in memory.
+    #[inline(always)]
+    pub fn rows(&self) -> &[RowBytes] {
+        &self.rows
+    }
+
+    /// CPU and NIC of each operation of all ranks; empty when all are 0.
+    #[inline(always)]
+    pub fn lane_column(&self) -> &[[u8; 2]] {
+        &self.lane
+    }
+
+    /// The lists of all ranks; [`Row::dependents`] takes them from its rank's first on.
+    #[inline(always)]
+    pub fn edges(&self) -> &[u32] {
+        &self.edges
+    }
+
     #[inline]
     pub fn rank(&self, rank: Rank) -> RankView<'_> {
-        let first = self.rank_start[rank as usize] as usize;
-        let end = self.rank_start[rank as usize + 1] as usize;
-        let edges = self.edge_base[rank as usize] as usize..self.edge_base[rank as usize + 1] as usize;
-        RankView { graph: self, first, count: end - first, edges: &self.edges[edges] }
+        let rank = rank as usize;
+        let operations = self.rank_start[rank] as usize..self.rank_start[rank + 1] as usize;
+        let edges = self.edge_base[rank] as usize..self.edge_base[rank + 1] as usize;
+        let lane = self.lane.get(operations.clone()).unwrap_or_default();
+        RankView { rows: &self.rows[operations], lane, edges: &self.edges[edges] }
     }
 }
 
 /// The operations and edges of one rank.
 #[derive(Clone, Copy, Debug)]
 pub struct RankView<'a> {
-    graph: &'a Graph,
-    first: usize,
-    count: usize,
-    edges: &'a [Edge],
+    rows: &'a [RowBytes],
+    /// Empty when all are 0.
+    lane: &'a [[u8; 2]],
+    edges: &'a [u32],
 }
 
 impl<'a> RankView<'a> {
     pub fn len(&self) -> u32 {
-        self.count as u32
+        self.rows.len() as u32
     }
 
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.rows.is_empty()
     }
 
     #[inline]
     pub fn operation(&self, index: u32) -> Operation {
-        let at = self.first + index as usize;
-        let [cpu, nic] = self.graph.lane.get(at).copied().unwrap_or_default();
-        let row = self.graph.rows[at];
-        Operation { kind: row.kind(), amount: row.amount, peer: row.peer, tag: row.tag, cpu, nic }
-    }
-
-    /// Where operation `index` lies in memory, for those who want to ask for it ahead.
-    #[inline]
-    pub fn row(&self, index: u32) -> Option<&'a Row> {
-        self.graph.rows.get(self.first + index as usize)
-    }
-
-    /// An edge near those of operation `index`, without looking where they are: edges lie in the order of
-    /// operations.
-    #[inline]
-    pub fn edge_near(&self, index: u32) -> Option<&'a Edge> {
-        let share = u64::from(index) * self.edges.len() as u64 / self.count.max(1) as u64;
-        self.edges.get(share as usize)
+        let row = Row(self.rows[index as usize]);
+        let [cpu, nic] = self.lane.get(index as usize).copied().unwrap_or_default();
+        Operation { kind: row.kind(), amount: row.amount(), peer: row.peer(), tag: row.tag(), cpu, nic }
     }
 
     pub fn operations(&self) -> impl Iterator<Item = Operation> + use<'a> {
@@ -243,25 +248,34 @@ impl<'a> RankView<'a> {
 
     /// The edges to those who wait for operation `index`.
     #[inline]
-    pub fn dependents(&self, index: u32) -> &'a [Edge] {
-        let at = self.first + index as usize;
-        let start = self.graph.rows[at].edge_start();
-        let end =
-            if index + 1 < self.len() { self.graph.rows[at + 1].edge_start() } else { self.edges.len() };
-        &self.edges[start..end]
+    pub fn dependents(&self, index: u32) -> Dependents<'a> {
+        Row(self.rows[index as usize]).dependents(|| self.edges)
     }
 
     /// For each operation, how many others it waits for.
     pub fn dependency_counts(&self) -> Vec<u32> {
-        let mut counts = vec![0; self.count];
-        for edge in self.edges {
-            counts[edge.dependent() as usize] += 1;
-        }
+        let mut counts = vec![0; self.rows.len()];
+        self.count_dependencies(&mut counts);
         counts
     }
 
-    /// All edges of the rank, in no particular order of their sources.
-    pub fn all_edges(&self) -> &'a [Edge] {
-        self.edges
+    /// Adds to each operation's count how many others it waits for.
+    pub fn count_dependencies(&self, counts: &mut [u32]) {
+        for &row in self.rows {
+            match Row(row).run().map(|run| counts.get_mut(run.start as usize..run.end as usize)) {
+                Some(Some(run)) => run.iter_mut().for_each(|count| *count += 1),
+                Some(None) => {}
+                None => {
+                    let edges = Row(row).dependents(|| self.edges);
+                    edges.for_each(|edge| counts[edge.dependent() as usize] += 1);
+                }
+            }
+        }
+    }
+
+    /// All edges of the rank, in the order of the operations they begin at.
+    pub fn all_edges(&self) -> impl Iterator<Item = Edge> + use<'a> {
+        let view = *self;
+        view.rows.iter().flat_map(move |&row| Row(row).dependents(|| view.edges))
     }
 }

@@ -85,9 +85,10 @@ impl Summary {
                 }
             }
         }
-        let on_start = view.all_edges().iter().filter(|edge| edge.on_start()).count();
-        self.irequires += on_start as u64;
-        self.requires += (view.all_edges().len() - on_start) as u64;
+        for edge in view.all_edges() {
+            self.irequires += u64::from(edge.on_start());
+            self.requires += u64::from(!edge.on_start());
+        }
     }
 }
 

@@ -30,7 +30,7 @@ fn inside_rank(graph: &Graph, rank: Rank) -> Vec<Finding> {
     let mut findings = Vec::new();
     peers(graph, rank, &view, &mut findings);
     for operation in 0..view.len() {
-        if view.dependents(operation).iter().any(|edge| edge.dependent() == operation) {
+        if view.dependents(operation).any(|edge| edge.dependent() == operation) {
             findings.push(Finding::SelfDependency { rank, operation });
         }
     }

@@ -36,7 +36,7 @@ fn canonical(graph: &Graph) -> Vec<(Vec<Operation>, Vec<Vec<Edge>>)> {
     let of_rank = |rank| {
         let view = graph.rank(rank);
         let sorted = |operation| {
-            let mut edges = view.dependents(operation).to_vec();
+            let mut edges = view.dependents(operation).collect::<Vec<_>>();
             edges.sort();
             edges
         };

@@ -2,6 +2,7 @@
 
 mod batch;
 pub(crate) mod early_pool;
+mod lists;
 mod matching;
 mod pending;
 mod queues;
@@ -9,9 +10,11 @@ mod ready_heaps;
 mod step_queues;
 pub(crate) mod step_ready;
 pub(crate) mod two_heaps;
+mod unordered;
 
 pub use batch::Batch;
-pub use queues::Queues;
+pub(crate) use queues::Pair;
+pub use queues::{QueuePool, Queues};
 pub use step_queues::StepQueues;
 
 use crate::host::Host;
@@ -29,13 +32,13 @@ pub trait Agenda: Default + Send {
     type Body: Body;
 
     /// An operation has become ready, released by an event that ran at `created`.
-    fn release(&mut self, release: &Release, created: Time, host: &impl Host);
+    fn release(&mut self, pool: &mut Self::Pool, release: &Release, created: Time, host: &impl Host);
     /// When the first local operation may run under the host's free times; [`Time::NEVER`]: there is none.
     fn next(&mut self, host: &impl Host) -> Time;
     /// The whole key of that operation, to settle a tie.
     fn key(&self, host: &impl Host) -> Key;
     /// Takes the operation that `next` has just found, at the time it gave.
-    fn take(&mut self, host: &impl Host, t: Time) -> (OperationKind, u32);
+    fn take(&mut self, pool: &mut Self::Pool, host: &impl Host, t: Time) -> (OperationKind, u32);
     /// Counts a send, where the order of sending cannot be told from where messages lie.
     fn count_send(&mut self) -> u32;
     /// Posts receive `id`; gives the message it matches if that has already arrived.
@@ -55,7 +58,7 @@ pub trait Agenda: Default + Send {
     /// Whether no operation is ready.
     fn is_idle(&self) -> bool;
     /// Receives that were posted and not matched.
-    fn posted(&self) -> Vec<u32>;
+    fn posted(&self, pool: &Self::Pool) -> Vec<u32>;
     /// Messages that were not received.
     fn unreceived(&self, pool: &Self::Pool) -> Vec<Early>;
 }

@@ -7,7 +7,7 @@ mod replay;
 mod tracking;
 
 pub use butterfly::{Butterfly, ButterflyError, Redundancy};
-pub use graph::GraphProgram;
+pub use graph::{Dependencies, GraphProgram, Place};
 pub use overlapping::OverlappingProgram;
 pub use replay::Replay;
 pub use tracking::{Tracked, Tracking, Untracked};

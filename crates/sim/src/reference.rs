@@ -165,7 +165,8 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
 
     /// Queues what has just been released by an event that ran at `created`.
     fn issue(&mut self, rank: Rank, created: Time) {
-        for release in std::mem::take(&mut self.released) {
+        for place in 0..self.released.len() {
+            let release = self.released[place];
             if O::ACTIVE {
                 self.observer.released(rank, &release);
             }
@@ -173,6 +174,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
             let key = Key { eligible, created, class: release.kind.into(), order: u64::from(release.id) };
             self.push(rank, key, Event::Local(release));
         }
+        self.released.clear();
     }
 
     fn started(&mut self, rank: Rank, id: u32, t: Time) {

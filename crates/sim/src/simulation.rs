@@ -76,6 +76,11 @@ fn nothing(_: u32, _: Range<Rank>) -> Nothing {
     Nothing
 }
 
+/// A run on the windowed engine that told no observer of anything.
+fn unobserved(outcome: Outcome) -> Run {
+    Run { threads: outcome.threads, outcome, engine: Engine::Windowed, no_lookahead: false }
+}
+
 impl<'a> Simulation<'a> {
     pub fn new(network: &'a Network) -> Simulation<'a> {
         Simulation {
@@ -160,13 +165,20 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Observed<O> {
-        if graph.lanes() == (1, 1) {
-            let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
-            self.run_program(&program, control, observer)
-        } else {
+        if graph.lanes() != (1, 1) {
             let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
-            self.run_program(&program, control, observer)
+            return self.run_program(&program, control, observer);
         }
+        let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
+        let windowed = self.choose(graph.largest_message())?.0 == Engine::Windowed;
+        if O::ACTIVE || !windowed || self.receive_overlap {
+            return self.run_program(&program, control, observer);
+        }
+        let outcome = match self.noise {
+            None => windowed::run_graph(&program, &self.rules(&Silence), control)?,
+            Some(noise) => windowed::run_graph(&program, &self.rules(noise), control)?,
+        };
+        Ok((unobserved(outcome), Vec::new()))
     }
 
     fn run_playback<O: Observer>(
@@ -213,8 +225,7 @@ impl<'a> Simulation<'a> {
             None => windowed::run_steps(script, &self.rules(&Silence), control)?,
             Some(noise) => windowed::run_steps(script, &self.rules(noise), control)?,
         };
-        let threads = outcome.threads;
-        Ok(Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false })
+        Ok(unobserved(outcome))
     }
 
     /// Whether the windowed engine runs a script of which one step is under way at a time.

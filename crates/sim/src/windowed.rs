@@ -19,6 +19,7 @@ mod crowd;
 mod domain;
 mod frame;
 mod general;
+mod graphs;
 mod hoard;
 mod mail;
 mod outgoing;
@@ -26,14 +27,17 @@ mod stepping;
 mod transport;
 
 use crate::control::{Control, Progress};
+use crate::host::OneLane;
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
+use crate::programs::GraphProgram;
 use crate::rules::Rules;
 use actors::Actors;
 use domain::{Concluded, Domain, ranks_of};
 use frame::Frame;
 use general::General;
+use graphs::Graphs;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -70,6 +74,17 @@ pub fn run_steps<S: Script + ?Sized, N: Noise>(
     debug_assert!(!script.overlaps() && !rules.receive_overlap);
     let lookahead = rules.lookahead(script.largest_message());
     run_actors(&Stepping::new(script, rules), lookahead, control, |_, _| Nothing).map(|(outcome, _)| outcome)
+}
+
+/// Runs a materialised schedule of one CPU and one NIC, where receives do not overlap.
+pub fn run_graph<N: Noise>(
+    program: &GraphProgram<'_, OneLane>,
+    rules: &Rules<'_, N>,
+    control: &mut Control<'_>,
+) -> Result<Outcome, RunError> {
+    debug_assert!(!rules.receive_overlap);
+    let lookahead = rules.lookahead(program.largest_message());
+    run_actors(&Graphs::new(program, rules), lookahead, control, |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
 /// How a run is cut into blocks and windows.

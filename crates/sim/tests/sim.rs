@@ -15,6 +15,8 @@ mod implicit;
 mod large_messages;
 #[path = "sim/literal_butterfly.rs"]
 mod literal_butterfly;
+#[path = "sim/one_lane.rs"]
+mod one_lane;
 #[path = "sim/resampling.rs"]
 mod resampling;
 #[path = "sim/schedules.rs"]

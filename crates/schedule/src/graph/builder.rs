@@ -3,7 +3,7 @@
 
 use straggler_model::Rank;
 
-use super::{Edge, Graph, Operation, RankView, Row};
+use super::{Edge, Facts, Graph, Link, Operation, RankView, Row};
 
 /// The operations of one rank while it is being read or generated.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,9 @@ impl RankBuilder {
 #[derive(Clone, Debug)]
 pub struct GraphBuilder {
     graph: Graph,
-    counts: Vec<u32>,
+    /// The edges of one rank while it is appended, and where those of each operation end.
+    sorted: Vec<Edge>,
+    ends: Vec<u32>,
 }
 
 impl Default for GraphBuilder {
@@ -65,8 +67,10 @@ impl Default for GraphBuilder {
                 rows: Vec::new(),
                 lane: Vec::new(),
                 edges: Vec::new(),
+                facts: Facts::default(),
             },
-            counts: Vec::new(),
+            sorted: Vec::new(),
+            ends: Vec::new(),
         }
     }
 }
@@ -74,33 +78,52 @@ impl Default for GraphBuilder {
 impl GraphBuilder {
     /// Appends the next rank. Edges are sorted by a counting sort, stable in the order given.
     pub fn push_rank(&mut self, rank: &RankBuilder) {
+        self.push_lanes(&rank.operations);
+        self.sort_edges(rank);
         let graph = &mut self.graph;
-        let first = graph.rows.len();
-        let operations = &rank.operations;
-        let has_lanes = operations.iter().any(|operation| operation.cpu | operation.nic != 0);
-        if has_lanes || !graph.lane.is_empty() {
-            graph.lane.resize(first, [0, 0]);
-            graph.lane.extend(operations.iter().map(|operation| [operation.cpu, operation.nic]));
-        }
-        self.counts.clear();
-        self.counts.resize(rank.operations.len(), 0);
-        for &(before, _) in &rank.edges {
-            self.counts[before as usize] += 1;
-        }
-        let mut start = 0;
-        for (operation, count) in operations.iter().zip(&mut self.counts) {
-            graph.rows.push(Row::new(operation).with_edges(start));
-            start += std::mem::replace(count, start);
-        }
         let base = graph.edges.len();
-        graph.edges.resize(base + rank.edges.len(), Edge(0));
-        for &(before, edge) in &rank.edges {
-            let place = &mut self.counts[before as usize];
-            graph.edges[base + *place as usize] = edge;
-            *place += 1;
+        let mut start = 0;
+        for (operation, &end) in rank.operations.iter().zip(&self.ends) {
+            let dependents = &self.sorted[start as usize..end as usize];
+            start = end;
+            graph.facts.note(operation);
+            graph.facts.note_lane([operation.cpu, operation.nic]);
+            let link = Link::new(dependents, &mut graph.edges, base);
+            graph.rows.push(Row::new(operation, link).0);
         }
+        graph.facts.edges += rank.edges.len() as u64;
+        graph.facts.irequires |= rank.edges.iter().any(|(_, edge)| edge.on_start());
         graph.rank_start.push(graph.rows.len() as u64);
         graph.edge_base.push(graph.edges.len() as u64);
+    }
+
+    fn push_lanes(&mut self, operations: &[Operation]) {
+        let graph = &mut self.graph;
+        let has_lanes = operations.iter().any(|operation| operation.cpu | operation.nic != 0);
+        if has_lanes || !graph.lane.is_empty() {
+            graph.lane.resize(graph.rows.len(), [0, 0]);
+            graph.lane.extend(operations.iter().map(|operation| [operation.cpu, operation.nic]));
+        }
+    }
+
+    /// Sorts a rank's edges by the operation they begin at, and notes where those of each end.
+    fn sort_edges(&mut self, rank: &RankBuilder) {
+        self.ends.clear();
+        self.ends.resize(rank.operations.len(), 0);
+        for &(before, _) in &rank.edges {
+            self.ends[before as usize] += 1;
+        }
+        let mut start = 0;
+        for end in &mut self.ends {
+            start += std::mem::replace(end, start);
+        }
+        self.sorted.clear();
+        self.sorted.resize(rank.edges.len(), Edge(0));
+        for &(before, edge) in &rank.edges {
+            let place = &mut self.ends[before as usize];
+            self.sorted[*place as usize] = edge;
+            *place += 1;
+        }
     }
 
     /// Appends the ranks of another graph behind those already here.
@@ -113,6 +136,7 @@ impl GraphBuilder {
         let graph = &mut self.graph;
         let (operations, edges) = (graph.rows.len(), graph.edges.len());
         let has_lanes = !graph.lane.is_empty() || others.iter().any(|other| !other.lane.is_empty());
+        others.iter().for_each(|other| graph.facts.join(&other.facts));
         rayon::scope(|scope| {
             scope.spawn(|_| extend_all(&mut graph.rows, others, |other| &other.rows));
             extend_all(&mut graph.edges, others, |other| &other.edges);
@@ -246,6 +270,7 @@ impl Graph {
         for at in place {
             sorted.push_copy(self, at);
         }
+        sorted.graph.facts = self.facts;
         sorted.finish()
     }
 }
@@ -298,7 +323,7 @@ mod tests {
     fn a_finished_graph_has_no_slack() {
         let mut builder = graph(&[(30, 1), (7, 0)]);
         builder.reserve(100, 1_000, 1_000);
-        // 37 operations of 22 bytes, 35 edges of 4, and 3 pairs of offsets of 8.
-        assert_eq!(builder.finish().memory_bytes(), 37 * 22 + 35 * 4 + 3 * 16);
+        // 37 operations of 22 bytes with their edges inside, and 3 pairs of offsets of 8.
+        assert_eq!(builder.finish().memory_bytes(), 37 * 22 + 3 * 16);
     }
 }

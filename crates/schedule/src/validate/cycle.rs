@@ -26,21 +26,21 @@ pub fn find_cycle(rank: &RankView<'_>) -> Option<Vec<u32>> {
 
 /// Whether every dependency goes from an earlier operation to a later one.
 fn goes_forward(rank: &RankView<'_>) -> bool {
-    (0..rank.len()).all(|before| rank.dependents(before).iter().all(|edge| edge.dependent() > before))
+    (0..rank.len()).all(|before| rank.dependents(before).all(|edge| edge.dependent() > before))
 }
 
 /// Kahn's algorithm: takes away whatever waits for nothing; what remains never becomes ready.
 fn never_ready(rank: &RankView<'_>) -> Vec<bool> {
     let mut waits_for = vec![0u32; rank.len() as usize];
     for before in 0..rank.len() {
-        for edge in rank.dependents(before).iter().filter(|edge| edge.dependent() != before) {
+        for edge in rank.dependents(before).filter(|edge| edge.dependent() != before) {
             waits_for[edge.dependent() as usize] += 1;
         }
     }
     let mut ready: Vec<u32> =
         (0..rank.len()).filter(|&operation| waits_for[operation as usize] == 0).collect();
     while let Some(operation) = ready.pop() {
-        for edge in rank.dependents(operation).iter().filter(|edge| edge.dependent() != operation) {
+        for edge in rank.dependents(operation).filter(|edge| edge.dependent() != operation) {
             let left = &mut waits_for[edge.dependent() as usize];
             *left -= 1;
             if *left == 0 {

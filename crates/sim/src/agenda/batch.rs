@@ -30,7 +30,7 @@ impl Agenda for Batch {
     type Body = Compact;
 
     #[inline(always)]
-    fn release(&mut self, release: &Release, created: Time, host: &impl Host) {
+    fn release(&mut self, _: &mut EarlyPool, release: &Release, created: Time, host: &impl Host) {
         let ready = release.ready.max(host.cpu(0).free);
         debug_assert!(self.pending == 0 || (self.ready, self.created) == (ready, created));
         self.ready = ready;
@@ -48,7 +48,7 @@ impl Agenda for Batch {
     }
 
     #[inline(always)]
-    fn take(&mut self, host: &impl Host, t: Time) -> (OperationKind, u32) {
+    fn take(&mut self, _: &mut EarlyPool, host: &impl Host, t: Time) -> (OperationKind, u32) {
         let kind = step_ready::take(&mut self.pending, self.ready, host, t);
         (kind, kind as u32)
     }
@@ -93,7 +93,7 @@ impl Agenda for Batch {
         self.pending == 0
     }
 
-    fn posted(&self) -> Vec<u32> {
+    fn posted(&self, _: &EarlyPool) -> Vec<u32> {
         if self.posted { vec![OperationKind::Recv as u32] } else { Vec::new() }
     }
 

@@ -10,7 +10,7 @@ const LONG: usize = 32;
 
 /// Whether a receive's pattern takes a message, or two of either kind meet: a wildcard meets everything.
 #[inline(always)]
-fn meet((source, tag): (Rank, Tag), (other_source, other_tag): (Rank, Tag)) -> bool {
+pub(super) fn meet((source, tag): (Rank, Tag), (other_source, other_tag): (Rank, Tag)) -> bool {
     (source == other_source || source == ANY || other_source == ANY)
         && (tag == other_tag || tag == ANY || other_tag == ANY)
 }
@@ -44,8 +44,7 @@ impl<T: Copy, const IN_PLACE: usize> MatchQueue<T, IN_PLACE> {
         match self {
             MatchQueue::Short(list) if list.len() < LONG => list.push((pattern, item)),
             MatchQueue::Short(list) => {
-                let mut index =
-                    Indexed { next: 0, all: BTreeMap::new(), exact: HashMap::new(), wild: BTreeSet::new() };
+                let mut index = Indexed::default();
                 for (pattern, item) in list.drain(..).chain([(pattern, item)]) {
                     index.push(pattern, item);
                 }
@@ -73,26 +72,33 @@ impl<T: Copy, const IN_PLACE: usize> MatchQueue<T, IN_PLACE> {
         }
     }
 
-    /// The first, where that is known at once.
-    #[inline(always)]
-    pub fn first(&self) -> Option<T> {
-        match self {
-            MatchQueue::Short(list) => list.first().map(|&(_, item)| item),
-            MatchQueue::Long(_) => None,
-        }
-    }
-
     /// What is left, in order.
     pub fn items(&self) -> Vec<T> {
         match self {
             MatchQueue::Short(list) => list.iter().map(|&(_, item)| item).collect(),
-            MatchQueue::Long(index) => index.all.values().map(|&(_, item)| item).collect(),
+            MatchQueue::Long(index) => index.items().collect(),
         }
     }
 }
 
+impl<T> Default for Indexed<T> {
+    fn default() -> Self {
+        Indexed { next: 0, all: BTreeMap::new(), exact: HashMap::new(), wild: BTreeSet::new() }
+    }
+}
+
 impl<T: Copy> Indexed<T> {
-    fn push(&mut self, pattern: (Rank, Tag), item: T) {
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// In the order they came.
+    pub fn items(&self) -> impl Iterator<Item = T> + '_ {
+        self.all.values().map(|&(_, item)| item)
+    }
+
+    pub fn push(&mut self, pattern: (Rank, Tag), item: T) {
         let number = self.next;
         self.next += 1;
         self.all.insert(number, (pattern, item));
@@ -118,7 +124,7 @@ impl<T: Copy> Indexed<T> {
         }
     }
 
-    fn take(&mut self, pattern: (Rank, Tag)) -> Option<T> {
+    pub fn take(&mut self, pattern: (Rank, Tag)) -> Option<T> {
         let number = self.find(pattern)?;
         let (known, item) = self.all.remove(&number)?;
         if !self.wild.remove(&number)

@@ -27,4 +27,22 @@ impl Pending {
         };
         Key { eligible, created: self.created, class: self.kind.into(), order: u64::from(self.id) }
     }
+
+    /// Whether this operation goes before another of its kind under any free times. A receive waits for nothing but
+    /// its own time; others may find that their CPU and NIC are busy until both are ready.
+    #[inline(always)]
+    pub fn always_before(&self, other: &Pending) -> bool {
+        if self.kind == OperationKind::Recv {
+            return self.stands_before(other);
+        }
+        (self.cpu, self.nic) == (other.cpu, other.nic)
+            && self.ready <= other.ready
+            && (self.created < other.created || self.created == other.created && self.id < other.id)
+    }
+
+    /// Whether this operation goes before another of its kind on a host that is always free.
+    #[inline(always)]
+    pub fn stands_before(&self, other: &Pending) -> bool {
+        (self.ready, self.created, self.id) < (other.ready, other.created, other.id)
+    }
 }

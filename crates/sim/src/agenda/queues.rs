@@ -1,115 +1,418 @@
-//! The agenda of a process that may have anything ready: lists while short, heaps when long.
+//! The agenda of a process that may have anything ready.
+//!
+//! Ready operations stand in a line for each kind, in the order in which they will run whatever happens meanwhile: then
+//! only the heads of the three lines can be next. A line has such an order while its operations want the same CPU and
+//! NIC and became ready in the order in which they were created, which is nearly always so. What does not fit goes
+//! into [`Unordered`], until nothing is left there.
 
 use super::Agenda;
-use super::matching::MatchQueue;
+use super::lists::{List, Slab};
+use super::matching::{Indexed, meet};
 use super::pending::Pending;
-use super::ready_heaps::ReadyHeaps;
+use super::unordered::Unordered;
 use crate::host::Host;
 use crate::message::{Early, Full};
 use crate::order::Key;
+use crate::prefetch::prefetch;
 use crate::release::Release;
-use smallvec::SmallVec;
+use crate::rules;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
-/// More ready operations than this move into heaps.
-const LONG: usize = 24;
+/// Looking further than this through posted receives or early messages makes an index of them.
+const FAR: u32 = 32;
+/// Looking further than this for the place of a ready operation gives the lines up.
+const NEAR: u32 = 24;
 
 /// Ready operations, posted receives and early messages of one process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Queues {
-    pending: SmallVec<[Pending; 2]>,
-    /// Where `next` found the first of them.
-    first: u32,
+    /// The heads of the lines: sends, receives, computations. One that is not there is never ready.
+    heads: [Pending; 3],
+    /// Those behind the heads.
+    lines: [List; 3],
+    /// The first posted receive, if there is one, and those behind it.
+    first: Posted,
+    posted: List,
+    early: List,
+    more: Option<Box<More>>,
     sent: u32,
-    heaps: Option<Box<ReadyHeaps>>,
-    posted: MatchQueue<u32, 2>,
-    early: MatchQueue<Early, 0>,
+    /// One bit for each line that has a head, or [`UNORDERED`].
+    present: u8,
+    /// Whether `first` is there.
+    has_first: bool,
 }
 
-impl Agenda for Queues {
-    type Pool = ();
-    type Body = Full;
+/// Set while ready operations are in [`More`] instead of the lines.
+const UNORDERED: u8 = 1 << 3;
 
-    fn release(&mut self, release: &Release, created: Time, host: &impl Host) {
-        let ready = release.ready.max(host.cpu(release.cpu).free);
-        let Release { id, kind, cpu, nic, .. } = *release;
-        let pending = Pending { ready, created, id, kind, cpu, nic };
-        if self.heaps.is_none() && self.pending.len() < LONG {
-            self.pending.push(pending);
-            return;
+/// What few processes need.
+#[derive(Debug, Default)]
+struct More {
+    ready: Unordered,
+    /// While it has any, all posted receives are here.
+    posted: Indexed<u32>,
+    /// While it has any, all early messages are here.
+    early: Indexed<Early>,
+}
+
+/// What the queues of neighbouring processes lie in.
+#[derive(Debug, Default)]
+pub struct QueuePool {
+    ready: Slab<Pending>,
+    posted: Slab<Posted>,
+    early: Slab<Early>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Posted {
+    pattern: (Rank, Tag),
+    id: u32,
+}
+
+/// At most one send and at most one receive, which became ready by one event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pair {
+    pub send: u32,
+    pub recv: u32,
+}
+
+impl Pair {
+    /// No operation has this number.
+    pub const NONE: u32 = u32::MAX;
+    pub const EMPTY: Pair = Pair { send: Pair::NONE, recv: Pair::NONE };
+}
+
+const KINDS: [OperationKind; 3] = [OperationKind::Send, OperationKind::Recv, OperationKind::Calc];
+
+impl Default for Queues {
+    fn default() -> Self {
+        let nothing = |kind| Pending { ready: Time::NEVER, created: Time::ZERO, id: 0, kind, cpu: 0, nic: 0 };
+        Queues {
+            heads: KINDS.map(nothing),
+            lines: Default::default(),
+            first: Posted::default(),
+            posted: List::default(),
+            early: List::default(),
+            more: None,
+            sent: 0,
+            present: 0,
+            has_first: false,
         }
-        let heaps = self.heaps.get_or_insert_default();
-        for pending in self.pending.drain(..).chain([pending]) {
-            heaps.push(pending);
+    }
+}
+
+impl Queues {
+    /// An operation that is not alone: finds its place, or gives the lines up.
+    #[inline(never)]
+    fn insert(&mut self, pool: &mut QueuePool, pending: Pending) {
+        if self.present & UNORDERED != 0 {
+            return self.unordered().push(pending);
+        }
+        let kind = pending.kind as usize - 1;
+        let (head, line) = (&mut self.heads[kind], &mut self.lines[kind]);
+        if line.last(&pool.ready).unwrap_or(head).always_before(&pending) {
+            return line.push(&mut pool.ready, pending);
+        }
+        if pending.always_before(head) {
+            let second = std::mem::replace(head, pending);
+            return line.insert(&mut pool.ready, line.start(), second);
+        }
+        let (cursor, far) = line.find(&pool.ready, NEAR, |known| !known.stands_before(&pending));
+        let fits = cursor.previous(&pool.ready).unwrap_or(head).always_before(&pending)
+            && cursor.item(&pool.ready).is_none_or(|known| pending.always_before(known));
+        if fits && !far {
+            return line.insert(&mut pool.ready, cursor, pending);
+        }
+        self.give_up_lines(pool, pending);
+    }
+
+    fn give_up_lines(&mut self, pool: &mut QueuePool, pending: Pending) {
+        let present = std::mem::replace(&mut self.present, UNORDERED);
+        let unordered = &mut self.more.get_or_insert_default().ready;
+        unordered.push(pending);
+        for (kind, line) in self.lines.iter_mut().enumerate() {
+            if present & 1 << kind != 0 {
+                unordered.push(self.heads[kind]);
+                self.heads[kind].ready = Time::NEVER;
+            }
+            while let Some(pending) = line.pop(&mut pool.ready) {
+                unordered.push(pending);
+            }
         }
     }
 
-    fn next(&mut self, host: &impl Host) -> Time {
-        if let Some(heaps) = &mut self.heaps {
-            return heaps.find(host);
+    /// When the head of each line may run.
+    #[inline(always)]
+    fn times(&self, host: &impl Host) -> [Time; 3] {
+        let [send, recv, calc] = &self.heads;
+        let (cpu, nic) = (send.cpu, send.nic);
+        [
+            rules::send_eligible(host, cpu, nic, send.ready),
+            recv.ready,
+            rules::calc_eligible(host, calc.cpu, calc.ready),
+        ]
+    }
+
+    /// The line whose head runs at `t`: of those that may, the one created first, then by kind.
+    #[inline(always)]
+    fn line_at(&self, t: Time, host: &impl Host) -> usize {
+        let created = |line: usize| self.heads[line].created;
+        let [send, recv, calc] = self.times(host);
+        let early = if send == t && (recv != t || created(0) <= created(1)) { 0 } else { 1 };
+        let is_calc = calc == t && (send.min(recv) != t || created(2) < created(early));
+        if is_calc { 2 } else { early }
+    }
+
+    /// Takes the head of a line.
+    #[inline(always)]
+    fn take_head(&mut self, pool: &mut QueuePool, line: usize) -> u32 {
+        let id = self.heads[line].id;
+        match self.lines[line].pop(&mut pool.ready) {
+            Some(next) => self.heads[line] = next,
+            None => {
+                self.heads[line].ready = Time::NEVER;
+                self.present &= !(1 << line);
+            }
         }
-        let keys = self.pending.iter().enumerate().map(|(place, pending)| (pending.key(host), place));
-        keys.min().map_or(Time::NEVER, |(key, place)| {
-            self.first = place as u32;
-            key.eligible
-        })
+        id
     }
 
-    fn key(&self, host: &impl Host) -> Key {
-        match &self.heaps {
-            Some(heaps) => heaps.key(),
-            None => self.pending.get(self.first as usize).map_or(Key::LAST, |pending| pending.key(host)),
+    fn unordered(&mut self) -> &mut Unordered {
+        &mut self.more.get_or_insert_default().ready
+    }
+
+    #[inline(never)]
+    fn take_unordered(&mut self) -> (OperationKind, u32) {
+        let unordered = self.unordered();
+        let taken = unordered.take();
+        if unordered.is_empty() {
+            self.present = 0;
         }
+        taken
     }
 
-    fn take(&mut self, _: &impl Host, _: Time) -> (OperationKind, u32) {
-        let Some(heaps) = &mut self.heaps else {
-            let Pending { kind, id, .. } = self.pending.swap_remove(self.first as usize);
-            return (kind, id);
-        };
-        let found = heaps.remove_found();
-        if heaps.is_empty() {
-            self.heaps = None;
+    #[inline(always)]
+    fn take_early(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<Early> {
+        if let Some(more) = &mut self.more
+            && !more.early.is_empty()
+        {
+            return more.early.take(pattern);
         }
-        found
-    }
-
-    fn count_send(&mut self) -> u32 {
-        self.sent = self.sent.wrapping_add(1);
-        self.sent
-    }
-
-    fn post(&mut self, _: &mut (), id: u32, source: Rank, tag: Tag) -> Option<Early> {
-        let early = self.early.take((source, tag));
-        if early.is_none() {
-            self.posted.push((source, tag), id);
+        if self.early.is_empty() {
+            return None;
+        }
+        let is_it = |early: &Early| meet(pattern, (early.from, early.tag));
+        let (cursor, far) = self.early.find(&pool.early, FAR, is_it);
+        let early = cursor.item(&pool.early).is_some().then(|| self.early.remove(&mut pool.early, cursor));
+        if far {
+            self.index_early(pool);
         }
         early
     }
 
-    fn arrive(&mut self, _: &mut (), early: Early, _: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
-        let posted = self.posted.take((early.from, early.tag));
-        if posted.is_none() {
-            self.early.push((early.from, early.tag), early);
+    /// Posts a receive while no message can be here.
+    #[inline(always)]
+    pub(crate) fn post_before_all(&mut self, pool: &mut QueuePool, id: u32, source: Rank, tag: Tag) {
+        debug_assert!(self.early.is_empty());
+        self.push_posted(pool, Posted { pattern: (source, tag), id });
+    }
+
+    /// The send and the receive that are ready, if nothing else is and both became so by the same event: their time and
+    /// their numbers.
+    #[inline(always)]
+    pub(crate) fn pair(&self) -> Option<(Time, Pair)> {
+        let [send, recv, _] = &self.heads;
+        let alone = self.lines[0].is_empty() && self.lines[1].is_empty();
+        match self.present {
+            1 if alone => Some((send.ready, Pair { send: send.id, recv: Pair::NONE })),
+            2 if alone => Some((recv.ready, Pair { send: Pair::NONE, recv: recv.id })),
+            3 if alone && (send.ready, send.created) == (recv.ready, recv.created) => {
+                Some((send.ready, Pair { send: send.id, recv: recv.id }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes what `pair` has found.
+    #[inline(always)]
+    pub(crate) fn take_pair(&mut self) {
+        self.present = 0;
+        self.heads[0].ready = Time::NEVER;
+        self.heads[1].ready = Time::NEVER;
+    }
+
+    /// The posted receive that a message completes.
+    #[inline(always)]
+    pub(crate) fn take_posted(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<u32> {
+        if !(self.has_first && meet(self.first.pattern, pattern)) {
+            return self.take_later(pool, pattern);
+        }
+        let id = self.first.id;
+        match self.posted.pop(&mut pool.posted) {
+            Some(next) => self.first = next,
+            None => self.has_first = false,
+        }
+        Some(id)
+    }
+
+    /// The same, for one that is not the first.
+    #[inline(never)]
+    fn take_later(&mut self, pool: &mut QueuePool, pattern: (Rank, Tag)) -> Option<u32> {
+        if let Some(more) = &mut self.more
+            && !more.posted.is_empty()
+        {
+            return more.posted.take(pattern);
+        }
+        let (cursor, far) = self.posted.find(&pool.posted, FAR, |posted| meet(posted.pattern, pattern));
+        let found = cursor.item(&pool.posted).is_some();
+        let posted = found.then(|| self.posted.remove(&mut pool.posted, cursor).id);
+        if far {
+            self.index_posted(pool);
         }
         posted
     }
 
     #[inline(always)]
-    fn prefetch(&self, _: &()) -> Option<u32> {
-        self.posted.first().or_else(|| self.pending.first().map(|pending| pending.id))
+    fn push_posted(&mut self, pool: &mut QueuePool, posted: Posted) {
+        if let Some(more) = &mut self.more
+            && !more.posted.is_empty()
+        {
+            more.posted.push(posted.pattern, posted.id);
+        } else if self.has_first {
+            self.posted.push(&mut pool.posted, posted);
+        } else {
+            self.first = posted;
+            self.has_first = true;
+        }
     }
 
+    /// Keeps a message that no receive waits for.
+    pub(crate) fn keep_early(&mut self, pool: &mut QueuePool, early: Early) {
+        match &mut self.more {
+            Some(more) if !more.early.is_empty() => more.early.push((early.from, early.tag), early),
+            _ => self.early.push(&mut pool.early, early),
+        }
+    }
+
+    #[inline(never)]
+    fn index_early(&mut self, pool: &mut QueuePool) {
+        let more = self.more.get_or_insert_default();
+        while let Some(early) = self.early.pop(&mut pool.early) {
+            more.early.push((early.from, early.tag), early);
+        }
+    }
+
+    #[inline(never)]
+    fn index_posted(&mut self, pool: &mut QueuePool) {
+        let more = self.more.get_or_insert_default();
+        if std::mem::take(&mut self.has_first) {
+            more.posted.push(self.first.pattern, self.first.id);
+        }
+        while let Some(Posted { pattern, id }) = self.posted.pop(&mut pool.posted) {
+            more.posted.push(pattern, id);
+        }
+    }
+}
+
+impl Agenda for Queues {
+    type Pool = QueuePool;
+    type Body = Full;
+
+    #[inline(always)]
+    fn release(&mut self, pool: &mut QueuePool, release: &Release, created: Time, host: &impl Host) {
+        let ready = release.ready.max(host.cpu(release.cpu).free);
+        let Release { id, kind, cpu, nic, .. } = *release;
+        let pending = Pending { ready, created, id, kind, cpu, nic };
+        let bit = 1 << (kind as u8 - 1);
+        if self.present & (bit | UNORDERED) == 0 {
+            self.heads[kind as usize - 1] = pending;
+            self.present |= bit;
+        } else {
+            self.insert(pool, pending);
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, host: &impl Host) -> Time {
+        if self.present & UNORDERED != 0 {
+            return self.unordered().next(host);
+        }
+        let [send, recv, calc] = self.times(host);
+        send.min(recv).min(calc)
+    }
+
+    #[inline(never)]
+    fn key(&self, host: &impl Host) -> Key {
+        let [send, recv, calc] = self.times(host);
+        match &self.more {
+            _ if self.present == 0 => Key::LAST,
+            Some(more) if self.present & UNORDERED != 0 => more.ready.key(host),
+            _ => self.heads[self.line_at(send.min(recv).min(calc), host)].key(host),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, pool: &mut QueuePool, host: &impl Host, t: Time) -> (OperationKind, u32) {
+        if self.present & UNORDERED != 0 {
+            return self.take_unordered();
+        }
+        // One branch for each kind, so that what follows knows it.
+        match self.line_at(t, host) {
+            0 => (OperationKind::Send, self.take_head(pool, 0)),
+            1 => (OperationKind::Recv, self.take_head(pool, 1)),
+            _ => (OperationKind::Calc, self.take_head(pool, 2)),
+        }
+    }
+
+    #[inline(always)]
+    fn count_send(&mut self) -> u32 {
+        self.sent = self.sent.wrapping_add(1);
+        self.sent
+    }
+
+    #[inline(always)]
+    fn post(&mut self, pool: &mut QueuePool, id: u32, source: Rank, tag: Tag) -> Option<Early> {
+        let pattern = (source, tag);
+        let early = self.take_early(pool, pattern);
+        if early.is_none() {
+            self.push_posted(pool, Posted { pattern, id });
+        }
+        early
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, pool: &mut QueuePool, early: Early, _: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
+        let posted = self.take_posted(pool, (early.from, early.tag));
+        if posted.is_none() {
+            self.keep_early(pool, early);
+        }
+        posted
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, pool: &QueuePool) -> Option<u32> {
+        if !self.has_first {
+            self.early.first(&pool.early).into_iter().for_each(prefetch);
+            return (self.present & 1 != 0).then_some(self.heads[0].id);
+        }
+        self.posted.first(&pool.posted).into_iter().for_each(prefetch);
+        Some(self.first.id)
+    }
+
+    #[inline(always)]
     fn is_idle(&self) -> bool {
-        self.pending.is_empty() && self.heaps.is_none()
+        self.present == 0
     }
 
-    fn posted(&self) -> Vec<u32> {
-        self.posted.items()
+    fn posted(&self, pool: &QueuePool) -> Vec<u32> {
+        let indexed = self.more.iter().flat_map(|more| more.posted.items());
+        let first = self.has_first.then_some(self.first.id);
+        indexed.chain(first).chain(self.posted.items(&pool.posted).map(|posted| posted.id)).collect()
     }
 
-    fn unreceived(&self, _: &()) -> Vec<Early> {
-        self.early.items()
+    fn unreceived(&self, pool: &QueuePool) -> Vec<Early> {
+        let indexed = self.more.iter().flat_map(|more| more.early.items());
+        indexed.chain(self.early.items(&pool.early)).collect()
     }
 }

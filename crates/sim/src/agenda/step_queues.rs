@@ -31,7 +31,7 @@ impl Agenda for StepQueues {
     type Body = Full;
 
     #[inline(always)]
-    fn release(&mut self, release: &Release, created: Time, host: &impl Host) {
+    fn release(&mut self, _: &mut (), release: &Release, created: Time, host: &impl Host) {
         let ready = release.ready.max(host.cpu(0).free);
         debug_assert!(self.pending == 0 || (self.ready, self.created) == (ready, created));
         self.ready = ready;
@@ -50,7 +50,7 @@ impl Agenda for StepQueues {
     }
 
     #[inline(always)]
-    fn take(&mut self, host: &impl Host, t: Time) -> (OperationKind, u32) {
+    fn take(&mut self, _: &mut (), host: &impl Host, t: Time) -> (OperationKind, u32) {
         let kind = step_ready::take(&mut self.pending, self.ready, host, t);
         (kind, self.ids[kind as usize - 1])
     }
@@ -87,7 +87,7 @@ impl Agenda for StepQueues {
         self.pending == 0
     }
 
-    fn posted(&self) -> Vec<u32> {
+    fn posted(&self, _: &()) -> Vec<u32> {
         self.posted.items()
     }
 

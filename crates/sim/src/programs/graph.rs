@@ -7,13 +7,18 @@ use crate::program::Program;
 use crate::release::Release;
 use std::marker::PhantomData;
 use std::ops::Range;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Tag, Time};
+use straggler_schedule::graph::{Row, RowBytes};
 use straggler_schedule::{Graph, Operation, OperationKind};
 
 /// `H` is [`crate::host::OneLane`] for graphs of one CPU and one NIC, else [`crate::host::ManyLanes`].
 #[derive(Debug)]
 pub struct GraphProgram<'a, H> {
     graph: &'a Graph,
+    rows: &'a [RowBytes],
+    /// CPU and NIC of each operation; empty when all are 0.
+    lanes: &'a [[u8; 2]],
+    edges: &'a [u32],
     largest_message: u64,
     /// Whether an operation can complete after its own CPU is free, or wait for another CPU's: then the
     /// ready time of every operation is kept.
@@ -23,14 +28,19 @@ pub struct GraphProgram<'a, H> {
     host: PhantomData<fn() -> H>,
 }
 
+/// Where a process's operations are, and how many of them have not completed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    pub(crate) first_operation: u64,
+    unfinished: u32,
+}
+
 /// The open dependencies of the operations of some neighbouring ranks.
 #[derive(Debug)]
 pub struct Dependencies {
     first_rank: Rank,
     first_operation: u64,
     open: Vec<u32>,
-    /// Operations each rank has not completed.
-    unfinished: Vec<u32>,
     /// The latest completion each operation has to wait for; empty when not tracked.
     ready: Vec<Time>,
     /// The latest completion on each rank; empty when not tracked.
@@ -39,54 +49,155 @@ pub struct Dependencies {
 
 impl<'a, H: Host> GraphProgram<'a, H> {
     pub fn new(graph: &'a Graph, receive_overlap: bool) -> Self {
-        let lanes = graph.lanes();
         GraphProgram {
             graph,
+            rows: graph.rows(),
+            lanes: graph.lane_column(),
+            edges: graph.edges(),
             largest_message: graph.largest_message(),
-            track_ready: receive_overlap || lanes.0 > 1,
+            track_ready: receive_overlap || graph.lanes().0 > 1,
             irequires: graph.has_irequires(),
             host: PhantomData,
         }
     }
 
-    /// Tells every dependent of operation `id` that waits for this moment of it.
-    #[inline]
-    fn satisfy(
+    /// Operation `id` has started at `at`, where nobody keeps the times at which operations become ready.
+    #[inline(always)]
+    pub(crate) fn started_untracked(
         &self,
         rank: Rank,
+        place: &Place,
+        block: &mut Dependencies,
+        id: u32,
+        at: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        if self.irequires {
+            self.satisfy_listed::<false>(rank, place, block, id, true, at, release);
+        }
+    }
+
+    /// Operation `id` has completed at `done`, where nobody keeps the times at which operations become ready.
+    #[inline(always)]
+    pub(crate) fn completed_untracked(
+        &self,
+        rank: Rank,
+        place: &mut Place,
+        block: &mut Dependencies,
+        id: u32,
+        done: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        place.unfinished -= 1;
+        self.satisfy::<false>(rank, place, block, id, done, release);
+    }
+
+    /// Tells every dependent that waits for the completion of operation `id`.
+    #[inline(always)]
+    fn satisfy<const TRACKED: bool>(
+        &self,
+        rank: Rank,
+        place: &Place,
+        block: &mut Dependencies,
+        id: u32,
+        at: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let row = Row(self.rows[place.first_operation as usize + id as usize]);
+        match row.run() {
+            Some(run) => {
+                for dependent in run {
+                    self.satisfy_one::<TRACKED>(place, block, dependent, at, release);
+                }
+            }
+            None => self.satisfy_listed::<TRACKED>(rank, place, block, id, false, at, release),
+        }
+    }
+
+    /// Tells every dependent of operation `id` that waits for this moment of it.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn satisfy_listed<const TRACKED: bool>(
+        &self,
+        rank: Rank,
+        place: &Place,
         block: &mut Dependencies,
         id: u32,
         on_start: bool,
         at: Time,
         release: &mut impl FnMut(Release),
     ) {
-        let view = self.graph.rank(rank);
-        let base = (self.graph.first_operation(rank) - block.first_operation) as usize;
-        for edge in view.dependents(id) {
-            if edge.on_start() != on_start {
-                continue;
-            }
-            let dependent = base + edge.dependent() as usize;
-            if self.track_ready {
-                block.ready[dependent] = block.ready[dependent].max(at);
-            }
-            block.open[dependent] -= 1;
-            if block.open[dependent] == 0 {
-                let ready = if self.track_ready { block.ready[dependent] } else { at };
-                release(released(edge.dependent(), &view.operation(edge.dependent()), ready));
-            }
+        let row = Row(self.rows[place.first_operation as usize + id as usize]);
+        let edges = row.dependents(|| &self.edges[self.graph.first_edge(rank) as usize..]);
+        for edge in edges.filter(|edge| edge.on_start() == on_start) {
+            self.satisfy_one::<TRACKED>(place, block, edge.dependent(), at, release);
         }
     }
-}
 
-fn released(id: u32, operation: &Operation, ready: Time) -> Release {
-    Release { id, kind: operation.kind, cpu: operation.cpu, nic: operation.nic, ready }
+    #[inline(always)]
+    fn satisfy_one<const TRACKED: bool>(
+        &self,
+        place: &Place,
+        block: &mut Dependencies,
+        dependent: u32,
+        mut at: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let here = (place.first_operation - block.first_operation) as usize + dependent as usize;
+        if TRACKED {
+            at = at.max(block.ready[here]);
+            block.ready[here] = at;
+        }
+        let open = &mut block.open[here];
+        *open -= 1;
+        if *open == 0 {
+            release(self.released(place.first_operation as usize, dependent, at));
+        }
+    }
+
+    /// Operation `id` of the rank whose operations begin at `first` has become ready.
+    #[inline(always)]
+    fn released(&self, first: usize, id: u32, ready: Time) -> Release {
+        let at = first + id as usize;
+        let [cpu, nic] = self.lane(at);
+        Release { id, kind: Row(self.rows[at]).kind(), cpu, nic, ready }
+    }
+
+    pub(crate) fn has_irequires(&self) -> bool {
+        self.irequires
+    }
+
+    #[inline(always)]
+    pub(crate) fn first_operation(&self, rank: Rank) -> usize {
+        self.graph.first_operation(rank) as usize
+    }
+
+    /// Source and tag of a receive of the rank whose operations begin at `first`.
+    #[inline(always)]
+    pub(crate) fn pattern(&self, first: usize, id: u32) -> (Rank, Tag) {
+        let row = Row(self.rows[first + id as usize]);
+        (row.peer(), row.tag())
+    }
+
+    /// Asks for the memory that the completion of operation `id` will need, of the rank whose operations begin at `first`.
+    #[inline(always)]
+    pub(crate) fn prefetch_at(&self, first: usize, block: &Dependencies, id: u32) {
+        // The operation and, a little further, those it is likely to release.
+        let at = first + id as usize;
+        self.rows.get(at).into_iter().chain(self.rows.get(at + 3)).for_each(prefetch);
+        block.open.get(at.wrapping_sub(block.first_operation as usize)).into_iter().for_each(prefetch);
+    }
+
+    #[inline(always)]
+    fn lane(&self, at: usize) -> [u8; 2] {
+        self.lanes.get(at).copied().unwrap_or_default()
+    }
 }
 
 impl<H: Host> Program for GraphProgram<'_, H> {
     type Host = H;
     type Agenda = Queues;
-    type Local = ();
+    type Local = Place;
     type Block = Dependencies;
     const SCATTERED: bool = true;
 
@@ -100,90 +211,86 @@ impl<H: Host> Program for GraphProgram<'_, H> {
 
     fn block(&self, ranks: Range<Rank>) -> Dependencies {
         let first_operation = self.graph.first_operation(ranks.start);
-        let mut open = Vec::with_capacity((self.graph.first_operation(ranks.end) - first_operation) as usize);
-        let mut unfinished = Vec::with_capacity(ranks.len());
+        let count = (self.graph.first_operation(ranks.end) - first_operation) as usize;
+        let mut open = vec![0; count];
+        let mut rest = &mut open[..];
         for rank in ranks.clone() {
             let view = self.graph.rank(rank);
-            let base = open.len();
-            open.resize(base + view.len() as usize, 0);
-            for edge in view.all_edges() {
-                open[base + edge.dependent() as usize] += 1;
-            }
-            unfinished.push(view.len());
+            let own = rest.split_off_mut(..view.len() as usize).unwrap_or_default();
+            view.count_dependencies(own);
         }
         let tracked = |count| if self.track_ready { vec![Time::ZERO; count] } else { Vec::new() };
-        Dependencies {
-            first_rank: ranks.start,
-            first_operation,
-            ready: tracked(open.len()),
-            latest: tracked(ranks.len()),
-            open,
-            unfinished,
+        let (ready, latest) = (tracked(count), tracked(ranks.len()));
+        Dependencies { first_rank: ranks.start, first_operation, open, ready, latest }
+    }
+
+    fn start(
+        &self,
+        rank: Rank,
+        place: &mut Place,
+        block: &mut Dependencies,
+        release: &mut impl FnMut(Release),
+    ) {
+        let count = self.graph.rank(rank).len();
+        *place = Place { first_operation: self.graph.first_operation(rank), unfinished: count };
+        let first = place.first_operation as usize;
+        let open = &block.open[(place.first_operation - block.first_operation) as usize..];
+        for (id, _) in (0..count).zip(open).filter(|(_, open)| **open == 0) {
+            release(self.released(first, id, Time::ZERO));
         }
     }
 
-    fn start(&self, rank: Rank, _: &mut (), block: &mut Dependencies, release: &mut impl FnMut(Release)) {
-        let view = self.graph.rank(rank);
-        let base = (self.graph.first_operation(rank) - block.first_operation) as usize;
-        for id in 0..view.len() {
-            if block.open[base + id as usize] == 0 {
-                release(released(id, &view.operation(id), Time::ZERO));
-            }
-        }
+    #[inline(always)]
+    fn operation(&self, _: Rank, place: &Place, _: &Dependencies, kind: OperationKind, id: u32) -> Operation {
+        let at = place.first_operation as usize + id as usize;
+        let (row, [cpu, nic]) = (Row(self.rows[at]), self.lane(at));
+        debug_assert_eq!(kind, row.kind());
+        Operation { kind, amount: row.amount(), peer: row.peer(), tag: row.tag(), cpu, nic }
     }
 
-    #[inline]
-    fn operation(&self, rank: Rank, _: &(), _: &Dependencies, _: OperationKind, id: u32) -> Operation {
-        self.graph.rank(rank).operation(id)
-    }
-
-    #[inline]
+    #[inline(always)]
     fn started(
         &self,
         rank: Rank,
-        _: &mut (),
+        place: &mut Place,
         block: &mut Dependencies,
         id: u32,
         at: Time,
         release: &mut impl FnMut(Release),
     ) {
-        if self.irequires {
-            self.satisfy(rank, block, id, true, at, release);
+        if self.irequires && self.track_ready {
+            self.satisfy_listed::<true>(rank, place, block, id, true, at, release);
+        } else {
+            self.started_untracked(rank, place, block, id, at, release);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn completed(
         &self,
         rank: Rank,
-        _: &mut (),
+        place: &mut Place,
         block: &mut Dependencies,
         id: u32,
         done: Time,
         release: &mut impl FnMut(Release),
     ) {
-        let local = (rank - block.first_rank) as usize;
-        block.unfinished[local] -= 1;
-        if self.track_ready {
-            block.latest[local] = block.latest[local].max(done);
+        if !self.track_ready {
+            return self.completed_untracked(rank, place, block, id, done, release);
         }
-        self.satisfy(rank, block, id, false, done, release);
+        place.unfinished -= 1;
+        let latest = &mut block.latest[(rank - block.first_rank) as usize];
+        *latest = (*latest).max(done);
+        self.satisfy::<true>(rank, place, block, id, done, release);
     }
 
     #[inline]
     fn prefetch(&self, rank: Rank, block: &Dependencies, id: u32) {
-        // The operation and, a little further, those it is likely to release.
-        let view = self.graph.rank(rank);
-        view.row(id).into_iter().chain(view.row(id + 3)).for_each(prefetch);
-        view.edge_near(id).into_iter().for_each(prefetch);
-        let open = (self.graph.first_operation(rank) - block.first_operation) as usize + id as usize;
-        if let Some(open) = block.open.get(open) {
-            prefetch(open);
-        }
+        self.prefetch_at(self.first_operation(rank), block, id);
     }
 
-    fn finished(&self, rank: Rank, _: &(), block: &Dependencies) -> bool {
-        block.unfinished[(rank - block.first_rank) as usize] == 0
+    fn finished(&self, _: Rank, place: &Place, _: &Dependencies) -> bool {
+        place.unfinished == 0
     }
 
     fn unstarted(&self, rank: Rank, block: &Dependencies, tell: &mut dyn FnMut(&Operation)) {
@@ -195,7 +302,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         }
     }
 
-    fn last_completion(&self, rank: Rank, _: &(), block: &Dependencies) -> Time {
+    fn last_completion(&self, rank: Rank, _: &Place, block: &Dependencies) -> Time {
         block.latest.get((rank - block.first_rank) as usize).copied().unwrap_or(Time::ZERO)
     }
 }

@@ -1,11 +1,11 @@
 //! The event queue of the reference engine: a monotone radix heap on time.
 //!
 //! Time never goes back: an event pushed is never earlier than the last one popped, and both ends
-//! assert it. Bucket i > 0 holds the events whose time first differs from the last popped time in bit
-//! i - 1; bucket 0 those at that very time, in a binary heap by the rest of their key, since equal times
-//! must come out in the model's order. An event moves at most 64 times, each time to a lower bucket.
+//! assert it. Bucket i holds the events whose time first differs from the last popped time in bit i. Those at that
+//! very time come out in the model's order: they are sorted when their time comes, which costs little where they
+//! were pushed in order. Those pushed at that time afterwards wait in a binary heap beside them.
 
-use crate::order::Key;
+use crate::order::{Class, Key};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use straggler_model::Rank;
@@ -17,13 +17,32 @@ pub(super) type Entry = (Key, Rank, u32);
 pub(super) struct RadixHeap {
     last: u64,
     len: usize,
-    now: BinaryHeap<Reverse<Entry>>,
+    /// The events at time `last` that were known when it came, the first of them last. Not sorted before the first pop.
+    now: Vec<Entry>,
+    /// Whether an event was popped.
+    popped: bool,
+    /// The events at time `last` that were pushed since.
+    fresh: BinaryHeap<Reverse<Entry>>,
     later: [Vec<Entry>; 64],
+}
+
+/// What orders the events of one time.
+#[inline(always)]
+fn rest(&(key, rank, _): &Entry) -> (u64, u128) {
+    let place = u128::from(key.class as u8) << 96 | u128::from(key.order) << 32 | u128::from(rank);
+    (key.created.ps(), place)
 }
 
 impl RadixHeap {
     pub fn new() -> RadixHeap {
-        RadixHeap { last: 0, len: 0, now: BinaryHeap::new(), later: std::array::from_fn(|_| Vec::new()) }
+        RadixHeap {
+            last: 0,
+            len: 0,
+            now: Vec::new(),
+            popped: false,
+            fresh: BinaryHeap::new(),
+            later: std::array::from_fn(|_| Vec::new()),
+        }
     }
 
     pub fn push(&mut self, entry: Entry) {
@@ -34,30 +53,83 @@ impl RadixHeap {
             self.last
         );
         self.len += 1;
-        self.place(entry, time);
-    }
-
-    fn place(&mut self, entry: Entry, time: u64) {
         match (time ^ self.last).checked_ilog2() {
-            None => self.now.push(Reverse(entry)),
             Some(bit) => self.later[bit as usize].push(entry),
+            None if self.popped => self.fresh.push(Reverse(entry)),
+            None => self.now.push(entry),
         }
     }
 
     pub fn pop(&mut self) -> Option<Entry> {
-        if self.now.is_empty() {
-            let bucket = self.later.iter().position(|bucket| !bucket.is_empty())?;
-            let entries = std::mem::take(&mut self.later[bucket]);
-            self.last = entries.iter().map(|(key, ..)| key.eligible.ps()).min()?;
-            for &entry in &entries {
-                self.place(entry, entry.0.eligible.ps());
-            }
-            let mut entries = entries;
-            entries.clear();
-            self.later[bucket] = entries;
+        if !self.popped {
+            self.popped = true;
+            self.sort_now();
+        }
+        if self.now.is_empty() && self.fresh.is_empty() {
+            self.advance()?;
         }
         self.len -= 1;
-        self.now.pop().map(|Reverse(entry)| entry)
+        let popped = match (self.now.last(), self.fresh.peek()) {
+            (Some(known), Some(Reverse(fresh))) if rest(fresh) < rest(known) => self.pop_fresh(),
+            (None, _) => self.pop_fresh(),
+            _ => self.now.pop(),
+        };
+        assert!(popped.is_none_or(|(key, ..)| key.eligible.ps() == self.last), "an event is out of its time");
+        popped
+    }
+
+    fn pop_fresh(&mut self) -> Option<Entry> {
+        self.fresh.pop().map(|Reverse(entry)| entry)
+    }
+
+    /// Goes on to the next time that has events; none: there is none.
+    fn advance(&mut self) -> Option<()> {
+        let bucket = self.later.iter().position(|bucket| !bucket.is_empty())?;
+        let mut entries = std::mem::take(&mut self.later[bucket]);
+        self.last = entries.iter().map(|(key, ..)| key.eligible.ps()).min()?;
+        for &entry in &entries {
+            match (entry.0.eligible.ps() ^ self.last).checked_ilog2() {
+                Some(bit) => self.later[bit as usize].push(entry),
+                None => self.now.push(entry),
+            }
+        }
+        entries.clear();
+        self.later[bucket] = entries;
+        self.sort_now();
+        Some(())
+    }
+
+    fn sort_now(&mut self) {
+        self.group_by_number();
+        self.now.sort_unstable_by(|a, b| rest(b).cmp(&rest(a)));
+    }
+
+    /// Brings local operations into the order of kind and number, those of one number in the order in which they were
+    /// pushed: at the start, when every process has its operations ready and all were pushed by rank, that is the order.
+    fn group_by_number(&mut self) {
+        let number = |(key, ..): &Entry| match key.class {
+            Class::Send | Class::Recv | Class::Calc => key.order,
+            Class::Acknowledgement | Class::Message => u64::MAX,
+        };
+        let largest = self.now.iter().map(number).max().unwrap_or(u64::MAX);
+        if largest >= self.now.len() as u64 / 4 {
+            return;
+        }
+        let width = largest as usize + 1;
+        let group = |entry: &Entry| (entry.0.class as usize) * width + entry.0.order as usize;
+        let mut places = vec![0; (Class::Calc as usize + 1) * width];
+        self.now.iter().for_each(|entry| places[group(entry)] += 1);
+        let mut start = 0;
+        for place in &mut places {
+            start += std::mem::replace(place, start);
+        }
+        let mut grouped = self.now.clone();
+        for entry in &self.now {
+            let place = &mut places[group(entry)];
+            grouped[*place] = *entry;
+            *place += 1;
+        }
+        self.now = grouped;
     }
 
     #[cfg(test)]
@@ -69,7 +141,6 @@ impl RadixHeap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order::Class;
     use proptest::prelude::*;
     use straggler_model::Time;
 

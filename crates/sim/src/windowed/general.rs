@@ -14,7 +14,7 @@ use crate::rules::Rules;
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::noise::Noise;
-use straggler_model::{Rank, Time};
+use straggler_model::{Network, Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
 
 pub(super) struct General<'a, P, N, O> {
@@ -78,9 +78,9 @@ impl<P: Program, N: Noise, O: Observer> Actors for General<'_, P, N, O> {
     }
 
     fn start(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) {
-        let Process { rank, slot: Slot { host, agenda, local }, shared } = process;
-        self.program.start(rank, local, &mut shared.block, &mut |release: Release| {
-            agenda.release(&release, Time::ZERO, host);
+        let Process { rank, slot: Slot { host, agenda, local }, shared: Shared { block, pool } } = process;
+        self.program.start(rank, local, block, &mut |release: Release| {
+            agenda.release(pool, &release, Time::ZERO, host);
             turn.observer.released(rank, &release);
         });
     }
@@ -130,24 +130,42 @@ impl<P: Program, N: Noise, O: Observer> Actors for General<'_, P, N, O> {
     fn conclude(&self, rank: Rank, slot: &Slot<P>, shared: &Shared<P>, remains: &mut Remains) -> Time {
         let Slot { host, agenda, local } = slot;
         let Shared { block, pool } = shared;
+        let left = Left { host, agenda, local, block, pool };
+        left.conclude(self.program, self.rules.network, rank, remains)
+    }
+}
+
+/// A process of a program when nothing happens any more.
+pub(super) struct Left<'a, P: Program> {
+    pub host: &'a P::Host,
+    pub agenda: &'a P::Agenda,
+    pub local: &'a P::Local,
+    pub block: &'a P::Block,
+    pub pool: &'a <P::Agenda as Agenda>::Pool,
+}
+
+impl<P: Program> Left<'_, P> {
+    /// When the process has finished; adds what it leaves behind to the remains.
+    pub fn conclude(&self, program: &P, network: &Network, rank: Rank, remains: &mut Remains) -> Time {
+        let &Left { host, agenda, local, block, pool } = self;
         if !agenda.is_idle() {
             // What is ready and never ran waits for the end of time.
             remains.out_of_time();
         }
-        if !self.program.finished(rank, local, block) {
+        if !program.finished(rank, local, block) {
             remains.unfinished();
-            self.program.unstarted(rank, block, &mut |operation| remains.unstarted(rank, operation));
+            program.unstarted(rank, block, &mut |operation| remains.unstarted(rank, operation));
         }
-        for id in agenda.posted() {
-            let operation = self.program.operation(rank, local, block, OperationKind::Recv, id);
+        for id in agenda.posted(pool) {
+            let operation = program.operation(rank, local, block, OperationKind::Recv, id);
             remains.blocked(Blocked { rank, id, operation });
         }
         for early in agenda.unreceived(pool) {
-            let rendezvous = self.rules.network.link(early.from, rank).is_rendezvous(early.bytes);
+            let rendezvous = network.link(early.from, rank).is_rendezvous(early.bytes);
             let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
             remains.leftover(leftover, early.send, rendezvous);
         }
-        host.finish().max(self.program.last_completion(rank, local, block))
+        host.finish().max(program.last_completion(rank, local, block))
     }
 }
 
@@ -169,7 +187,7 @@ impl<P: Program, N: Noise, O: Observer> AtWork<'_, '_, '_, P, N, O> {
         let execution = Execution { rank: self.process.rank, rules, rendezvous };
         let Process { rank, slot, shared } = &mut self.process;
         // The kind is a constant in each branch, so that a program computes no more than it must.
-        match slot.agenda.take(&slot.host, t) {
+        match slot.agenda.take(&mut shared.pool, &slot.host, t) {
             (OperationKind::Send, id) => {
                 let operation = program.operation(*rank, &slot.local, &shared.block, OperationKind::Send, id);
                 execution.run_send(self, t, id, &operation);
@@ -227,9 +245,10 @@ impl<P: Program, N: Noise, O: Observer> Site<P, O> for AtWork<'_, '_, '_, P, N, 
     fn tell(&mut self, happened: Happened, t: Time) {
         let Process { rank, slot, shared } = &mut self.process;
         let Slot { host, agenda, local } = &mut **slot;
+        let Shared { block, pool } = &mut **shared;
         let observer = &mut *self.turn.observer;
-        tell(self.actors.program, *rank, local, &mut shared.block, happened, &mut |release: Release| {
-            agenda.release(&release, t, host);
+        tell(self.actors.program, *rank, local, block, happened, &mut |release: Release| {
+            agenda.release(pool, &release, t, host);
             observer.released(*rank, &release);
         });
     }

@@ -1,17 +1,18 @@
 //! Reads GOAL binary. Nothing the file states is believed: every offset and count is checked, and
 //! memory stays in proportion to the file.
 
+mod schedule;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
 use straggler_model::Rank;
 
-use super::{COUNTS, DESTROYED, EXTENT, HEADER, INDEX, MAGIC, NODE};
+use self::schedule::{Schedule, Scratch};
+use super::{DESTROYED, EXTENT, HEADER, MAGIC};
+use crate::Graph;
 use crate::goal::error::{BinaryProblem, GoalError};
-use crate::goal::rounding::LONGEST_NS;
-use crate::graph::{ANY, Edge, MAX_DEPENDENCIES};
-use crate::validate::cycle::find_cycle;
-use crate::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder};
+use crate::graph::{Filling, Part};
 
 /// What one thread reads at a time, in bytes.
 const PIECE: usize = 256 << 10;
@@ -26,19 +27,23 @@ pub fn parse(bytes: &[u8]) -> Result<Graph, GoalError> {
 /// Like [`parse`]; calls `consumed` with ranges of the input that will not be read again.
 pub fn parse_with(bytes: &[u8], consumed: &mut dyn FnMut(Range<usize>)) -> Result<Graph, GoalError> {
     let file = File::open(bytes)?;
-    let mut graph = GraphBuilder::default();
+    let (rank_start, broken) = file.rank_starts();
+    let mut target = Filling::new(rank_start, file.largest_cpu | file.largest_nic != 0);
     let mut next = 0;
-    while next < file.ranks {
-        let pieces = file.batch(next);
-        let read = |ranks: &Range<Rank>| file.read_piece(ranks.clone());
-        let graphs: Vec<Result<Graph, GoalError>> = pieces.par_iter().map(read).collect();
-        let graphs = graphs.into_iter().collect::<Result<Vec<Graph>, GoalError>>()?;
-        graph.append_all(&graphs);
-        let (first, end) = (next, pieces.last().map_or(file.ranks, |ranks| ranks.end));
+    while next < target.ranks() {
+        let pieces = file.batch(next, target.ranks());
+        let read = |part: &mut Part<'_>| file.read_part(part);
+        let mut parts = target.parts(&pieces);
+        let results: Vec<Result<(), GoalError>> = parts.par_iter_mut().map(read).collect();
+        // The first fault of the file is reported, whichever thread was faster.
+        results.into_iter().collect::<Result<(), GoalError>>()?;
+        let lists = parts.into_iter().map(Part::into_lists).collect();
+        target.append(lists);
+        let (first, end) = (next, pieces.last().map_or(target.ranks(), |ranks| ranks.end));
         consumed(file.extent_in_file(first, end));
         next = end;
     }
-    Ok(graph.finish())
+    broken.map_or_else(|| Ok(target.finish()), Err)
 }
 
 fn problem<T>(rank: Option<Rank>, field: &'static str, problem: BinaryProblem) -> Result<T, GoalError> {
@@ -47,12 +52,12 @@ fn problem<T>(rank: Option<Rank>, field: &'static str, problem: BinaryProblem) -
 
 #[inline(always)]
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default())
 }
 
 #[inline(always)]
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
 }
 
 /// A file whose header and table of schedules are good.
@@ -120,6 +125,7 @@ impl<'a> File<'a> {
         Ok(())
     }
 
+    #[inline]
     fn extent(&self, rank: Rank) -> (u64, u64) {
         let at = HEADER + rank as usize * EXTENT;
         (u64_at(self.body, at), u64_at(self.body, at + 8))
@@ -136,15 +142,31 @@ impl<'a> File<'a> {
         if start <= stop { start..stop } else { start..start }
     }
 
-    /// Ranks from `first` on that are read together, in pieces for one thread each.
-    fn batch(&self, first: Rank) -> Vec<Range<Rank>> {
+    /// Where the operations of each rank begin, up to the first rank whose parts do not fit into the file,
+    /// and what is wrong with that one. No operation has been looked at.
+    fn rank_starts(&self) -> (Vec<u64>, Option<GoalError>) {
+        let mut starts = Vec::with_capacity(self.ranks as usize + 1);
+        let mut start = 0;
+        starts.push(start);
+        for rank in 0..self.ranks {
+            match Schedule::open(self, rank) {
+                Ok(schedule) => start += schedule.operations() as u64,
+                Err(error) => return (starts, Some(error)),
+            }
+            starts.push(start);
+        }
+        (starts, None)
+    }
+
+    /// Ranks from `first` to `last` that are read together, in pieces for one thread each.
+    fn batch(&self, first: Rank, last: Rank) -> Vec<Range<Rank>> {
         let full = PIECES_A_THREAD * rayon::current_num_threads();
         let mut pieces = Vec::new();
         let mut begin = first;
-        while begin < self.ranks && pieces.len() < full {
+        while begin < last && pieces.len() < full {
             let mut end = begin;
             let mut bytes = 0;
-            while end < self.ranks && bytes < PIECE {
+            while end < last && bytes < PIECE {
                 bytes += EXTENT + self.schedule(end).len();
                 end += 1;
             }
@@ -154,212 +176,13 @@ impl<'a> File<'a> {
         pieces
     }
 
-    fn read_piece(&self, ranks: Range<Rank>) -> Result<Graph, GoalError> {
-        let mut graph = GraphBuilder::default();
-        let mut builder = RankBuilder::default();
-        let mut counted = Vec::new();
-        for rank in ranks {
-            builder.clear();
+    fn read_part(&self, part: &mut Part<'_>) -> Result<(), GoalError> {
+        let mut scratch = Scratch::default();
+        for rank in part.ranks.clone() {
             let schedule = Schedule::open(self, rank)?;
-            schedule.read_nodes(&mut builder)?;
-            schedule.read_edges(&mut builder, &mut counted)?;
-            schedule.check_roots(&counted)?;
-            graph.push_rank(&builder);
-            schedule.refuse_cycle(&graph)?;
-        }
-        Ok(graph.finish_loose())
-    }
-}
-
-/// The schedule of one rank, cut into its parts.
-struct Schedule<'a> {
-    file: &'a File<'a>,
-    rank: Rank,
-    roots: &'a [u8],
-    nodes: &'a [u8],
-    appendix: &'a [u8],
-}
-
-impl<'a> Schedule<'a> {
-    fn open(file: &'a File<'a>, rank: Rank) -> Result<Schedule<'a>, GoalError> {
-        let bytes = file.schedule(rank);
-        let available = bytes.len() as u64;
-        let truncated =
-            |field, needed| problem(Some(rank), field, BinaryProblem::Truncated { needed, available });
-        if bytes.len() < COUNTS {
-            return truncated("numbers of nodes and roots", COUNTS as u64);
-        }
-        let (nodes, roots) = (u32_at(bytes, 0), u32_at(bytes, 4));
-        let nodes_at = COUNTS as u64 + u64::from(roots) * INDEX as u64;
-        let appendix_at = nodes_at + u64::from(nodes) * NODE as u64;
-        if nodes_at > available {
-            return truncated("roots", nodes_at);
-        }
-        if appendix_at > available {
-            return truncated("nodes", appendix_at);
-        }
-        if nodes > Edge::MAX_OPERATIONS {
-            let limit = u64::from(Edge::MAX_OPERATIONS);
-            return problem(
-                Some(rank),
-                "number of nodes",
-                BinaryProblem::OutOfRange { found: u64::from(nodes), limit },
-            );
-        }
-        let (rest, appendix) = bytes.split_at(appendix_at as usize);
-        if appendix.len() % INDEX != 0 {
-            return truncated("appendix", available.next_multiple_of(INDEX as u64));
-        }
-        let (roots, nodes) = rest[COUNTS..].split_at(nodes_at as usize - COUNTS);
-        Ok(Schedule { file, rank, roots, nodes, appendix })
-    }
-
-    fn fail<T>(&self, field: &'static str, what: BinaryProblem) -> Result<T, GoalError> {
-        problem(Some(self.rank), field, what)
-    }
-
-    fn read_nodes(&self, builder: &mut RankBuilder) -> Result<(), GoalError> {
-        for (node, bytes) in (0..).zip(self.nodes.chunks_exact(NODE)) {
-            builder.push(self.operation(node, bytes)?);
+            let facts = schedule.read(part.next_rank(schedule.operations()), &mut scratch)?;
+            part.end_rank(&facts);
         }
         Ok(())
-    }
-
-    fn operation(&self, node: u32, bytes: &[u8]) -> Result<Operation, GoalError> {
-        let (peer, amount, tag) = (u32_at(bytes, 5), u64_at(bytes, 9), u32_at(bytes, 17));
-        let (cpu, nic) = (bytes[21], bytes[22]);
-        self.check_lane("CPU", node, cpu, self.file.largest_cpu)?;
-        self.check_lane("NIC", node, nic, self.file.largest_nic)?;
-        let kind = match bytes[4] {
-            1 => OperationKind::Send,
-            2 => OperationKind::Recv,
-            3 if amount > LONGEST_NS => {
-                return self.fail("size", BinaryProblem::TooLong { node, found: amount, limit: LONGEST_NS });
-            }
-            3 => {
-                return Ok(Operation {
-                    kind: OperationKind::Calc,
-                    amount: amount * 1_000,
-                    peer: 0,
-                    tag: 0,
-                    cpu,
-                    nic,
-                });
-            }
-            found => return self.fail("type", BinaryProblem::UnknownType { node, found }),
-        };
-        if kind == OperationKind::Send && (peer == ANY || tag == ANY) {
-            let field = if peer == ANY { "peer" } else { "tag" };
-            return self.fail(field, BinaryProblem::WildcardSend { node });
-        }
-        if peer >= self.file.ranks && peer != ANY {
-            let (found, limit) = (u64::from(peer), u64::from(self.file.ranks - 1));
-            return self.fail("peer", BinaryProblem::NodeOutOfRange { node, found, limit });
-        }
-        Ok(Operation { kind, amount, peer, tag, cpu, nic })
-    }
-
-    fn check_lane(&self, field: &'static str, node: u32, found: u8, largest: u8) -> Result<(), GoalError> {
-        if found <= largest {
-            return Ok(());
-        }
-        let (found, limit) = (u64::from(found), u64::from(largest));
-        self.fail(field, BinaryProblem::NodeOutOfRange { node, found, limit })
-    }
-
-    /// Adds the edges and counts the dependencies of every node.
-    fn read_edges(&self, builder: &mut RankBuilder, counted: &mut Vec<u32>) -> Result<(), GoalError> {
-        counted.clear();
-        counted.resize(builder.len(), 0);
-        let entries = (self.appendix.len() / INDEX).min(MAX_DEPENDENCIES) as u64;
-        let mut total = 0;
-        for (node, bytes) in (0..).zip(self.nodes.chunks_exact(NODE)) {
-            let places = [(23, "requires"), (31, "irequires")];
-            for (at, field) in places {
-                let (count, start) = (u64::from(u32_at(bytes, at)), u64::from(u32_at(bytes, at + 4)));
-                // Lists that share entries could make a small file a large graph.
-                total += count;
-                if (count > 0 && start + count > entries) || total > entries {
-                    let found = (start + count).max(total);
-                    return self.fail(field, BinaryProblem::NodeOutOfRange { node, found, limit: entries });
-                }
-                if count > 0 {
-                    let list = &self.appendix[start as usize * INDEX..(start + count) as usize * INDEX];
-                    self.add_edges(node, list, field == "irequires", builder, counted)?;
-                }
-            }
-        }
-        self.check_dependency_counts(counted)
-    }
-
-    fn add_edges(
-        &self,
-        before: u32,
-        list: &[u8],
-        on_start: bool,
-        builder: &mut RankBuilder,
-        counted: &mut [u32],
-    ) -> Result<(), GoalError> {
-        for entry in list.chunks_exact(INDEX) {
-            let dependent = u32_at(entry, 0);
-            let Some(count) = counted.get_mut(dependent as usize) else {
-                let (found, limit) = (u64::from(dependent), counted.len() as u64 - 1);
-                return self.fail("appendix", BinaryProblem::NodeOutOfRange { node: before, found, limit });
-            };
-            *count += 1;
-            if dependent == before {
-                return self.fail("appendix", BinaryProblem::SelfDependency { node: before });
-            }
-            if on_start {
-                builder.irequires(dependent, before);
-            } else {
-                builder.requires(dependent, before);
-            }
-        }
-        Ok(())
-    }
-
-    fn check_dependency_counts(&self, counted: &[u32]) -> Result<(), GoalError> {
-        for (node, (bytes, &right)) in (0..).zip(self.nodes.chunks_exact(NODE).zip(counted)) {
-            let stated = u32_at(bytes, 0);
-            if stated != right {
-                let (found, counted) = (u64::from(stated), u64::from(right));
-                return self.fail("dependency count", BinaryProblem::NodeMismatch { node, found, counted });
-            }
-        }
-        Ok(())
-    }
-
-    /// The roots are exactly the nodes without dependencies.
-    fn check_roots(&self, counted: &[u32]) -> Result<(), GoalError> {
-        let found = (self.roots.len() / INDEX) as u64;
-        let right = counted.iter().filter(|&&count| count == 0).count() as u64;
-        if found != right {
-            return self.fail("number of roots", BinaryProblem::Mismatch { found, counted: right });
-        }
-        for root in self.roots.chunks_exact(INDEX).map(|entry| u32_at(entry, 0)) {
-            match counted.get(root as usize) {
-                Some(0) => {}
-                Some(&count) => {
-                    let (found, counted) = (0, u64::from(count));
-                    return self.fail("roots", BinaryProblem::NodeMismatch { node: root, found, counted });
-                }
-                None => {
-                    let (found, limit) = (u64::from(root), (counted.len() as u64).saturating_sub(1));
-                    return self.fail("roots", BinaryProblem::OutOfRange { found, limit });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse_cycle(&self, graph: &GraphBuilder) -> Result<(), GoalError> {
-        match find_cycle(&graph.last_rank()) {
-            None => Ok(()),
-            Some(cycle) => {
-                let nodes = cycle.iter().map(|node| format!("operation {node}")).collect();
-                self.fail("appendix", BinaryProblem::Cycle { nodes })
-            }
-        }
     }
 }

@@ -60,7 +60,7 @@ pub(in crate::goal) fn write_extent(start: u64, length: u64, buffer: &mut Vec<u8
 /// Bytes of a rank's schedule.
 fn length(rank: &RankView<'_>) -> u64 {
     let roots = rank.dependency_counts().iter().filter(|&&count| count == 0).count();
-    length_of(u64::from(rank.len()), roots as u64, rank.all_edges().len() as u64)
+    length_of(u64::from(rank.len()), roots as u64, rank.all_edges().count() as u64)
 }
 
 /// Bytes of a schedule with so many operations, operations without dependencies, and dependencies.
@@ -82,7 +82,7 @@ pub(in crate::goal) fn write_schedule(rank: &RankView<'_>, buffer: &mut Vec<u8>)
     }
     for node in 0..rank.len() {
         for on_start in [false, true] {
-            let edges = rank.dependents(node).iter().filter(|edge| edge.on_start() == on_start);
+            let edges = rank.dependents(node).filter(|edge| edge.on_start() == on_start);
             edges.for_each(|edge| buffer.extend_from_slice(&edge.dependent().to_le_bytes()));
         }
     }
@@ -109,8 +109,8 @@ fn write_node(
     buffer.extend_from_slice(&operation.tag.to_le_bytes());
     buffer.extend_from_slice(&[operation.cpu, operation.nic]);
     let edges = rank.dependents(node);
-    let on_start = edges.iter().filter(|edge| edge.on_start()).count() as u32;
-    for count in [edges.len() as u32 - on_start, on_start] {
+    let on_start = edges.clone().filter(|edge| edge.on_start()).count() as u32;
+    for count in [edges.count() as u32 - on_start, on_start] {
         buffer.extend_from_slice(&count.to_le_bytes());
         buffer.extend_from_slice(&place.to_le_bytes());
         *place += count;

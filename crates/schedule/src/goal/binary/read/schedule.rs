@@ -1,0 +1,351 @@
+//! The schedule of one rank.
+
+use straggler_model::{Rank, Time};
+
+use super::{File, problem, u32_at};
+use crate::goal::binary::{COUNTS, INDEX, NODE};
+use crate::goal::error::{BinaryProblem, GoalError};
+use crate::goal::rounding::LONGEST_NS;
+use crate::graph::{ANY, Columns, Edge, Facts, Link, MAX_DEPENDENCIES, Row};
+use crate::validate::cycle::find_cycle;
+use crate::{Operation, OperationKind, RankView};
+
+/// What is needed while a rank is read.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// For each node, how many dependencies on others were found.
+    counted: Vec<u32>,
+    /// Who waits for one node.
+    dependents: Vec<Edge>,
+}
+
+/// The schedule of one rank, cut into its parts.
+pub(super) struct Schedule<'a> {
+    file: &'a File<'a>,
+    rank: Rank,
+    roots: &'a [[u8; INDEX]],
+    nodes: &'a [[u8; NODE]],
+    appendix: &'a [[u8; INDEX]],
+}
+
+impl<'a> Schedule<'a> {
+    pub fn open(file: &'a File<'a>, rank: Rank) -> Result<Schedule<'a>, GoalError> {
+        let bytes = file.schedule(rank);
+        let available = bytes.len() as u64;
+        let truncated =
+            |field, needed| problem(Some(rank), field, BinaryProblem::Truncated { needed, available });
+        if bytes.len() < COUNTS {
+            return truncated("numbers of nodes and roots", COUNTS as u64);
+        }
+        let (nodes, roots) = (u32_at(bytes, 0), u32_at(bytes, 4));
+        let nodes_at = COUNTS as u64 + u64::from(roots) * INDEX as u64;
+        let appendix_at = nodes_at + u64::from(nodes) * NODE as u64;
+        if nodes_at > available {
+            return truncated("roots", nodes_at);
+        }
+        if appendix_at > available {
+            return truncated("nodes", appendix_at);
+        }
+        if nodes > Edge::MAX_OPERATIONS {
+            let limit = u64::from(Edge::MAX_OPERATIONS);
+            return problem(
+                Some(rank),
+                "number of nodes",
+                BinaryProblem::OutOfRange { found: u64::from(nodes), limit },
+            );
+        }
+        let (rest, appendix) = bytes.split_at(appendix_at as usize);
+        let (appendix, odd) = appendix.as_chunks::<INDEX>();
+        if !odd.is_empty() {
+            return truncated("appendix", available.next_multiple_of(INDEX as u64));
+        }
+        let (roots, nodes) = rest[COUNTS..].split_at(nodes_at as usize - COUNTS);
+        let (roots, nodes) = (roots.as_chunks::<INDEX>().0, nodes.as_chunks::<NODE>().0);
+        Ok(Schedule { file, rank, roots, nodes, appendix })
+    }
+
+    fn fail<T>(&self, field: &'static str, what: BinaryProblem) -> Result<T, GoalError> {
+        problem(Some(self.rank), field, what)
+    }
+
+    pub fn operations(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Fills in the nodes with their edges.
+    pub fn read(&self, mut columns: Columns<'_, '_>, scratch: &mut Scratch) -> Result<Facts, GoalError> {
+        let Scratch { counted, dependents } = scratch;
+        counted.clear();
+        counted.resize(self.nodes.len(), 0);
+        let Columns { rows, base, edges, .. } = &mut columns;
+        let mut edges = Edges {
+            schedule: self,
+            dependents,
+            edges,
+            base: *base,
+            total: 0,
+            forward: true,
+            irequires: false,
+        };
+        let mut facts = Facts::default();
+        // Where all dependencies go forward, a node's count is complete when the node is reached.
+        let mut seems_wrong = 0;
+        for ((node, bytes), row) in (0..).zip(self.nodes).zip(rows.iter_mut()) {
+            seems_wrong |= number::<0>(bytes) ^ counted[node as usize];
+            let operation = match self.plain(bytes) {
+                Some(operation) => operation,
+                None => self.other_operation(node, bytes)?,
+            };
+            let link = match edges.plain(node, bytes, counted) {
+                Some(link) => link,
+                None => edges.any(node, bytes, counted)?,
+            };
+            facts.note(&operation);
+            *row = Row::new(&operation, link).0;
+        }
+        facts.edges = edges.total;
+        facts.irequires = edges.irequires;
+        let forward = edges.forward;
+        for (lane, bytes) in columns.lane.iter_mut().zip(self.nodes) {
+            *lane = [bytes[21], bytes[22]];
+            facts.note_lane(*lane);
+        }
+        if facts.edges > self.most_edges() {
+            return self.refuse_shared_edges();
+        }
+        if seems_wrong != 0 || !forward {
+            self.check_dependency_counts(counted)?;
+        }
+        self.check_roots(counted)?;
+        if !forward {
+            self.refuse_cycle(&columns.view())?;
+        }
+        Ok(facts)
+    }
+
+    /// Nearly all nodes are messages with nothing odd about them.
+    #[inline(always)]
+    fn plain(&self, bytes: &[u8; NODE]) -> Option<Operation> {
+        let operation = message(bytes);
+        let Operation { peer, tag, cpu, nic, .. } = operation;
+        let is_message = bytes[TYPE] == OperationKind::Recv as u8
+            || bytes[TYPE] == OperationKind::Send as u8 && tag != ANY;
+        let File { ranks, largest_cpu, largest_nic, .. } = *self.file;
+        (is_message && peer < ranks && cpu <= largest_cpu && nic <= largest_nic).then_some(operation)
+    }
+
+    fn most_edges(&self) -> u64 {
+        self.appendix.len().min(MAX_DEPENDENCIES) as u64
+    }
+
+    /// Lists that share entries could make a small file a large graph: finds the first that goes too far.
+    #[inline(never)]
+    fn refuse_shared_edges<T>(&self) -> Result<T, GoalError> {
+        let (limit, mut found) = (self.most_edges(), 0);
+        for (node, bytes) in (0..).zip(self.nodes) {
+            for (field, count) in [("requires", number::<23>(bytes)), ("irequires", number::<31>(bytes))] {
+                found += u64::from(count);
+                if found > limit {
+                    return self.fail(field, BinaryProblem::NodeOutOfRange { node, found, limit });
+                }
+            }
+        }
+        self.fail("appendix", BinaryProblem::OutOfRange { found, limit })
+    }
+
+    #[inline(never)]
+    fn other_operation(&self, node: u32, bytes: &[u8; NODE]) -> Result<Operation, GoalError> {
+        let Operation { amount, peer, tag, cpu, nic, .. } = message(bytes);
+        self.check_lane("CPU", node, cpu, self.file.largest_cpu)?;
+        self.check_lane("NIC", node, nic, self.file.largest_nic)?;
+        let kind = match bytes[TYPE] {
+            1 => OperationKind::Send,
+            2 => OperationKind::Recv,
+            3 if amount > LONGEST_NS => {
+                return self.fail("size", BinaryProblem::TooLong { node, found: amount, limit: LONGEST_NS });
+            }
+            3 => return Ok(Operation { cpu, nic, ..Operation::calc(Time::from_ns(amount)) }),
+            found => return self.fail("type", BinaryProblem::UnknownType { node, found }),
+        };
+        if kind == OperationKind::Send && (peer == ANY || tag == ANY) {
+            let field = if peer == ANY { "peer" } else { "tag" };
+            return self.fail(field, BinaryProblem::WildcardSend { node });
+        }
+        if peer >= self.file.ranks && peer != ANY {
+            let (found, limit) = (u64::from(peer), u64::from(self.file.ranks - 1));
+            return self.fail("peer", BinaryProblem::NodeOutOfRange { node, found, limit });
+        }
+        Ok(Operation { kind, amount, peer, tag, cpu, nic })
+    }
+
+    fn check_lane(&self, field: &'static str, node: u32, found: u8, largest: u8) -> Result<(), GoalError> {
+        if found <= largest {
+            return Ok(());
+        }
+        let (found, limit) = (u64::from(found), u64::from(largest));
+        self.fail(field, BinaryProblem::NodeOutOfRange { node, found, limit })
+    }
+
+    fn check_dependency_counts(&self, counted: &[u32]) -> Result<(), GoalError> {
+        for (node, (bytes, &right)) in (0..).zip(self.nodes.iter().zip(counted)) {
+            let stated = number::<0>(bytes);
+            if stated != right {
+                let (found, counted) = (u64::from(stated), u64::from(right));
+                return self.fail("dependency count", BinaryProblem::NodeMismatch { node, found, counted });
+            }
+        }
+        Ok(())
+    }
+
+    /// The roots are exactly the nodes without dependencies.
+    fn check_roots(&self, counted: &[u32]) -> Result<(), GoalError> {
+        let found = self.roots.len() as u64;
+        let right = counted.iter().filter(|&&count| count == 0).count() as u64;
+        if found != right {
+            return self.fail("number of roots", BinaryProblem::Mismatch { found, counted: right });
+        }
+        for root in self.roots.iter().map(|&entry| u32::from_le_bytes(entry)) {
+            match counted.get(root as usize) {
+                Some(0) => {}
+                Some(&count) => {
+                    let (found, counted) = (0, u64::from(count));
+                    return self.fail("roots", BinaryProblem::NodeMismatch { node: root, found, counted });
+                }
+                None => {
+                    let (found, limit) = (u64::from(root), (counted.len() as u64).saturating_sub(1));
+                    return self.fail("roots", BinaryProblem::OutOfRange { found, limit });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_cycle(&self, rank: &RankView<'_>) -> Result<(), GoalError> {
+        match find_cycle(rank) {
+            None => Ok(()),
+            Some(cycle) => {
+                let nodes = cycle.iter().map(|node| format!("operation {node}")).collect();
+                self.fail("appendix", BinaryProblem::Cycle { nodes })
+            }
+        }
+    }
+}
+
+/// Where a node's type is.
+const TYPE: usize = 4;
+
+/// A node as a message, whatever its type.
+#[inline(always)]
+fn message(bytes: &[u8; NODE]) -> Operation {
+    let kind =
+        if bytes[TYPE] == OperationKind::Send as u8 { OperationKind::Send } else { OperationKind::Recv };
+    let amount = u64::from(number::<9>(bytes)) | u64::from(number::<13>(bytes)) << 32;
+    let (peer, tag) = (number::<5>(bytes), number::<17>(bytes));
+    Operation { kind, amount, peer, tag, cpu: bytes[21], nic: bytes[22] }
+}
+
+/// The number at a place that is known to be inside a node.
+#[inline(always)]
+fn number<const AT: usize>(bytes: &[u8; NODE]) -> u32 {
+    u32::from_le_bytes([bytes[AT], bytes[AT + 1], bytes[AT + 2], bytes[AT + 3]])
+}
+
+/// The edges of a rank while they are read. For each node it is counted how many dependencies on others were found.
+struct Edges<'a> {
+    schedule: &'a Schedule<'a>,
+    dependents: &'a mut Vec<Edge>,
+    /// Where lists go; those of the rank begin at `base`.
+    edges: &'a mut Vec<u32>,
+    base: usize,
+    total: u64,
+    /// Whether every dependency so far goes from an earlier node to a later one.
+    forward: bool,
+    irequires: bool,
+}
+
+impl<'a> Edges<'a> {
+    /// Who waits for `node`, where that is nobody, or a few nodes that follow each other and this one and wait for its
+    /// completion.
+    #[inline(always)]
+    fn plain(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Option<Link> {
+        let (length, irequires) = (number::<23>(bytes), number::<31>(bytes));
+        if length | irequires == 0 {
+            return Some(Link::NOBODY);
+        }
+        if irequires != 0 || length > 3 {
+            return None;
+        }
+        let (start, length) = (number::<27>(bytes) as usize, length as usize);
+        let list = self.schedule.appendix.get(start..start + length)?;
+        let first = u32::from_le_bytes(list[0]);
+        let follows = |place: usize| {
+            list.get(place).is_none_or(|&entry| u32::from_le_bytes(entry).wrapping_sub(first) == place as u32)
+        };
+        if first <= node || !follows(1) || !follows(2) {
+            return None;
+        }
+        let link = Link::run(first, length as u32)?;
+        let counted = counted.get_mut(first as usize..first as usize + length)?;
+        counted.iter_mut().for_each(|count| *count += 1);
+        self.total += length as u64;
+        Some(link)
+    }
+
+    /// Any dependents.
+    #[inline(never)]
+    fn any(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Result<Link, GoalError> {
+        let (requires, irequires) = (number::<23>(bytes), number::<31>(bytes));
+        self.dependents.clear();
+        self.irequires |= irequires != 0;
+        let list = self.list("requires", node, requires, number::<27>(bytes))?;
+        self.add(node, list, Edge::requires, counted)?;
+        let list = self.list("irequires", node, irequires, number::<35>(bytes))?;
+        self.add(node, list, Edge::irequires, counted)?;
+        Ok(Link::new(self.dependents, self.edges, self.base))
+    }
+
+    /// A part of the appendix.
+    fn list(
+        &mut self,
+        field: &'static str,
+        node: u32,
+        count: u32,
+        start: u32,
+    ) -> Result<&'a [[u8; INDEX]], GoalError> {
+        let (count, start, limit) = (u64::from(count), u64::from(start), self.schedule.most_edges());
+        if count == 0 {
+            return Ok(&[]);
+        }
+        self.total += count;
+        if start + count > limit || self.total > limit {
+            let found = (start + count).max(self.total);
+            return self.schedule.fail(field, BinaryProblem::NodeOutOfRange { node, found, limit });
+        }
+        Ok(&self.schedule.appendix[start as usize..(start + count) as usize])
+    }
+
+    fn add(
+        &mut self,
+        before: u32,
+        list: &[[u8; INDEX]],
+        edge: impl Fn(u32) -> Edge,
+        counted: &mut [u32],
+    ) -> Result<(), GoalError> {
+        for &entry in list {
+            let dependent = u32::from_le_bytes(entry);
+            let limit = counted.len() as u64 - 1;
+            let Some(count) = counted.get_mut(dependent as usize) else {
+                let found = u64::from(dependent);
+                let problem = BinaryProblem::NodeOutOfRange { node: before, found, limit };
+                return self.schedule.fail("appendix", problem);
+            };
+            *count += 1;
+            if dependent == before {
+                return self.schedule.fail("appendix", BinaryProblem::SelfDependency { node: before });
+            }
+            self.forward &= dependent > before;
+            self.dependents.push(edge(dependent));
+        }
+        Ok(())
+    }
+}

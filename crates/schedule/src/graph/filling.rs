@@ -1,0 +1,130 @@
+//! A graph whose numbers of operations are known before its operations: it is filled in its final place,
+//! by several threads at once.
+
+use std::ops::Range;
+
+use super::row::RowBytes;
+use super::{Facts, Graph, RankView};
+use straggler_model::Rank;
+
+/// A graph that is being filled, from the first rank on.
+#[derive(Debug)]
+pub(crate) struct Filling {
+    graph: Graph,
+    has_lanes: bool,
+}
+
+/// Some neighbouring ranks, for one thread to fill.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    pub ranks: Range<Rank>,
+    rows: &'a mut [RowBytes],
+    /// Empty when all are 0.
+    lane: &'a mut [[u8; 2]],
+    lists: Lists,
+}
+
+/// What of a part does not lie in its final place yet.
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    edges: Vec<u32>,
+    /// Where the edges of each rank end, counted from the part's first.
+    ends: Vec<u64>,
+    facts: Facts,
+}
+
+impl Filling {
+    /// `rank_start` says where the operations of each rank begin, and where those of the last end.
+    pub fn new(rank_start: Vec<u64>, has_lanes: bool) -> Filling {
+        let operations = rank_start.last().copied().unwrap_or(0) as usize;
+        let mut edge_base = Vec::with_capacity(rank_start.len());
+        edge_base.push(0);
+        let graph = Graph {
+            rank_start,
+            edge_base,
+            rows: vec![[0; 5]; operations],
+            lane: if has_lanes { vec![[0; 2]; operations] } else { Vec::new() },
+            edges: Vec::new(),
+            facts: Facts::default(),
+        };
+        Filling { graph, has_lanes }
+    }
+
+    pub fn ranks(&self) -> Rank {
+        (self.graph.rank_start.len() - 1) as Rank
+    }
+
+    /// Neighbouring runs of ranks, in order, to be filled side by side.
+    pub fn parts(&mut self, pieces: &[Range<Rank>]) -> Vec<Part<'_>> {
+        let graph = &mut self.graph;
+        let start = |rank: Rank| graph.rank_start[rank as usize] as usize;
+        let first = pieces.first().map_or(0, |ranks| start(ranks.start));
+        let (mut rows, mut lane) =
+            (&mut graph.rows[first..], graph.lane.get_mut(first..).unwrap_or_default());
+        let mut parts = Vec::with_capacity(pieces.len());
+        for ranks in pieces {
+            let count = start(ranks.end) - start(ranks.start);
+            let own = rows.split_off_mut(..count).unwrap_or_default();
+            let lanes = if self.has_lanes { count } else { 0 };
+            let own_lane = lane.split_off_mut(..lanes).unwrap_or_default();
+            parts.push(Part { ranks: ranks.clone(), rows: own, lane: own_lane, lists: Lists::default() });
+        }
+        parts
+    }
+
+    /// Puts the lists of the parts, in order, behind those that are there.
+    pub fn append(&mut self, lists: Vec<Lists>) {
+        let graph = &mut self.graph;
+        for list in lists {
+            let base = graph.edges.len() as u64;
+            graph.edge_base.extend(list.ends.iter().map(|end| base + end));
+            graph.edges.extend_from_slice(&list.edges);
+            graph.facts.join(&list.facts);
+        }
+    }
+
+    pub fn finish(mut self) -> Graph {
+        if self.graph.lanes() == (1, 1) {
+            self.graph.lane = Vec::new();
+        }
+        self.graph.edges.shrink_to_fit();
+        self.graph
+    }
+}
+
+impl<'a> Part<'a> {
+    /// The columns of the next rank, which has so many operations.
+    pub fn next_rank(&mut self, operations: usize) -> Columns<'_, 'a> {
+        let rows = self.rows.split_off_mut(..operations).unwrap_or_default();
+        let lanes = if self.lane.is_empty() { 0 } else { operations };
+        let lane = self.lane.split_off_mut(..lanes).unwrap_or_default();
+        let base = self.lists.edges.len();
+        Columns { rows, lane, base, edges: &mut self.lists.edges }
+    }
+
+    /// The rank that was filled last is complete.
+    pub fn end_rank(&mut self, facts: &Facts) {
+        self.lists.ends.push(self.lists.edges.len() as u64);
+        self.lists.facts.join(facts);
+    }
+
+    pub fn into_lists(self) -> Lists {
+        self.lists
+    }
+}
+
+/// Where one rank is filled in: a row for each operation, CPU and NIC for each unless all are 0.
+#[derive(Debug)]
+pub(crate) struct Columns<'p, 'a> {
+    pub rows: &'a mut [RowBytes],
+    pub lane: &'a mut [[u8; 2]],
+    /// Where the rank's edges begin in `edges`.
+    pub base: usize,
+    pub edges: &'p mut Vec<u32>,
+}
+
+impl Columns<'_, '_> {
+    pub fn view(&self) -> RankView<'_> {
+        RankView { rows: self.rows, lane: self.lane, edges: &self.edges[self.base..] }
+    }
+}

@@ -1,0 +1,129 @@
+//! An operation as it lies in a graph: 20 bytes, with those who wait for it inside where that fits.
+//!
+//! In nearly all schedules an operation is waited for by one other, or by the two or three of the next
+//! step, which follow each other. Such a run lies in the row itself, so that completing an operation needs
+//! no second place in memory. Anything else is a list in the graph's edges, whose last entry is marked.
+
+use std::ops::Range;
+
+use super::{Edge, Operation, OperationKind};
+use straggler_model::{Rank, Tag};
+
+/// A row in memory. Plain numbers, so that room for many comes zeroed from the system.
+pub type RowBytes = [u32; 5];
+
+/// Bytes or picoseconds (low half first), peer, tag, and the link: kind in the top two bits, length of the
+/// run of dependents in the next two, and below its first, or where the list begins, counted from its
+/// rank's first edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row(pub RowBytes);
+
+const RUN: u32 = 28;
+const VALUE: u32 = (1 << RUN) - 1;
+/// In the place of a list's beginning: nobody waits.
+const NOBODY: u32 = VALUE;
+/// Marks the last entry of a list.
+const LAST: u32 = 1 << 30;
+
+/// The most dependencies a rank may have.
+pub const MAX_DEPENDENCIES: usize = NOBODY as usize;
+
+/// Who waits for an operation, as a row says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Link(u32);
+
+impl Link {
+    pub const NOBODY: Link = Link(NOBODY);
+
+    /// So many dependents that follow each other and wait for the completion, if they fit into a row.
+    #[inline(always)]
+    pub fn run(first: u32, length: u32) -> Option<Link> {
+        (length <= 3 && first < VALUE - 3).then_some(Link(length << RUN | first))
+    }
+
+    /// Any dependents. A list of them goes to `edges`, where those of their rank begin at `base`.
+    pub fn new(dependents: &[Edge], edges: &mut Vec<u32>, base: usize) -> Link {
+        let Some(first) = dependents.first() else { return Link::NOBODY };
+        let is_run = (first.0..).zip(dependents).take(4).all(|(expected, edge)| edge.0 == expected);
+        if is_run && let Some(run) = Link::run(first.0, dependents.len() as u32) {
+            return run;
+        }
+        let start = edges.len() - base;
+        debug_assert!(start < MAX_DEPENDENCIES);
+        edges.extend(dependents.iter().map(|edge| edge.0));
+        if let Some(last) = edges.last_mut() {
+            *last |= LAST;
+        }
+        Link(start as u32)
+    }
+}
+
+impl Row {
+    #[inline(always)]
+    pub(crate) fn new(operation: &Operation, link: Link) -> Row {
+        let Operation { kind, amount, peer, tag, .. } = *operation;
+        Row([amount as u32, (amount >> 32) as u32, peer, tag, (kind as u32) << 30 | link.0])
+    }
+
+    #[inline(always)]
+    pub fn kind(self) -> OperationKind {
+        match self.0[4] >> 30 {
+            1 => OperationKind::Send,
+            2 => OperationKind::Recv,
+            _ => OperationKind::Calc,
+        }
+    }
+
+    #[inline(always)]
+    pub fn amount(self) -> u64 {
+        u64::from(self.0[0]) | u64::from(self.0[1]) << 32
+    }
+
+    #[inline(always)]
+    pub fn peer(self) -> Rank {
+        self.0[2]
+    }
+
+    #[inline(always)]
+    pub fn tag(self) -> Tag {
+        self.0[3]
+    }
+
+    /// Those who wait for the completion of the operation, if they follow each other and nobody else waits.
+    #[inline(always)]
+    pub fn run(self) -> Option<Range<u32>> {
+        let (length, value) = (self.0[4] >> RUN & 3, self.0[4] & VALUE);
+        (length > 0 || value == NOBODY).then_some(value..value + length)
+    }
+
+    /// The edges to those who wait for the operation; `edges` gives those of its rank.
+    #[inline(always)]
+    pub fn dependents<'a>(self, edges: impl FnOnce() -> &'a [u32]) -> Dependents<'a> {
+        match self.run() {
+            Some(run) => Dependents { run, list: &[] },
+            None => Dependents { run: 0..0, list: &edges()[(self.0[4] & VALUE) as usize..] },
+        }
+    }
+}
+
+/// The edges to those who wait for an operation.
+#[derive(Clone, Debug)]
+pub struct Dependents<'a> {
+    run: Range<u32>,
+    /// From the next of a list to the end of the rank's edges.
+    list: &'a [u32],
+}
+
+impl Iterator for Dependents<'_> {
+    type Item = Edge;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Edge> {
+        if let Some(dependent) = self.run.next() {
+            return Some(Edge(dependent));
+        }
+        let (&entry, rest) = self.list.split_first()?;
+        self.list = if entry & LAST == 0 { rest } else { &[] };
+        Some(Edge(entry & !LAST))
+    }
+}

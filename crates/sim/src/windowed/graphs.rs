@@ -1,0 +1,428 @@
+//! Processes that follow a materialised schedule on one CPU and one NIC: events run straight from its rows.
+//!
+//! In the usual course a process that has nothing ready gets a message, the receive that waits for it completes, what
+//! that releases runs at once, and the process waits again. Whatever else can be next goes event by event in the
+//! model's order.
+
+use super::actors::{Actors, MessageOf, Process, Turn};
+use super::general;
+use super::mail::{Mail, One};
+use crate::agenda::{Agenda, Pair, QueuePool, Queues};
+use crate::host::{Host, OneLane};
+use crate::message::{Body, Early, Full, Message};
+use crate::observer::Nothing;
+use crate::outcome::Remains;
+use crate::program::Program;
+use crate::programs::{Dependencies, GraphProgram, Place};
+use crate::release::Release;
+use crate::rules::{self, Rules, Tariff};
+use std::ops::Range;
+use straggler_model::noise::Noise;
+use straggler_model::{Rank, Tag, Time};
+use straggler_schedule::{Operation, OperationKind};
+
+pub(super) struct Graphs<'a, N> {
+    program: &'a GraphProgram<'a, OneLane>,
+    rules: &'a Rules<'a, N>,
+    /// Whether any message can be a rendezvous.
+    rendezvous: bool,
+    /// Whether all links are alike: `tariff` is then what the largest message costs.
+    alike: bool,
+    usual: u64,
+    tariff: Tariff,
+    /// Whether receives that are ready at the start can be posted at once, see [`Graphs::start`].
+    posts_at_once: bool,
+}
+
+/// One process.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(super) struct Slot {
+    host: OneLane,
+    place: Place,
+    agenda: Queues,
+}
+
+/// What neighbouring processes keep elsewhere.
+#[derive(Debug)]
+pub(super) struct Shared {
+    block: Dependencies,
+    pool: QueuePool,
+}
+
+impl<'a, N: Noise> Graphs<'a, N> {
+    pub fn new(program: &'a GraphProgram<'a, OneLane>, rules: &'a Rules<'a, N>) -> Self {
+        let (usual, network) = (program.largest_message(), rules.network);
+        let sends_take_time = network.links().all(|link| link.send_overhead > Time::ZERO);
+        Graphs {
+            program,
+            rules,
+            rendezvous: network.may_rendezvous(usual),
+            alike: network.levels.is_empty(),
+            usual,
+            tariff: Tariff::of(&network.base, usual),
+            posts_at_once: sends_take_time && !program.has_irequires(),
+        }
+    }
+
+    /// What a message costs. `room` is where that is put if it is not known yet.
+    #[inline(always)]
+    fn tariff<'r>(&'r self, from: Rank, to: Rank, bytes: u64, room: &'r mut Option<Tariff>) -> &'r Tariff {
+        if bytes == self.usual && self.alike {
+            &self.tariff
+        } else {
+            room.insert(self.unusual(from, to, bytes))
+        }
+    }
+
+    #[inline(never)]
+    fn unusual(&self, from: Rank, to: Rank, bytes: u64) -> Tariff {
+        Tariff::of(self.rules.network.link(from, to), bytes)
+    }
+}
+
+/// A process in its turn.
+struct Walk<'w, 'a, 't, N: Noise> {
+    actors: &'w Graphs<'a, N>,
+    rank: Rank,
+    slot: &'w mut Slot,
+    shared: &'w mut Shared,
+    turn: &'w mut Turn<'t, Graphs<'a, N>>,
+}
+
+impl<N: Noise> Walk<'_, '_, '_, N> {
+    #[inline(always)]
+    fn operation(&self, kind: OperationKind, id: u32) -> Operation {
+        self.actors.program.operation(self.rank, &self.slot.place, &self.shared.block, kind, id)
+    }
+
+    /// Runs the local operation whose turn it is.
+    #[inline(always)]
+    fn run_local(&mut self, t: Time) {
+        let released = match self.slot.agenda.take(&mut self.shared.pool, &self.slot.host, t) {
+            (OperationKind::Send, id) => self.send(t, id, Pair::EMPTY),
+            (OperationKind::Recv, id) => self.receive(t, id, Pair::EMPTY),
+            (OperationKind::Calc, id) => self.calculate(t, id),
+        };
+        self.make_ready(t, released);
+    }
+
+    /// Runs a send and a receive that are ready at `t`, and what becomes ready by them, as long as nothing can come
+    /// between.
+    #[inline(always)]
+    fn exchange(&mut self, mut t: Time, mut pair: Pair) {
+        loop {
+            let mut released = Pair::EMPTY;
+            if pair.send != Pair::NONE {
+                released = self.send(t, pair.send, released);
+            }
+            if pair.recv != Pair::NONE {
+                released = self.receive(t, pair.recv, released);
+            }
+            if released == Pair::EMPTY {
+                return;
+            }
+            let ready = self.slot.host.cpu(0).free.max(t);
+            if !(self.slot.agenda.is_idle() && self.may_exchange(ready, released)) {
+                return self.make_ready(t, released);
+            }
+            (t, pair) = (ready, released);
+        }
+    }
+
+    /// Whether a send and a receive that are ready at `ready`, and nothing else, run then, one after the other: in this
+    /// window, with CPU and NIC free, and with nothing that the send could make ready before the receive has run.
+    #[inline(always)]
+    fn may_exchange(&mut self, ready: Time, pair: Pair) -> bool {
+        let host = &self.slot.host;
+        self.actors.posts_at_once
+            && ready < self.turn.frame.until
+            && host.cpu(0).free <= ready
+            && (pair.send == Pair::NONE || host.send_free(0) <= ready)
+            && self.turn.count_operation()
+    }
+
+    /// Notes what an event that ran at `t` has released.
+    #[inline(always)]
+    fn make_ready(&mut self, t: Time, Pair { send, recv }: Pair) {
+        let Slot { host, agenda, .. } = &mut *self.slot;
+        for (id, kind) in [(send, OperationKind::Send), (recv, OperationKind::Recv)] {
+            if id != Pair::NONE {
+                let release = Release { id, kind, cpu: 0, nic: 0, ready: t };
+                agenda.release(&mut self.shared.pool, &release, t, host);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn send(&mut self, t: Time, id: u32, released: Pair) -> Pair {
+        let operation = self.operation(OperationKind::Send, id);
+        let Operation { peer, amount, .. } = operation;
+        let mut room = None;
+        let tariff = self.actors.tariff(self.rank, peer, amount, &mut room);
+        let (cpu, send_free) = self.slot.host.sending(0, 0);
+        let sent = self.actors.rules.send_at(tariff, self.rank, cpu, send_free, t);
+        let body = Full::new(id, self.slot.agenda.count_send(), &operation);
+        self.turn.post(Message { arrival: sent.arrival.ps(), to: peer, from: self.rank, body, stamp: () });
+        self.started(id, t);
+        if self.actors.rendezvous && sent.rendezvous { released } else { self.completed(id, t, released) }
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, t: Time, id: u32, released: Pair) -> Pair {
+        let Operation { peer, tag, .. } = self.operation(OperationKind::Recv, id);
+        let early = self.slot.agenda.post(&mut self.shared.pool, id, peer, tag);
+        self.started(id, t);
+        let Some(Early { from, tag, bytes, send, .. }) = early else { return released };
+        self.acknowledge(t, from, tag, bytes, send);
+        self.completed(id, t, released)
+    }
+
+    #[inline(never)]
+    fn calculate(&mut self, t: Time, id: u32) -> Pair {
+        let length = Time(self.operation(OperationKind::Calc, id).amount);
+        let (cpu, _) = self.slot.host.sending(0, 0);
+        self.actors.rules.calc(self.rank, cpu, t, length);
+        self.started(id, t);
+        self.completed(id, t, Pair::EMPTY)
+    }
+
+    /// Gives what the message has released besides what is ready by now.
+    #[inline(always)]
+    fn run_message(&mut self, t: Time, message: &MessageOf<Graphs<'_, N>>) -> Pair {
+        let (body, from) = (message.body, message.from);
+        if self.actors.rendezvous && body.is_acknowledgement() {
+            return self.run_acknowledgement(t, body.send());
+        }
+        self.turn.messages += 1;
+        let mut room = None;
+        let tariff = self.actors.tariff(from, self.rank, body.bytes(), &mut room);
+        let (cpu, recv_free) = self.slot.host.receiving(0, 0);
+        self.actors.rules.message_at(tariff, self.rank, cpu, recv_free, t);
+        let Some(id) = self.slot.agenda.take_posted(&mut self.shared.pool, (from, body.tag())) else {
+            self.keep(from, body);
+            return Pair::EMPTY;
+        };
+        self.acknowledge(t, from, body.tag(), body.bytes(), body.send());
+        self.completed(id, t, Pair::EMPTY)
+    }
+
+    /// A message that no receive waits for.
+    #[inline(never)]
+    fn keep(&mut self, from: Rank, body: Full) {
+        let (tag, bytes, send) = (body.tag(), body.bytes(), body.send());
+        let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
+        self.slot.agenda.keep_early(&mut self.shared.pool, early);
+    }
+
+    #[inline(never)]
+    fn run_acknowledgement(&mut self, t: Time, send: u32) -> Pair {
+        let (cpu, send_free) = self.slot.host.sending(0, 0);
+        self.actors.rules.acknowledge(cpu, send_free, t);
+        self.completed(send, t, Pair::EMPTY)
+    }
+
+    /// A message has been matched at `t`: a rendezvous sender hears of it.
+    #[inline(always)]
+    fn acknowledge(&mut self, t: Time, from: Rank, tag: Tag, bytes: u64, send: u32) {
+        let Graphs { rules, rendezvous, .. } = *self.actors;
+        if rendezvous && rules.network.link(from, self.rank).is_rendezvous(bytes) {
+            let arrival = (t + rules.acknowledgement(from, self.rank)).ps();
+            let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
+            let body = Full::acknowledgement(&early);
+            self.turn.post(Message { arrival, to: from, from: self.rank, body, stamp: () });
+        }
+    }
+
+    #[inline(always)]
+    fn started(&mut self, id: u32, t: Time) {
+        let Slot { host, place, agenda } = &mut *self.slot;
+        let Shared { block, pool } = &mut *self.shared;
+        let mut release = |release: Release| agenda.release(pool, &release, t, host);
+        self.actors.program.started_untracked(self.rank, place, block, id, t, &mut release);
+    }
+
+    /// Operation `id` completes by an event that runs at `t`. The first send and the first receive that this releases
+    /// are added to `released`, whatever else is ready by now. Nothing completes after the CPU is free, so what is
+    /// released becomes ready when it is.
+    #[inline(always)]
+    fn completed(&mut self, id: u32, t: Time, mut released: Pair) -> Pair {
+        let Slot { host, place, agenda } = &mut *self.slot;
+        let Shared { block, pool } = &mut *self.shared;
+        let mut release = |release: Release| match release.kind {
+            OperationKind::Send if released.send == Pair::NONE => released.send = release.id,
+            OperationKind::Recv if released.recv == Pair::NONE => released.recv = release.id,
+            _ => agenda.release(pool, &release, t, host),
+        };
+        self.actors.program.completed_untracked(self.rank, place, block, id, t, &mut release);
+        released
+    }
+
+    /// A message that ran at `t` while nothing was ready has released a few operations: runs them and what they make
+    /// ready, up to the end of the window; gives the time of the next local event.
+    #[inline(always)]
+    fn run_released(&mut self, t: Time, released: Pair) -> Time {
+        let ready = self.slot.host.cpu(0).free;
+        if self.slot.agenda.is_idle() && self.may_exchange(ready, released) {
+            self.exchange(ready, released);
+        } else {
+            self.make_ready(t, released);
+        }
+        if self.slot.agenda.is_idle() { Time::NEVER } else { self.run_rest() }
+    }
+
+    #[inline(never)]
+    fn run_rest(&mut self) -> Time {
+        self.run_ready()
+    }
+
+    /// Runs what is ready up to the end of the window, where no message can come between; gives the time of the next
+    /// local event.
+    #[inline(always)]
+    fn run_ready(&mut self) -> Time {
+        loop {
+            if let Some((ready, pair)) = self.slot.agenda.pair()
+                && self.may_exchange(ready, pair)
+            {
+                self.slot.agenda.take_pair();
+                self.exchange(ready, pair);
+            }
+            let local = self.slot.agenda.next(&self.slot.host);
+            if local >= self.turn.frame.until || !self.turn.count_operation() {
+                return local;
+            }
+            self.run_local(local);
+        }
+    }
+}
+
+impl<N: Noise> Actors for Graphs<'_, N> {
+    type Noise = N;
+    type Host = OneLane;
+    type Body = Full;
+    type Stamp = ();
+    type Observer = Nothing;
+    type Slot = Slot;
+    type Shared = Shared;
+
+    const SCATTERED: bool = true;
+
+    fn processes(&self) -> u32 {
+        self.program.processes()
+    }
+
+    fn rules(&self) -> &Rules<'_, N> {
+        self.rules
+    }
+
+    fn slot(&self) -> Slot {
+        Slot::default()
+    }
+
+    fn shared(&self, ranks: Range<Rank>) -> Shared {
+        Shared { block: self.program.block(ranks), pool: QueuePool::default() }
+    }
+
+    fn host(slot: &Slot) -> &OneLane {
+        &slot.host
+    }
+
+    /// Where sends take time and nobody waits for the start of a receive, receives that are ready at the start run
+    /// before anything that could tell the difference: no message has come, a send moves on neither them nor their
+    /// order, and what it releases becomes ready later.
+    fn start(&self, process: Process<'_, Self>, _: &mut Turn<'_, Self>) {
+        let Process { rank, slot: Slot { host, place, agenda }, shared: Shared { block, pool } } = process;
+        let first = self.program.first_operation(rank);
+        self.program.start(rank, place, block, &mut |release: Release| {
+            if self.posts_at_once && release.kind == OperationKind::Recv {
+                let (source, tag) = self.program.pattern(first, release.id);
+                agenda.post_before_all(pool, release.id, source, tag);
+            } else {
+                agenda.release(pool, &release, Time::ZERO, host);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn run(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        mail: &mut impl Mail<Full, ()>,
+    ) -> Time {
+        let Process { rank, slot, shared } = process;
+        let frame = turn.frame;
+        let was_due = slot.agenda.next(&slot.host);
+        let mut walk = Walk { actors: self, rank, slot, shared, turn };
+        loop {
+            if mail.is_empty() {
+                return frame.newly_due(was_due, walk.run_ready());
+            }
+            let slot = &mut *walk.slot;
+            let local = slot.agenda.next(&slot.host);
+            let (arrived, place) = mail.first(&slot.host, self.rules);
+            let message_first = arrived < local
+                || arrived == local && mail.key(place, &slot.host, self.rules) < slot.agenda.key(&slot.host);
+            if arrived.min(local) >= frame.until {
+                return frame.newly_due(was_due, local);
+            }
+            if !message_first {
+                if !walk.turn.count_operation() {
+                    return frame.newly_due(was_due, local);
+                }
+                walk.run_local(local);
+            } else if let Some(message) = mail.take(place) {
+                let released = walk.run_message(arrived, &message);
+                walk.make_ready(arrived, released);
+            }
+        }
+    }
+
+    /// Most often a process that has nothing ready gets a message.
+    #[inline(always)]
+    fn run_one(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        message: &MessageOf<Self>,
+    ) -> (Time, bool) {
+        let t = rules::message_eligible(&process.slot.host, 0, 0, Time(message.arrival));
+        let acknowledges = self.rendezvous && message.body.is_acknowledgement();
+        if process.slot.agenda.is_idle() && t < turn.frame.until && !acknowledges {
+            let Process { rank, slot, shared } = process;
+            let mut walk = Walk { actors: self, rank, slot, shared, turn };
+            let released = walk.run_message(t, message);
+            return (walk.run_released(t, released), true);
+        }
+        self.run_any(process, turn, message)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _: Rank, slot: &Slot, shared: &Shared) {
+        if let Some(id) = slot.agenda.prefetch(&shared.pool) {
+            self.program.prefetch_at(slot.place.first_operation as usize, &shared.block, id);
+        }
+    }
+
+    fn conclude(&self, rank: Rank, slot: &Slot, shared: &Shared, remains: &mut Remains) -> Time {
+        let Slot { host, place, agenda } = slot;
+        let Shared { block, pool } = shared;
+        let left = general::Left { host, agenda, local: place, block, pool };
+        left.conclude(self.program, self.rules.network, rank, remains)
+    }
+}
+
+impl<N: Noise> Graphs<'_, N> {
+    /// Runs a process with a message and whatever else is to be done.
+    #[inline(never)]
+    fn run_any(
+        &self,
+        process: Process<'_, Self>,
+        turn: &mut Turn<'_, Self>,
+        message: &MessageOf<Self>,
+    ) -> (Time, bool) {
+        let mut mail = One(Some(message));
+        let next = self.run(process, turn, &mut mail);
+        (next, mail.is_empty())
+    }
+}
