@@ -1,7 +1,7 @@
 //! Which receive takes the message that a probe has found.
 
-use super::operations::resolved;
 use crate::call::{Call, Details, Matched};
+use crate::operations::resolved;
 use crate::trace::RankTrace;
 use crate::{Class, Start};
 
