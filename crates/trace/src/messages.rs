@@ -6,10 +6,8 @@
 //! message out of the queue when it finds it; the receive of that message comes later.
 
 mod ends;
-mod probes;
 
 pub use ends::Ends;
-pub use probes::takes_probed;
 
 use crate::call::CommId;
 use crate::operations::Operations;

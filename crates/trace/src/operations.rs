@@ -90,24 +90,28 @@ pub enum Fate {
 pub enum Given {
     /// This row. It was open when the call began, or the call has begun it.
     Operation(u32),
-    /// Nothing any more: a call before has completed it or given it up.
-    Over,
-    /// A persistent request that is not under way.
+    /// This row, which a call before has completed or given up. A persistent request at rest may be named so.
+    Over(u32),
+    /// A persistent request, by its own number, that is not under way.
     Idle,
     /// No call has made it.
     Unknown,
 }
 
-/// [`Given`] in four bytes.
+/// [`Given`] in four bytes: a row, with one bit if it is over, or one of two marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Encoded(u32);
+
+const UNKNOWN: u32 = u32::MAX;
+const IDLE: u32 = u32::MAX - 1;
+const OVER: u32 = 1 << 31;
 
 impl Encoded {
     fn decode(self) -> Given {
         match self.0 {
-            u32::MAX => Given::Unknown,
-            0xffff_fffe => Given::Idle,
-            0xffff_fffd => Given::Over,
+            UNKNOWN => Given::Unknown,
+            IDLE => Given::Idle,
+            row if row & OVER != 0 => Given::Over(row & !OVER),
             row => Given::Operation(row),
         }
     }
@@ -116,9 +120,9 @@ impl Encoded {
 impl From<Given> for Encoded {
     fn from(given: Given) -> Encoded {
         Encoded(match given {
-            Given::Unknown => u32::MAX,
-            Given::Idle => 0xffff_fffe,
-            Given::Over => 0xffff_fffd,
+            Given::Unknown => UNKNOWN,
+            Given::Idle => IDLE,
+            Given::Over(row) => row | OVER,
             Given::Operation(row) => row,
         })
     }
@@ -224,7 +228,7 @@ impl<'a> Operations<'a> {
 }
 
 /// What was asked for, with what was matched in the place of wildcards and of what was not told.
-pub(crate) fn resolved(asked: Matched, matched: Option<Matched>) -> Matched {
+fn resolved(asked: Matched, matched: Option<Matched>) -> Matched {
     let Some(matched) = matched else { return asked };
     let is_open = |value: i32| matches!(value, special::ANY | special::NONE);
     Matched {

@@ -109,6 +109,9 @@ impl Finding<'_, '_> {
     /// Posts a receive, unless nobody is to send it; one whose sender is not known is only noted. Gives whether it was
     /// one of these two.
     fn post(&mut self, by: u32, source: Matched, received: Received) -> bool {
+        if source.peer == special::NOBODY {
+            return false;
+        }
         if source.peer == special::ANY || source.tag == special::ANY {
             self.found.unresolved.push((received.place.call, received.comm));
             return true;

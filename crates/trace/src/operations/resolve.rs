@@ -201,12 +201,13 @@ impl<'a> Resolver<'a> {
                 Some(Slot::Prepared(prepared)) => {
                     self.begin_one(number, prepared, made.unwrap_or(persistent), made)
                 }
+                // It is no persistent one, or none at all.
                 known => {
                     let lost = self.described(number, call, Kind::Other);
                     if let Some(request) = made {
                         self.push(Operation { request, ..lost }, Start::Nonblocking);
                     }
-                    if known.is_some() { Given::Over } else { Given::Unknown }
+                    if let Some(Slot::Row(row)) = known { Given::Over(row) } else { Given::Unknown }
                 }
             };
             self.found.given.push(given.into());
@@ -246,7 +247,7 @@ impl<'a> Resolver<'a> {
         match self.numbers.get(request) {
             None => Given::Unknown,
             Some(Slot::Row(row)) if is_open(row) => Given::Operation(row),
-            Some(Slot::Row(_)) => Given::Over,
+            Some(Slot::Row(row)) => Given::Over(row),
             Some(Slot::Prepared(prepared)) => {
                 let row = self.prepared.get(prepared as usize).and_then(|prepared| prepared.row);
                 row.filter(|&row| is_open(row)).map_or(Given::Idle, Given::Operation)

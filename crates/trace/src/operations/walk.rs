@@ -30,6 +30,11 @@ impl<'o> Acted<'o, '_> {
         self.finished.iter().map(|given| given.decode())
     }
 
+    /// Whether it has completed all that it was given.
+    pub fn finishes_all(&self) -> bool {
+        Lists::of(self.call, self.details).finished == Finished::Given
+    }
+
     /// What it has begun, with the numbers of the rows.
     pub fn rows(&self) -> impl Iterator<Item = (u32, &'o Operation)> + use<'o> {
         (self.first..).zip(self.begun)

@@ -41,7 +41,7 @@ impl<'a> RankReader<'_, 'a> {
             let behind = match given {
                 Given::Operation(row) => self.behind.get(row as usize).copied(),
                 Given::Idle => continue,
-                Given::Over | Given::Unknown => None,
+                Given::Over(_) | Given::Unknown => None,
             };
             match behind {
                 Some(Behind::Instructions(instructions)) => places.extend(instructions.iter()),

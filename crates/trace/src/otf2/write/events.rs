@@ -245,7 +245,7 @@ impl<'a> Writing<'a> {
             Class::NewComm { .. } => self.new_comm(call, details),
             Class::FreeComm if call.comm != NO_COMM => self.comm(event::COMM_DESTROY, call.comm),
             Class::Wait(_) | Class::Test(_) | Class::Drop => {
-                acted.given().try_for_each(|given| self.ended(number, given))
+                acted.given().try_for_each(|given| self.named(acted, given))
             }
             Class::Finalize => {
                 self.own.forgotten.until(number).iter().try_for_each(|&row| self.forgotten(row))
@@ -254,16 +254,27 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// What is recorded of a request that a call waits for.
-    fn ended(&mut self, call: u32, given: Given) -> Result<(), &'static str> {
-        let Given::Operation(row) = given else { return Ok(()) };
+    /// What is recorded of a request that a call names.
+    fn named(&mut self, acted: &Acted<'a, 'a>, given: Given) -> Result<(), &'static str> {
+        let (row, is_over) = match given {
+            Given::Operation(row) => (row, false),
+            Given::Over(row) => (row, true),
+            Given::Idle | Given::Unknown => return Ok(()),
+        };
         let Some(parts) = self.parts(row) else { return Ok(()) };
+        if !is_over && parts.operation.completed() == Some(acted.number) {
+            return self.ended(&parts);
+        }
         // Also of a request that a call gives up: no other record names a request that goes on.
-        if parts.operation.completed() != Some(call) {
+        if !(is_over && acted.finishes_all()) {
             let number = parts.send.or(parts.receive).unwrap_or(parts.operation.request.into());
             self.out.short_record(event::REQUEST_TEST, number);
-            return Ok(());
         }
+        Ok(())
+    }
+
+    /// What is recorded when a request ends.
+    fn ended(&mut self, parts: &Parts<'_>) -> Result<(), &'static str> {
         if parts.operation.is_cancelled() {
             for number in [parts.send, parts.receive].into_iter().flatten() {
                 self.out.short_record(event::REQUEST_CANCELLED, number);
@@ -273,7 +284,7 @@ impl<'a> Writing<'a> {
         if let Some(number) = parts.send {
             self.out.short_record(event::ISEND_COMPLETE, number);
         }
-        self.arrived(&parts)
+        self.arrived(parts)
     }
 
     /// A request that only MPI_Finalize ends: whom it was from, if that is known.
