@@ -11,7 +11,7 @@
 
 pub mod control;
 pub mod host;
-mod memory;
+pub mod memory;
 pub mod observer;
 pub mod observers;
 pub mod order;
