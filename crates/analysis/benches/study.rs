@@ -5,11 +5,11 @@ use divan::Bencher;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use straggler_analysis::study::{Batch, Journal, JournalError, Plan, Runner, Study, Tracks};
+use straggler_model::Network;
 use straggler_model::noise::{Injection, Phases};
-use straggler_model::{Network, Time};
 use straggler_schedule::collectives::allreduce::Dissemination;
 use straggler_schedule::collectives::{Collective, Job};
-use straggler_sim::{Control, Simulation};
+use straggler_sim::{Control, Simulation, Workload};
 
 fn main() {
     divan::main();
@@ -25,7 +25,8 @@ fn bare(bencher: Bencher, processes: u32) {
     let network = Network::parse("cnl").expect("a preset");
     let spec: straggler_model::noise::NoiseSpec = NOISE.parse().expect("noise");
     let sources = spec.load(1).expect("noise").sources;
-    let collective = Collective::Dissemination(Dissemination::new(&Job::new(processes, 1)));
+    let steps = Dissemination::new(&Job::new(processes, 1));
+    let workload = Workload::once(Collective::Dissemination(steps));
     let stop = AtomicBool::new(false);
     bencher.bench_local(|| {
         let phases = Phases::Drawn { seed: 1, replica: 0 };
@@ -36,7 +37,7 @@ fn bare(bencher: Bencher, processes: u32) {
             let mut progress = |_| ();
             let mut control = Control::new(1, &stop, &mut progress);
             let simulation = Simulation { noise: Some(&injection), ..Simulation::new(&network) };
-            let run = simulation.run_collective(&collective, 1, Time::ZERO, &mut control).expect("it ends");
+            let run = simulation.run(&workload, &mut control).expect("it ends");
             sum += run.outcome.makespan().ps();
         }
         sum

@@ -1,4 +1,4 @@
-//! What a node's noise costs a collective at scale, and which of its causes to remove first.
+//! What a node's noise costs a collective or a program at scale, and which of its causes to remove first.
 //!
 //! ```text
 //!  Noise (detours with causes) ─► curves: slowdown over processes ─► inflection point
@@ -8,34 +8,32 @@
 //! lengths, so that only the removed detours are missing. How many replicas a point gets depends on the
 //! numbers alone, never on the speed of the machine.
 
+mod asked;
 mod curve;
 mod noise;
 mod removal;
 
+pub use asked::Asked;
 pub use curve::{Curve, Point};
 pub use noise::{CauseId, CauseName, Noise, Stream};
 pub use removal::{Ranking, Removal};
 
 use crate::inflection::{LEAST_REPLICAS, inflection_point};
-use crate::replicas::Runner;
+use std::ops::Range;
 use straggler_model::Time;
-use straggler_model::noise::DetoursError;
-use straggler_schedule::collectives::{Collective, CollectiveError, Job, Operation, barrier};
-use straggler_schedule::steps::Steps;
-use straggler_schedule::workloads::choose_default;
+use straggler_model::noise::{DetoursError, Injection, Phases, Source};
 use straggler_sim::outcome::RunError;
+use straggler_sim::{Replicas, Run, Stuck, Workload};
 
 /// What is to be assessed, and how thoroughly.
 #[derive(Debug)]
 pub struct Question<'a> {
-    pub runner: Runner<'a>,
+    /// Without noise: that is what is asked about.
+    pub runner: Replicas<'a>,
+    pub seed: u64,
     pub noise: &'a Noise,
     /// Removals are tried on the first of them.
-    pub operations: &'a [Operation],
-    /// Of the data of each operation but the barrier.
-    pub bytes: u64,
-    /// Numbers of processes, ascending.
-    pub scales: &'a [u32],
+    pub asked: &'a [Asked],
     /// Noise is the bottleneck where the median slowdown is above this.
     pub threshold: f64,
     pub effort: Effort,
@@ -76,7 +74,7 @@ impl Default for Effort {
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Answer {
     pub curves: Vec<Curve>,
-    /// At the inflection point of the first operation, and at the largest scale at which it is affordable.
+    /// At the inflection point of the first curve, and at the largest scale at which it is affordable.
     pub rankings: Vec<Ranking>,
 }
 
@@ -86,97 +84,109 @@ pub enum AssessError {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
-    Collective(#[from] CollectiveError),
-    #[error(transparent)]
     Detours(#[from] DetoursError),
+    #[error("some ranks never finish")]
+    Stuck(Box<Stuck>),
 }
 
 impl Question<'_> {
     pub fn answer(&self) -> Result<Answer, AssessError> {
         let sources = self.noise.sources(&[])?;
-        let mut curves: Vec<Curve> = Vec::with_capacity(self.operations.len());
-        for &operation in self.operations {
-            let twin = curves.iter().find(|curve| self.alike(operation, curve.operation));
-            let curve = match twin {
-                Some(twin) => twin.shared_by(operation),
-                None => self.curve(operation, &sources)?,
+        let mut curves: Vec<Curve> = Vec::with_capacity(self.asked.len());
+        for (index, asked) in self.asked.iter().enumerate() {
+            let curve = match self.twin(index).and_then(|twin| curves.get(twin)) {
+                Some(twin) => twin.shared_by(&asked.name),
+                None => self.curve(asked, &sources)?,
             };
             curves.push(curve);
         }
-        let rankings = match curves.first() {
-            Some(first) => self.rankings(first)?,
-            None => Vec::new(),
+        let rankings = match (self.asked.first(), curves.first()) {
+            (Some(asked), Some(curve)) => self.rankings(asked, curve)?,
+            _ => Vec::new(),
         };
         Ok(Answer { curves, rankings })
     }
 
     /// Messages that will be delivered, at most: the effort's limit, or what the least replicas need.
     pub fn messages(&self) -> u64 {
-        let points = self.operations.iter().flat_map(|&operation| {
-            let twin = self.operations.iter().take_while(|&&other| other != operation);
-            let shared = twin.clone().any(|&other| self.alike(operation, other));
-            self.scales.iter().filter(move |_| !shared).map(move |&processes| (operation, processes))
-        });
-        let curves: u64 =
-            points.map(|(operation, processes)| self.point_messages(operation, processes)).sum();
-        let removals = match (self.operations.first(), self.scales.last()) {
-            (Some(&operation), Some(&processes)) => self.point_messages(operation, processes),
-            _ => 0,
-        };
+        let alone = (0..self.asked.len()).filter(|&index| self.twin(index).is_none());
+        let points = alone.filter_map(|index| self.asked.get(index)).flat_map(|asked| &asked.scales);
+        let curves = points.map(|workload| self.point_messages(workload)).fold(0, u64::saturating_add);
+        let largest = self.asked.first().and_then(|asked| asked.scales.last());
+        let removals = largest.map_or(0, |workload| self.point_messages(workload));
         curves.saturating_add(removals.saturating_mul(self.effort.causes as u64 + removal::STEPS as u64 - 1))
     }
 
-    fn point_messages(&self, operation: Operation, processes: u32) -> u64 {
-        self.collective(operation, processes).map_or(0, |collective| {
-            let each = collective.messages();
-            each.saturating_mul(u64::from(self.most_replicas(&collective)) + 1)
-        })
+    /// What the largest runs take, in bytes, those that go side by side together.
+    pub fn memory_bytes(&self) -> u64 {
+        // What matters is that there is some.
+        let runner = self.runner.with_noise(Injection::QUIET);
+        let all = self.asked.iter().flat_map(|asked| &asked.scales);
+        let each = |workload| runner.memory_bytes(workload, self.most_replicas(workload) as usize);
+        all.map(each).max().unwrap_or(0)
     }
 
-    fn most_replicas(&self, collective: &Collective) -> u32 {
-        let affordable = self.effort.messages / collective.messages().max(1);
+    /// The first of those before it that is the very same at every scale.
+    fn twin(&self, index: usize) -> Option<usize> {
+        let asked = self.asked.get(index)?;
+        self.asked.iter().take(index).position(|other| asked.is_same_as(other))
+    }
+
+    /// When all have finished, for each replica of these sources.
+    fn makespans(
+        &self,
+        workload: &Workload,
+        sources: &[Source],
+        replicas: Range<u32>,
+    ) -> Result<Vec<Time>, AssessError> {
+        let phases = Phases::Drawn { seed: self.seed, replica: 0 };
+        let sources = sources.to_vec();
+        let noise = Injection { sources, phases, wallclock: false, computation_only: false };
+        let runs = self.runner.with_noise(&noise).each(workload, replicas, |_, run| finished(run))?;
+        runs.into_iter().collect()
+    }
+
+    fn point_messages(&self, workload: &Workload) -> u64 {
+        workload.messages().saturating_mul(u64::from(self.most_replicas(workload)) + 1)
+    }
+
+    fn most_replicas(&self, workload: &Workload) -> u32 {
+        let affordable = self.effort.messages / workload.messages().max(1);
         (affordable.min(u64::from(self.effort.most_replicas)) as u32).max(LEAST_REPLICAS)
     }
 
-    fn collective(&self, operation: Operation, processes: u32) -> Result<Collective, CollectiveError> {
-        let bytes = if operation == Operation::Barrier { barrier::BYTES } else { self.bytes };
-        let job = Job::new(processes, bytes);
-        choose_default(operation, &job).build(operation, &job)
-    }
-
-    /// Whether two operations are the same schedule at every scale: a barrier and an allreduce of one byte
-    /// by dissemination are.
-    fn alike(&self, one: Operation, other: Operation) -> bool {
-        self.scales.iter().all(|&processes| {
-            match (self.collective(one, processes), self.collective(other, processes)) {
-                (Ok(Collective::Dissemination(one)), Ok(Collective::Dissemination(other))) => one == other,
-                _ => false,
-            }
-        })
-    }
-
     /// What the removals at one scale cost, in messages of a run without noise.
-    fn removal_work(&self, operation: Operation, point: &Point) -> u64 {
-        let messages = self.collective(operation, point.processes).map_or(0, |all| all.messages());
+    fn removal_work(&self, workload: &Workload, point: &Point) -> u64 {
         let runs = u64::from(point.replicas) * (self.effort.causes + removal::STEPS - 1) as u64;
-        work(messages.saturating_mul(runs), point.slowdown.median)
+        work(workload.messages().saturating_mul(runs), point.slowdown.median)
     }
 
-    fn rankings(&self, curve: &Curve) -> Result<Vec<Ranking>, AssessError> {
-        let affordable =
-            |point: &&Point| self.removal_work(curve.operation, point) <= self.effort.removal_work;
-        let largest = curve.points.iter().rev().find(affordable).map(|point| point.processes);
+    fn rankings(&self, asked: &Asked, curve: &Curve) -> Result<Vec<Ranking>, AssessError> {
+        let points: Vec<_> = curve.points.iter().zip(&asked.scales).collect();
+        let affordable = |(point, workload): &&(&Point, &Workload)| {
+            self.removal_work(workload, point) <= self.effort.removal_work
+        };
+        let largest = points.iter().rev().find(affordable).map(|(point, _)| point.processes);
         let mut scales: Vec<u32> = curve.inflection.into_iter().chain(largest).collect();
         scales.dedup();
-        let points = curve.points.iter().filter(|point| scales.contains(&point.processes));
-        points.map(|point| self.ranking(curve.operation, point)).collect()
+        let points = points.into_iter().filter(|(point, _)| scales.contains(&point.processes));
+        points.map(|(point, workload)| self.ranking(workload, point)).collect()
+    }
+}
+
+/// When all have finished; an error if some never do.
+fn finished(run: Run) -> Result<Time, AssessError> {
+    match run.outcome.stuck {
+        Some(ref stuck) if stuck.unfinished > 0 => Err(AssessError::Stuck(Box::new(stuck.clone()))),
+        _ => Ok(run.outcome.makespan()),
     }
 }
 
 impl Curve {
-    fn new(operation: Operation, points: Vec<Point>, threshold: f64) -> Curve {
+    fn new(name: &str, points: Vec<Point>, threshold: f64) -> Curve {
         let slowdowns: Vec<_> = points.iter().map(|point| (point.processes, point.slowdown)).collect();
-        Curve { operation, same_as: None, inflection: inflection_point(&slowdowns, threshold), points }
+        let inflection = inflection_point(&slowdowns, threshold);
+        Curve { name: name.into(), same_as: None, inflection, points }
     }
 }
 

@@ -7,7 +7,6 @@ pub mod inflection;
 pub mod noise;
 pub mod predict;
 pub mod recovery;
-pub mod replicas;
 pub mod study;
 
-pub use critical_path::{CriticalPath, Recorder};
+pub use critical_path::CriticalPath;

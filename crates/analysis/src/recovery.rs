@@ -4,12 +4,13 @@
 //! communication is spared while its computation is not. The quiet one is the best that any change to the
 //! exchange could reach, so the recovery ratio is (conventional - redundant) / (conventional - quiet).
 
+use std::ops::Range;
+use straggler_model::Time;
 use straggler_model::noise::Injection;
 use straggler_model::stats::{MeanInterval, mean_interval};
-use straggler_model::{Network, Time};
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::{Butterfly, Redundancy};
-use straggler_sim::{Control, Nothing, Simulation};
+use straggler_sim::{Replicas, Workload};
 
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
@@ -55,38 +56,40 @@ impl Experiment {
         self.conventional.messages().saturating_mul(2).saturating_add(self.redundant().messages())
     }
 
-    /// All three cases, each run by `run`.
-    pub fn trial<E>(
+    /// All three cases for each replica of the noise.
+    pub fn trials(
         &self,
+        runner: &Replicas<'_>,
         noise: &Injection,
-        mut run: impl FnMut(&Butterfly, Option<&Injection>) -> Result<Case, E>,
-    ) -> Result<Trial, E> {
-        let spared = Injection { computation_only: true, ..noise.clone() };
-        Ok(Trial {
-            conventional: run(&self.conventional, Some(noise))?,
-            redundant: run(&self.redundant(), Some(noise))?,
-            quiet: run(&self.conventional, Some(&spared))?,
+        replicas: Range<u32>,
+    ) -> Result<Vec<Trial>, RunError> {
+        let processes = Workload::Butterfly(self.conventional).processes();
+        runner.spread(processes, replicas, |replica, threads| {
+            let noise = noise.of_replica(replica);
+            let spared = Injection { computation_only: true, ..noise.clone() };
+            Ok(Trial {
+                conventional: case(runner, self.conventional, Some(&noise), threads)?,
+                redundant: case(runner, self.redundant(), Some(&noise), threads)?,
+                quiet: case(runner, self.conventional, Some(&spared), threads)?,
+            })
         })
     }
 
     /// The conventional and the redundant butterfly where nothing disturbs: what redundancy costs.
-    pub fn undisturbed<E>(
-        &self,
-        mut run: impl FnMut(&Butterfly, Option<&Injection>) -> Result<Case, E>,
-    ) -> Result<[Case; 2], E> {
-        Ok([run(&self.conventional, None)?, run(&self.redundant(), None)?])
+    pub fn undisturbed(&self, runner: &Replicas<'_>) -> Result<[Case; 2], RunError> {
+        let threads = runner.threads;
+        Ok([case(runner, self.conventional, None, threads)?, case(runner, self.redundant(), None, threads)?])
     }
 }
 
 /// Runs one butterfly.
-pub fn run(
-    network: &Network,
-    butterfly: &Butterfly,
+fn case(
+    runner: &Replicas<'_>,
+    butterfly: Butterfly,
     noise: Option<&Injection>,
-    control: &mut Control<'_>,
+    threads: usize,
 ) -> Result<Case, RunError> {
-    let simulation = Simulation { noise, ..Simulation::new(network) };
-    let outcome = simulation.run(butterfly, control, |_, _| Nothing)?.outcome;
+    let outcome = runner.run(&Workload::Butterfly(butterfly), noise, threads)?.outcome;
     Ok(Case { makespan: outcome.makespan(), messages: outcome.messages })
 }
 

@@ -7,15 +7,14 @@ mod schedules;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::sync::atomic::AtomicBool;
-use straggler_analysis::{CriticalPath, Recorder};
+use straggler_analysis::CriticalPath;
 use straggler_model::network::PerByte;
 use straggler_model::{Link, Network, Time};
-use straggler_schedule::Graph;
-use straggler_sim::{Acknowledgement, Control, EngineChoice, Nothing, Simulation};
+use straggler_sim::{Acknowledgement, Control, EngineChoice, Simulation, Workload};
 
 fn explain(
     simulation: &Simulation<'_>,
-    graph: &Graph,
+    workload: &Workload,
     engine: EngineChoice,
     threads: usize,
 ) -> (Time, CriticalPath) {
@@ -24,16 +23,16 @@ fn explain(
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
     control.block_shift = Some(1);
-    let run = simulation.run_graph(graph, &mut control, Recorder::new).unwrap();
-    (run.outcome.makespan(), CriticalPath::of(&run.observers, &simulation))
+    let (run, recorders) = simulation.run_recorded(workload, &mut control).unwrap();
+    (run.outcome.makespan(), CriticalPath::of(&recorders, &simulation))
 }
 
-fn makespan(network: &Network, simulation: &Simulation<'_>, graph: &Graph) -> Time {
+fn makespan(network: &Network, simulation: &Simulation<'_>, workload: &Workload) -> Time {
     let simulation = Simulation { network, engine: EngineChoice::Reference, ..simulation.clone() };
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(1, &stop, &mut progress);
-    simulation.run_graph(graph, &mut control, |_, _| Nothing).unwrap().outcome.makespan()
+    simulation.run(workload, &mut control).unwrap().outcome.makespan()
 }
 
 proptest! {
@@ -47,15 +46,15 @@ proptest! {
         overlap in any::<bool>(),
         fixed_ack in prop::option::of(1u64..10_000_000),
     ) {
-        let graph = schedules::graph(&shape);
+        let workload = Workload::from(schedules::graph(&shape));
         let mut simulation = Simulation { noise: noise.as_ref(), receive_overlap: overlap, ..Simulation::new(&network) };
         if let Some(ack) = fixed_ack {
             simulation.acknowledgement = Acknowledgement::Fixed(Time(ack));
         }
-        let (makespan, reference) = explain(&simulation, &graph, EngineChoice::Reference, 1);
+        let (makespan, reference) = explain(&simulation, &workload, EngineChoice::Reference, 1);
         prop_assert_eq!(reference.makespan, makespan);
         prop_assert_eq!(reference.parts.total(), makespan);
-        let (_, windowed) = explain(&simulation, &graph, EngineChoice::Windowed, 2);
+        let (_, windowed) = explain(&simulation, &workload, EngineChoice::Windowed, 2);
         prop_assert_eq!(&windowed, &reference);
         if let (Some(first), Some(last)) = (reference.stretches.first(), reference.stretches.last()) {
             prop_assert_eq!(first.from, Time::ZERO);
@@ -97,11 +96,11 @@ proptest! {
             eager_limit: 20,
         };
         let network = Network::uniform("unique", link);
-        let graph = schedules::graph(&shape);
+        let workload = Workload::from(schedules::graph(&shape));
         let simulation = Simulation::new(&network);
-        let (before, path) = explain(&simulation, &graph, EngineChoice::Reference, 1);
+        let (before, path) = explain(&simulation, &workload, EngineChoice::Reference, 1);
         prop_assume!(path.unique);
-        let grown = |nudge: &dyn Fn(&mut Link)| makespan(&nudged(&network, nudge), &simulation, &graph).ps() as i128 - before.ps() as i128;
+        let grown = |nudge: &dyn Fn(&mut Link)| makespan(&nudged(&network, nudge), &simulation, &workload).ps() as i128 - before.ps() as i128;
         let derivatives = path.derivatives;
         prop_assert_eq!(grown(&|link| link.latency.0 += 1), i128::from(derivatives.latency));
         prop_assert_eq!(grown(&|link| link.send_overhead.0 += 1), i128::from(derivatives.send_overhead));

@@ -106,8 +106,8 @@ impl From<AssessError> for Failure {
     fn from(error: AssessError) -> Failure {
         match error {
             AssessError::Run(error) => error.into(),
-            AssessError::Collective(error) => error.into(),
             AssessError::Detours(_) => Failure::new(Exit::BadInput, error),
+            AssessError::Stuck(_) => Failure::new(Exit::Stuck, error),
         }
     }
 }

@@ -3,9 +3,8 @@
 use crate::exit::{Failure, Outcome};
 use straggler_report::numbers::{counted, memory};
 
-/// Refuses a run whose processes would take more memory than there is.
-pub fn refuse_too_many(processes: u64, bytes_a_process: u64, available: Option<u64>) -> Outcome<()> {
-    let needed = processes.saturating_mul(bytes_a_process);
+/// Refuses a run on so many processes that would need more memory than there is.
+pub fn refuse_too_much(processes: u64, needed: u64, available: Option<u64>) -> Outcome<()> {
     match available {
         Some(available) if needed > available => Err(Failure::usage(format!(
             "{} take about {}, but {} are available: take fewer",

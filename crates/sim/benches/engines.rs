@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
-use straggler_schedule::collectives::Job;
 use straggler_schedule::collectives::allreduce::Dissemination;
-use straggler_schedule::graph::{Graph, GraphBuilder, Operation, RankBuilder};
+use straggler_schedule::collectives::{Collective, Job};
+use straggler_schedule::graph::{GraphBuilder, Operation, RankBuilder};
 use straggler_schedule::{Cycles, Steps, script};
-use straggler_sim::{Control, EngineChoice, Nothing, Simulation};
+use straggler_sim::{Control, EngineChoice, Simulation, Workload};
 
 fn main() {
     divan::main();
@@ -45,8 +45,8 @@ fn noise() -> Injection {
     }
 }
 
-fn run_steps<S: Steps>(
-    steps: &S,
+fn run_steps(
+    steps: &Dissemination,
     noise: Option<&Injection>,
     threads: usize,
     cycles: u32,
@@ -57,17 +57,18 @@ fn run_steps<S: Steps>(
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
-    let run = simulation.run_compiled(&Cycles::new(steps, cycles, compute), &mut control);
+    let collective = Collective::Dissemination(*steps);
+    let run = simulation.run(&Workload::Collective { collective, cycles, compute }, &mut control);
     run.expect("it finishes").outcome.makespan()
 }
 
-fn run_graph(graph: &Graph, engine: EngineChoice) -> Time {
+fn run_graph(workload: &Workload, engine: EngineChoice) -> Time {
     let network = network();
     let simulation = Simulation { engine, ..Simulation::new(&network) };
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(1, &stop, &mut progress);
-    simulation.run_graph(graph, &mut control, |_, _| Nothing).expect("it finishes").outcome.makespan()
+    simulation.run(workload, &mut control).expect("it finishes").outcome.makespan()
 }
 
 fn dissemination(processes: u32) -> Dissemination {
@@ -116,6 +117,7 @@ fn materialised(bencher: Bencher, engine: &str) {
     let engine = if engine == "windowed" { EngineChoice::Windowed } else { EngineChoice::Reference };
     let steps = dissemination(1 << 14);
     let graph = script::materialise(&Cycles::once(steps));
+    let graph = Workload::from(graph);
     bencher.counter(ItemsCount::new(graph.messages())).bench(|| run_graph(black_box(&graph), engine));
 }
 
@@ -131,6 +133,6 @@ fn incast(bencher: Bencher, processes: u32) {
     rank.clear();
     rank.push(Operation::send(1, 0, 0));
     (1..processes).for_each(|_| graph.push_rank(&rank));
-    let graph = graph.finish();
+    let graph = Workload::from(graph.finish());
     bencher.counter(ItemsCount::new(graph.messages())).bench(|| run_graph(&graph, EngineChoice::Windowed));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Job, Operation};
-use straggler_sim::{Control, Simulation};
+use straggler_sim::{Control, Simulation, Workload};
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -39,7 +39,7 @@ fn main() {
     let threads = args.get(4).map_or(1, |threads| threads.parse().unwrap());
     let mut control = Control::new(threads, &stop, &mut progress);
     let started = std::time::Instant::now();
-    let run = simulation.run_collective(&collective, 1, Time::ZERO, &mut control).unwrap();
+    let run = simulation.run(&Workload::once(collective), &mut control).unwrap();
     let outcome = run.outcome;
     println!(
         "{} {} messages {} windows {:.3} s",

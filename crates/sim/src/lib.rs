@@ -5,11 +5,15 @@
 //! as literally as the model is written down. [`windowed`] gives every process its own little agenda
 //! and advances all of them through windows no longer than the model's lookahead, on any number of
 //! threads, to the same integers.
+//!
+//! What other crates use: a [`Workload`] says what is run, [`Simulation`] runs it, [`Replicas`] runs it again and
+//! again with noise drawn anew. Engines are compiled behind these, in this crate alone.
 
 pub mod agenda;
 pub mod control;
 mod execution;
 pub mod host;
+mod memory;
 pub mod message;
 pub mod observer;
 pub mod observers;
@@ -20,14 +24,18 @@ pub mod program;
 pub mod programs;
 pub mod reference;
 pub mod release;
+pub mod replicas;
 pub mod resampling;
 pub mod rules;
 pub mod simulation;
 pub mod windowed;
+pub mod workload;
 
 pub use control::{Control, Progress};
 pub use observer::{Nothing, Observer};
 pub use outcome::{Outcome, RunError, Stuck};
 pub use program::Program;
+pub use replicas::Replicas;
 pub use rules::{Acknowledgement, Rules};
 pub use simulation::{Engine, EngineChoice, Run, Simulation};
+pub use workload::Workload;

@@ -1,21 +1,25 @@
-//! Runs a schedule on the engine that fits: the place where run-time choices become types.
+//! Runs a workload on the engine that fits: the place where run-time choices become types, and the only one
+//! that makes the compiler build engines. Its public functions are not generic, so other crates build none.
 
 use crate::control::Control;
 use crate::host::{ManyLanes, OneLane};
 use crate::observer::{Nothing, Observer};
+use crate::observers::{Recorder, Selection, TimelineObserver};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
 use crate::programs::{GraphProgram, OverlappingProgram, Replay, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
+use crate::workload::{Workload, repeated};
 use crate::{reference, windowed};
 use std::ops::Range;
-use straggler_model::noise::{Injection, Phases, Silence};
+use straggler_model::noise::{Injection, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
 use straggler_schedule::script::Once;
 use straggler_schedule::traced::Playback;
 use straggler_schedule::workloads::Application;
-use straggler_schedule::{Cycles, Graph, Script};
+use straggler_schedule::{Graph, Script};
+use straggler_trace::Timeline;
 
 /// Which engine to use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,7 +47,7 @@ impl Engine {
     }
 }
 
-/// What a run depends on besides its schedule.
+/// What a run depends on besides its workload.
 #[derive(Clone, Debug)]
 pub struct Simulation<'a> {
     pub network: &'a Network,
@@ -55,15 +59,27 @@ pub struct Simulation<'a> {
 
 /// A run and how it was made.
 #[derive(Debug)]
-pub struct Run<O> {
+pub struct Run {
     pub outcome: Outcome,
     pub engine: Engine,
     /// Threads that took part.
     pub threads: usize,
     /// Whether the reference engine ran because the lookahead is 0.
     pub no_lookahead: bool,
-    /// One for each part of the ranks, in order.
-    pub observers: Vec<O>,
+}
+
+/// A run and its observers: one for each part of the ranks, in order.
+type Observed<O> = Result<(Run, Vec<O>), RunError>;
+
+/// Observes nothing.
+fn nothing(_: u32, _: Range<Rank>) -> Nothing {
+    Nothing
+}
+
+/// A run on the windowed engine that told no observer of anything.
+fn unobserved(outcome: Outcome) -> Run {
+    let threads = outcome.threads;
+    Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false }
 }
 
 impl<'a> Simulation<'a> {
@@ -77,145 +93,175 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs a materialised schedule.
-    pub fn run_graph<O: Observer>(
+    /// Runs a workload, with the engine that is compiled for it where there is one.
+    pub fn run(&self, workload: &Workload, control: &mut Control<'_>) -> Result<Run, RunError> {
+        let (run, _) = match workload {
+            Workload::Collective { collective, cycles, compute } => {
+                return self.run_collective(collective, *cycles, *compute, control);
+            }
+            Workload::Application(application) => return self.run_application(application, control),
+            other => self.run_observed(other, control, nothing)?,
+        };
+        Ok(run)
+    }
+
+    /// Runs a workload and records the selected part of what happens.
+    pub fn run_with_timeline(
+        &self,
+        workload: &Workload,
+        selection: &Selection,
+        control: &mut Control<'_>,
+    ) -> Result<(Run, Timeline), RunError> {
+        let (run, parts) = self.run_observed(workload, control, |_, _| TimelineObserver::new(selection))?;
+        Ok((run, TimelineObserver::join(parts)))
+    }
+
+    /// Runs a workload and records of every event what it waited for last. One recorder for each part of the
+    /// ranks, in order.
+    pub fn run_recorded(
+        &self,
+        workload: &Workload,
+        control: &mut Control<'_>,
+    ) -> Result<(Run, Vec<Recorder>), RunError> {
+        self.run_observed(workload, control, Recorder::new)
+    }
+
+    /// Runs a program that is not among the workloads: for the tests of this crate. A crate that calls this
+    /// compiles engines of its own; others call [`Simulation::run`].
+    pub fn run_program<P: Program, O: Observer>(
+        &self,
+        program: &P,
+        control: &mut Control<'_>,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Result<(Run, Vec<O>), RunError> {
+        match self.choose(program.largest_message())? {
+            (Engine::Windowed, _) => self.run_windowed(program, control, observer),
+            (Engine::Reference, no_lookahead) => self.run_reference(program, control, observer, no_lookahead),
+        }
+    }
+
+    /// Runs a workload under the eyes of an observer. Which collective it is, is asked at every step: an
+    /// observer costs more than that, and the engine is compiled once for all of them.
+    fn run_observed<O: Observer>(
+        &self,
+        workload: &Workload,
+        control: &mut Control<'_>,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Observed<O> {
+        match workload {
+            Workload::Graph(graph) => self.run_graph(graph, control, observer),
+            Workload::Collective { collective, cycles, compute } => {
+                self.run_script(&repeated(collective, *cycles, *compute), control, observer)
+            }
+            Workload::Application(application) => self.run_script(&**application, control, observer),
+            Workload::Traced(playback) => self.run_playback(playback, control, observer),
+            Workload::Butterfly(butterfly) => self.run_program(butterfly, control, observer),
+            Workload::Script(script) => self.run_script(&**script, control, observer),
+        }
+    }
+
+    fn run_graph<O: Observer>(
         &self,
         graph: &Graph,
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<Run<O>, RunError> {
+    ) -> Observed<O> {
         if graph.lanes() != (1, 1) {
-            return self.run(&GraphProgram::<ManyLanes>::new(graph, self.receive_overlap), control, observer);
+            let program = GraphProgram::<ManyLanes>::new(graph, self.receive_overlap);
+            return self.run_program(&program, control, observer);
         }
         let program = GraphProgram::<OneLane>::new(graph, self.receive_overlap);
         let windowed = self.choose(graph.largest_message())?.0 == Engine::Windowed;
         if O::ACTIVE || !windowed || self.receive_overlap {
-            return self.run(&program, control, observer);
+            return self.run_program(&program, control, observer);
         }
         let outcome = match self.noise {
             None => windowed::run_graph(&program, &self.rules(&Silence), control)?,
             Some(noise) => windowed::run_graph(&program, &self.rules(noise), control)?,
         };
-        Ok(self.unobserved(outcome, graph.processes(), observer))
+        Ok((unobserved(outcome), Vec::new()))
     }
 
-    /// Runs a traced program, in so many copies as it is played back for.
-    pub fn run_playback<O: Observer>(
+    fn run_playback<O: Observer>(
         &self,
         playback: &Playback,
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<Run<O>, RunError> {
+    ) -> Observed<O> {
         if playback.recording().threads() == 1 {
-            self.run(&Replay::<OneLane>::new(playback), control, observer)
+            self.run_program(&Replay::<OneLane>::new(playback), control, observer)
         } else {
-            self.run(&Replay::<ManyLanes>::new(playback), control, observer)
+            self.run_program(&Replay::<ManyLanes>::new(playback), control, observer)
         }
     }
 
     /// Runs an implicit schedule. What it does next is asked through a table of functions: one engine,
     /// compiled once, for all of them.
-    pub fn run_script<O: Observer>(
+    fn run_script<O: Observer>(
         &self,
         script: &dyn Script,
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<Run<O>, RunError> {
+    ) -> Observed<O> {
         // The program for all cases; what it costs more is nothing beside an observer.
         let general = OverlappingProgram::<_, Tracked>::new(script);
-        if O::ACTIVE {
-            return self.run(&general, control, observer);
+        if O::ACTIVE || !self.in_windows_without_overlap(script)? {
+            return self.run_program(&general, control, observer);
         }
-        let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
-        if !windowed || self.receive_overlap || script.overlaps() {
-            return self.run(&general, control, observer);
-        }
-        self.run_steps(script, control, observer)
+        Ok((self.run_steps(script, control)?, Vec::new()))
     }
 
     /// Runs an implicit schedule with a windowed engine that is compiled for it, where that is the engine
     /// to use.
-    pub fn run_compiled<S: Script>(
-        &self,
-        script: &S,
-        control: &mut Control<'_>,
-    ) -> Result<Run<Nothing>, RunError> {
-        let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
-        if !windowed || self.receive_overlap || script.overlaps() {
-            return self.run_script(script, control, |_, _| Nothing);
+    fn run_compiled<S: Script>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
+        if !self.in_windows_without_overlap(script)? {
+            return Ok(self.run_script(script, control, nothing)?.0);
         }
-        self.run_steps(script, control, |_, _| Nothing)
+        self.run_steps(script, control)
+    }
+
+    /// Runs steps that wait for one another on the windowed engine.
+    fn run_steps<S: Script + ?Sized>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
+        let outcome = match self.noise {
+            None => windowed::run_steps(script, &self.rules(&Silence), control)?,
+            Some(noise) => windowed::run_steps(script, &self.rules(noise), control)?,
+        };
+        Ok(unobserved(outcome))
+    }
+
+    /// Whether the windowed engine runs a script of which one step is under way at a time.
+    fn in_windows_without_overlap(&self, script: &dyn Script) -> Result<bool, RunError> {
+        let windowed = self.choose(script.largest_message())?.0 == Engine::Windowed;
+        Ok(windowed && !self.receive_overlap && !script.overlaps())
     }
 
     /// Runs an application with a windowed engine that is compiled for it, where that is the engine to use.
-    pub fn run_application(
-        &self,
-        application: &Application,
-        control: &mut Control<'_>,
-    ) -> Result<Run<Nothing>, RunError> {
+    fn run_application(&self, application: &Application, control: &mut Control<'_>) -> Result<Run, RunError> {
         let windowed = self.choose(application.largest_message())?.0 == Engine::Windowed;
         if !windowed || self.receive_overlap || !application.overlaps() {
-            return self.run_script(application, control, |_, _| Nothing);
+            return Ok(self.run_script(application, control, nothing)?.0);
         }
         let program = OverlappingProgram::<_, Untracked>::new(application);
-        self.run_windowed(&program, control, |_, _| Nothing)
+        Ok(self.run_windowed(&program, control, nothing)?.0)
     }
 
-    /// Runs a collective `cycles` times, each after `compute` time of computation. The algorithms that
-    /// are run at the largest scales have an engine of their own.
-    pub fn run_collective(
+    /// Runs a collective in cycles. The algorithms that are run at the largest scales have an engine of
+    /// their own.
+    fn run_collective(
         &self,
         collective: &Collective,
         cycles: u32,
         compute: Time,
         control: &mut Control<'_>,
-    ) -> Result<Run<Nothing>, RunError> {
+    ) -> Result<Run, RunError> {
         if cycles != 1 || compute > Time::ZERO {
-            return self.run_script(&Cycles::new(collective, cycles, compute), control, |_, _| Nothing);
+            return Ok(self.run_script(&repeated(collective, cycles, compute), control, nothing)?.0);
         }
         match collective {
             Collective::Dissemination(steps) => self.run_compiled(&Once(steps), control),
             Collective::RecursiveDoubling(steps) => self.run_compiled(&Once(steps), control),
             Collective::BinomialBcast(steps) => self.run_compiled(&Once(steps), control),
-            other => self.run_script(&Once(other), control, |_, _| Nothing),
-        }
-    }
-
-    /// Runs steps that wait for one another on the windowed engine; nothing is observed.
-    fn run_steps<S: Script + ?Sized, O: Observer>(
-        &self,
-        script: &S,
-        control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<Run<O>, RunError> {
-        let outcome = match self.noise {
-            None => windowed::run_steps(script, &self.rules(&Silence), control)?,
-            Some(noise) => windowed::run_steps(script, &self.rules(noise), control)?,
-        };
-        Ok(self.unobserved(outcome, script.processes(), observer))
-    }
-
-    /// A run on the windowed engine that told no observer of anything.
-    fn unobserved<O>(
-        &self,
-        outcome: Outcome,
-        processes: u32,
-        mut observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Run<O> {
-        let (threads, observers) = (outcome.threads, vec![observer(0, 0..processes)]);
-        Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false, observers }
-    }
-
-    /// Runs any program.
-    pub fn run<P: Program, O: Observer>(
-        &self,
-        program: &P,
-        control: &mut Control<'_>,
-        observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<Run<O>, RunError> {
-        match self.choose(program.largest_message())? {
-            (Engine::Windowed, _) => self.run_windowed(program, control, observer),
-            (Engine::Reference, no_lookahead) => self.run_reference(program, control, observer, no_lookahead),
+            other => Ok(self.run_script(&Once(other), control, nothing)?.0),
         }
     }
 
@@ -247,10 +293,10 @@ impl<'a> Simulation<'a> {
         program: &P,
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
-    ) -> Result<Run<O>, RunError> {
+    ) -> Observed<O> {
         // Engines for silence are compiled only where speed matters: without an observer.
         let (outcome, observers) = if O::ACTIVE {
-            windowed::run(program, &self.rules(self.noise.unwrap_or(&QUIET)), control, observer)?
+            windowed::run(program, &self.rules(self.noise.unwrap_or(Injection::QUIET)), control, observer)?
         } else {
             match self.noise {
                 None => windowed::run(program, &self.rules(&Silence), control, observer)?,
@@ -258,7 +304,7 @@ impl<'a> Simulation<'a> {
             }
         };
         let threads = outcome.threads;
-        Ok(Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false, observers })
+        Ok((Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false }, observers))
     }
 
     fn run_reference<P: Program, O: Observer>(
@@ -267,18 +313,10 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         mut observer: impl FnMut(u32, Range<Rank>) -> O,
         no_lookahead: bool,
-    ) -> Result<Run<O>, RunError> {
-        let rules = self.rules(self.noise.unwrap_or(&QUIET));
+    ) -> Observed<O> {
+        let rules = self.rules(self.noise.unwrap_or(Injection::QUIET));
         let observer = observer(0, 0..program.processes());
         let (outcome, observer) = reference::run(program, &rules, control, observer)?;
-        Ok(Run { outcome, engine: Engine::Reference, threads: 1, no_lookahead, observers: vec![observer] })
+        Ok((Run { outcome, engine: Engine::Reference, threads: 1, no_lookahead }, vec![observer]))
     }
 }
-
-/// No source at all.
-static QUIET: Injection = Injection {
-    sources: Vec::new(),
-    phases: Phases::Drawn { seed: 0, replica: 0 },
-    wallclock: false,
-    computation_only: false,
-};

@@ -1,22 +1,20 @@
-//! How the slowdown of one operation grows with the number of processes.
+//! How the slowdown of one collective or program grows with the number of processes.
 
-use super::{AssessError, Question, exposure, work};
+use super::{Asked, AssessError, Question, exposure, finished, work};
 use crate::inflection::{LEAST_REPLICAS, Slowdown};
 use straggler_model::Time;
 use straggler_model::noise::Source;
 use straggler_model::stats::{median_in_place, slowdown};
-use straggler_schedule::collectives::{Collective, Operation};
-use straggler_schedule::steps::Steps;
-use straggler_sim::outcome::RunError;
+use straggler_sim::Workload;
 
-/// Slowdowns of one operation, by ascending number of processes.
+/// Slowdowns of one collective or program, by ascending number of processes.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Curve {
-    #[serde(serialize_with = "name")]
-    pub operation: Operation,
-    /// The operation with the very same schedule that was simulated in its place.
-    #[serde(serialize_with = "optional_name")]
-    pub same_as: Option<Operation>,
+    /// The collective, or the program.
+    #[serde(rename = "operation")]
+    pub name: String,
+    /// The one with the very same schedule that was simulated in its place.
+    pub same_as: Option<String>,
     /// The smallest number of processes at which noise is the bottleneck.
     pub inflection: Option<u32>,
     pub points: Vec<Point>,
@@ -38,23 +36,9 @@ pub struct Point {
     pub(super) makespans: Vec<Time>,
 }
 
-fn name<S: serde::Serializer>(operation: &Operation, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(operation.name())
-}
-
-fn optional_name<S: serde::Serializer>(
-    operation: &Option<Operation>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match operation {
-        Some(operation) => serializer.serialize_str(operation.name()),
-        None => serializer.serialize_none(),
-    }
-}
-
 impl Curve {
-    pub(super) fn shared_by(&self, operation: Operation) -> Curve {
-        Curve { operation, same_as: Some(self.operation), ..self.clone() }
+    pub(super) fn shared_by(&self, name: &str) -> Curve {
+        Curve { name: name.into(), same_as: Some(self.name.clone()), ..self.clone() }
     }
 
     /// The point at the largest scale up to `processes`.
@@ -86,38 +70,32 @@ pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
 }
 
 impl Question<'_> {
-    pub(super) fn curve(&self, operation: Operation, sources: &[Source]) -> Result<Curve, AssessError> {
-        let mut points: Vec<Point> = Vec::with_capacity(self.scales.len());
-        for &processes in self.scales {
-            let collective = self.collective(operation, processes)?;
+    pub(super) fn curve(&self, asked: &Asked, sources: &[Source]) -> Result<Curve, AssessError> {
+        let mut points: Vec<Point> = Vec::with_capacity(asked.scales.len());
+        for workload in &asked.scales {
             // It will be slowed down at least as much as the one before.
             let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
-            let messages = collective.messages().saturating_mul(LEAST_REPLICAS.into());
+            let messages = workload.messages().saturating_mul(LEAST_REPLICAS.into());
             if work(messages, slowdown) > self.effort.point_work {
                 break;
             }
-            points.extend(self.point(&collective, processes, sources)?);
+            points.extend(self.point(workload, sources)?);
         }
-        Ok(Curve::new(operation, points, self.threshold))
+        Ok(Curve::new(&asked.name, points, self.threshold))
     }
 
     /// Doubles the replicas until the interval of the median is narrow, or they are enough.
-    fn point(
-        &self,
-        collective: &Collective,
-        processes: u32,
-        sources: &[Source],
-    ) -> Result<Option<Point>, RunError> {
-        let quiet = self.runner.quiet(collective)?;
-        let most = self.most_replicas(collective);
+    fn point(&self, workload: &Workload, sources: &[Source]) -> Result<Option<Point>, AssessError> {
+        let quiet = finished(self.runner.quiet(workload)?)?;
+        let most = self.most_replicas(workload);
         let mut makespans = Vec::new();
         let mut wanted = LEAST_REPLICAS;
         loop {
             let done = makespans.len() as u32;
-            makespans.extend(self.runner.makespans(collective, sources, done..wanted)?);
+            makespans.extend(self.makespans(workload, sources, done..wanted)?);
             let settled = Slowdown::of(&slowdowns(quiet, &makespans)).is_some_and(|all| self.settles(&all));
             if settled || wanted >= most {
-                return Ok(Point::of(processes, quiet, makespans, settled));
+                return Ok(Point::of(workload.processes(), quiet, makespans, settled));
             }
             wanted = (wanted * 2).min(most);
         }

@@ -9,7 +9,7 @@ use super::{AssessError, CauseId, Point, Question, exposure};
 use crate::inflection::Slowdown;
 use straggler_model::Time;
 use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
-use straggler_schedule::collectives::{Collective, Operation};
+use straggler_sim::Workload;
 
 /// How many causes are taken away one after another.
 pub(super) const STEPS: usize = 3;
@@ -56,20 +56,19 @@ struct Candidate {
 }
 
 impl Question<'_> {
-    pub(super) fn ranking(&self, operation: Operation, point: &Point) -> Result<Ranking, AssessError> {
-        let collective = self.collective(operation, point.processes)?;
+    pub(super) fn ranking(&self, workload: &Workload, point: &Point) -> Result<Ranking, AssessError> {
         let candidates = self.candidates(point);
         let (tried, rest) = candidates.split_at(candidates.len().min(self.effort.causes));
         let mut removals = Vec::with_capacity(tried.len());
         for candidate in tried {
-            removals.extend(self.removal(&collective, point, candidate)?);
+            removals.extend(self.removal(workload, point, candidate)?);
         }
         // Equal gains, none above all, are ordered by what the cause can do.
         removals.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(b.reach_ps.cmp(&a.reach_ps)));
         Ok(Ranking {
             processes: point.processes,
             slowdown: point.slowdown,
-            one_after_another: self.one_after_another(&collective, point, &removals)?,
+            one_after_another: self.one_after_another(workload, point, &removals)?,
             removals,
             passed_over: rest.iter().map(|candidate| self.name(candidate.id)).collect(),
         })
@@ -94,11 +93,11 @@ impl Question<'_> {
 
     fn removal(
         &self,
-        collective: &Collective,
+        workload: &Workload,
         point: &Point,
         candidate: &Candidate,
     ) -> Result<Option<Removal>, AssessError> {
-        let without = self.slowdowns_without(collective, point, &[candidate.id])?;
+        let without = self.slowdowns_without(workload, point, &[candidate.id])?;
         let with = slowdowns(Time(point.quiet_ps), &point.makespans);
         let mut gains: Vec<f64> = with.iter().zip(&without).map(|(with, without)| with - without).collect();
         gains.sort_unstable_by(f64::total_cmp);
@@ -114,25 +113,25 @@ impl Question<'_> {
 
     fn slowdowns_without(
         &self,
-        collective: &Collective,
+        workload: &Workload,
         point: &Point,
         removed: &[CauseId],
     ) -> Result<Vec<f64>, AssessError> {
         let sources = self.noise.sources(removed)?;
-        let makespans = self.runner.makespans(collective, &sources, 0..point.replicas)?;
+        let makespans = self.makespans(workload, &sources, 0..point.replicas)?;
         Ok(slowdowns(Time(point.quiet_ps), &makespans))
     }
 
     fn one_after_another(
         &self,
-        collective: &Collective,
+        workload: &Workload,
         point: &Point,
         removals: &[Removal],
     ) -> Result<Vec<Slowdown>, AssessError> {
         let mut steps: Vec<Slowdown> = removals.first().map(|first| first.slowdown).into_iter().collect();
         let ids: Vec<CauseId> = removals.iter().map(|removal| removal.id).collect();
         for count in 2..=ids.len().min(STEPS) {
-            steps.extend(Slowdown::of(&self.slowdowns_without(collective, point, &ids[..count])?));
+            steps.extend(Slowdown::of(&self.slowdowns_without(workload, point, &ids[..count])?));
         }
         Ok(steps)
     }

@@ -3,17 +3,24 @@ use std::sync::atomic::AtomicBool;
 use straggler_model::Network;
 use straggler_model::noise::recording::{Core, Detour, Evidence, Recording};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_schedule::collectives::{Job, Operation};
+use straggler_schedule::goal;
+use straggler_schedule::workloads::choose_default;
 use straggler_sim::{Control, Simulation};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-fn ask<'a>(network: &'a Network, noise: &'a Noise, scales: &'a [u32], threads: usize) -> Question<'a> {
+fn asked(bytes: u64, scales: &[u32]) -> Vec<Asked> {
+    let operations = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
+    operations.iter().map(|&operation| Asked::collective(operation, bytes, scales).unwrap()).collect()
+}
+
+fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: usize) -> Question<'a> {
     Question {
-        runner: Runner { network, seed: 3, threads, stop: &STOP, advance: &|_| () },
+        runner: Replicas { simulation: Simulation::new(network), threads, stop: &STOP, advance: &|_| () },
+        seed: 3,
         noise,
-        operations: &[Operation::Allreduce, Operation::Barrier, Operation::Bcast],
-        bytes: 1,
-        scales,
+        asked,
         threshold: 0.1,
         effort: Effort::default(),
     }
@@ -54,8 +61,7 @@ fn measured() -> Recording {
 fn the_daemon_is_to_blame() {
     let network = Network::load("chic").unwrap();
     let noise = Noise::of_recording(&measured(), &[]);
-    let scales = [2, 64, 1024, 16384];
-    let answer = ask(&network, &noise, &scales, 2).answer().unwrap();
+    let answer = ask(&network, &noise, &asked(1, &[2, 64, 1024, 16384]), 2).answer().unwrap();
     let allreduce = &answer.curves[0];
     assert!(allreduce.points[3].slowdown.median > 10.0, "{:?}", allreduce.points[3]);
     assert!(allreduce.points[0].slowdown.median < 0.1, "{:?}", allreduce.points[0]);
@@ -79,7 +85,7 @@ fn causes_that_hide_each_other_come_out_one_after_another() {
     let network = Network::load("chic").unwrap();
     let noise =
         described("periodic:period=10ms,duration=1ms,name=a+periodic:period=10.1ms,duration=1ms,name=b");
-    let answer = ask(&network, &noise, &[4096], 2).answer().unwrap();
+    let answer = ask(&network, &noise, &asked(1, &[4096]), 2).answer().unwrap();
     let ranking = &answer.rankings[0];
     assert_eq!(ranking.removals.len(), 2);
     let left = ranking.removals[0].slowdown.median / ranking.slowdown.median;
@@ -91,8 +97,8 @@ fn causes_that_hide_each_other_come_out_one_after_another() {
 fn the_same_on_any_number_of_threads_and_as_simulate_says() {
     let network = Network::load("altix").unwrap();
     let noise = Noise::of_recording(&measured(), &[]);
-    let one = ask(&network, &noise, &[8, 512], 1).answer().unwrap();
-    assert_eq!(one, ask(&network, &noise, &[8, 512], 2).answer().unwrap());
+    let one = ask(&network, &noise, &asked(1, &[8, 512]), 1).answer().unwrap();
+    assert_eq!(one, ask(&network, &noise, &asked(1, &[8, 512]), 2).answer().unwrap());
     // Another way to the same number: the engine, asked by hand.
     let phases = Phases::Drawn { seed: 3, replica: 4 };
     let injection = Injection::new(noise.sources(&[]).unwrap(), phases, false).unwrap();
@@ -101,7 +107,7 @@ fn the_same_on_any_number_of_threads_and_as_simulate_says() {
     let collective = choose_default(Operation::Allreduce, &job).build(Operation::Allreduce, &job).unwrap();
     let mut ignore = |_| ();
     let mut control = Control::new(1, &STOP, &mut ignore);
-    let run = simulation.run_collective(&collective, 1, Time::ZERO, &mut control).unwrap();
+    let run = simulation.run(&Workload::once(collective), &mut control).unwrap();
     assert_eq!(one.curves[0].points[1].makespans[4], run.outcome.makespan());
 }
 
@@ -109,12 +115,14 @@ fn the_same_on_any_number_of_threads_and_as_simulate_says() {
 fn equal_schedules_are_run_once() {
     let network = Network::load("chic").unwrap();
     let noise = described("periodic:period=1ms,duration=100us");
-    let question = ask(&network, &noise, &[2, 16], 1);
+    let small = asked(1, &[2, 16]);
+    let question = ask(&network, &noise, &small, 1);
     let answer = question.answer().unwrap();
-    assert_eq!(answer.curves[1].same_as, Some(Operation::Allreduce));
+    assert_eq!(answer.curves[1].same_as, Some("allreduce".into()));
     assert_eq!(answer.curves[1].points, answer.curves[0].points);
     assert_eq!(answer.curves[2].same_as, None);
-    let other = Question { bytes: 8, ..ask(&network, &noise, &[2, 16], 1) };
+    let large = asked(8, &[2, 16]);
+    let other = ask(&network, &noise, &large, 1);
     assert_eq!(other.answer().unwrap().curves[1].same_as, None);
     assert!(other.messages() > question.messages());
 }
@@ -127,7 +135,7 @@ fn no_noise_no_ranking() {
         cores: vec![Core { length: Time::from_ns(1_000_000), ..Core::default() }],
         ..Recording::default()
     };
-    let answer = ask(&network, &Noise::of_recording(&quiet, &[]), &[2, 64], 1).answer().unwrap();
+    let answer = ask(&network, &Noise::of_recording(&quiet, &[]), &asked(1, &[2, 64]), 1).answer().unwrap();
     assert_eq!(answer.curves[0].inflection, None);
     assert!(answer.rankings[0].removals.is_empty());
     assert_eq!(answer.curves[0].points[1].slowdown.largest, 0.0);
@@ -138,4 +146,26 @@ fn what_the_measurement_did_itself_is_left_out() {
     let noise = Noise::of_recording(&measured(), &["daemon"]);
     assert!(noise.streams.iter().all(|stream| stream.detours.len() == 2500));
     assert_eq!(noise.measured, Some(Time::from_ns(20_000_000_000)));
+}
+
+/// A program of any number of processes is asked about as a collective is; one that cannot finish is an error.
+#[test]
+fn programs_are_assessed() {
+    let network = Network::load("chic").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let program = |text: &str| {
+        let scales = vec![goal::parse(text.as_bytes()).unwrap().into()];
+        vec![Asked { name: "ring.goal".into(), scales }]
+    };
+    let text = "num_ranks 2\nrank 0 {\na: calc 900000000\nb: send 1b to 1\nb requires a\n}\n\
+                rank 1 {\na: calc 800000000\nb: recv 1b from 0\nb requires a\n}";
+    let answer = ask(&network, &noise, &program(text), 2).answer().unwrap();
+    let point = &answer.curves[0].points[0];
+    // It computes for 0.9 s, of which the daemon takes 9 or 10 times 2 ms and the tick 225 times 3 us.
+    assert_eq!((point.processes, answer.curves[0].name.as_str()), (2, "ring.goal"));
+    assert!((0.0195..0.0245).contains(&point.slowdown.median), "{point:?}");
+    assert_eq!(answer.rankings[0].removals[0].cause, "daemon");
+    let stuck = "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}";
+    let error = ask(&network, &noise, &program(stuck), 2).answer().unwrap_err();
+    assert!(matches!(error, AssessError::Stuck(stuck) if stuck.unfinished == 2));
 }

@@ -1,9 +1,10 @@
 //! Walks the critical path back from the end and splits every hop into its parts.
 
 use super::parts::{Counts, Parts};
-use super::recorder::{Bound, Event, EventId, EventKind, Recorder};
 use serde::Serialize;
 use straggler_model::{Link, Network, Rank, Time};
+use straggler_sim::observers::Recorder;
+use straggler_sim::observers::recorder::{Bound, Event, EventId, EventKind};
 use straggler_sim::{Acknowledgement, Simulation};
 
 /// A stretch of the path on one rank. What a message needs to get to the next rank belongs to the sender.

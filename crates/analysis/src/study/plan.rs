@@ -7,9 +7,11 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 use straggler_model::network::Factor;
+use straggler_model::noise::Injection;
 use straggler_model::study::Coordinates;
 use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::Workload;
+use straggler_sim::Simulation;
 
 /// Everything that must be known before the first run.
 #[derive(Debug)]
@@ -79,9 +81,6 @@ pub struct Needs {
     pub largest_processes: u32,
 }
 
-/// What an engine keeps of a process with noise.
-pub const BYTES_A_PROCESS: u64 = 300;
-
 /// A product of more points than this is a slip of the pen.
 const MOST_POINTS: usize = 1_000_000;
 
@@ -128,15 +127,28 @@ impl Plan {
         let rows_of = |point: &Point| self.tasks.get(point.task).map_or(0, |task| u64::from(task.replicas));
         let rows = sum(&mut self.points.iter().map(rows_of));
         let largest = self.tasks.iter().map(|task| task.processes).max().unwrap_or(0);
+        let run = self.tasks.iter().map(|task| self.memory_bytes(task)).max().unwrap_or(0);
         let messages = |task: &Task| task.messages.saturating_mul(task.replicas.into());
         Needs {
             points: self.points.len(),
             rows,
             messages: sum(&mut self.tasks.iter().map(messages)),
             disk_bytes: rows.saturating_mul(DISK_BYTES_A_ROW),
-            memory_bytes: (u64::from(largest) * BYTES_A_PROCESS)
-                .saturating_add(rows.saturating_mul(MEMORY_BYTES_A_ROW)),
+            memory_bytes: run.saturating_add(rows.saturating_mul(MEMORY_BYTES_A_ROW)),
             largest_processes: largest,
+        }
+    }
+
+    /// What one run of a task takes, in bytes.
+    pub(super) fn memory_bytes(&self, task: &Task) -> u64 {
+        match (self.schedules.get(task.schedule), self.networks.get(task.network)) {
+            (Some(schedule), Some(network)) => {
+                // What matters is whether there is any.
+                let noise = task.noise.map(|_| Injection::QUIET);
+                let simulation = Simulation { noise, ..Simulation::new(&network.network) };
+                simulation.memory_bytes(&schedule.runnable)
+            }
+            _ => 0,
         }
     }
 

@@ -5,16 +5,15 @@
 //! beside each other, or so large and few that threads would wait for the last, go first, one at a time on all
 //! threads. Batches and their order do not change a number.
 
-use super::plan::BYTES_A_PROCESS;
 use super::{Batch, Plan, Results, Task, Tracks};
-use crate::replicas::{Redrawn, SMALL};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use straggler_model::Time;
-use straggler_model::noise::Injection;
+use straggler_model::noise::{Injection, Phases, Source};
 use straggler_sim::outcome::RunError;
+use straggler_sim::replicas::is_small;
 use straggler_sim::{Control, Progress, Simulation};
 
 /// What one batch costs, about: messages, and for each run and process something on top.
@@ -88,6 +87,16 @@ impl Task {
     fn work(&self) -> u64 {
         self.messages.saturating_add(self.processes.into()).saturating_add(RUN_WORK)
     }
+
+    /// The noise of its first replica.
+    fn injection(&self, sources: &[Source]) -> Injection {
+        let seed = self.seed;
+        let phases = match self.cosched {
+            true => Phases::Together { seed, replica: 0 },
+            false => Phases::Drawn { seed, replica: 0 },
+        };
+        Injection { sources: sources.to_vec(), phases, wallclock: self.wallclock, computation_only: false }
+    }
 }
 
 impl Runner<'_> {
@@ -134,11 +143,10 @@ impl Runner<'_> {
         for &index in order.iter().rev() {
             let Some(task) = self.plan.tasks.get(index) else { continue };
             rest = rest.saturating_add(task.work().saturating_mul(tracks.missing(index).into()));
-            let side_by_side =
-                u64::from(task.processes).saturating_mul(BYTES_A_PROCESS).saturating_mul(threads);
+            let side_by_side = self.plan.memory_bytes(task).saturating_mul(threads);
             let too_large = self.memory.is_some_and(|memory| side_by_side > memory);
             let few = task.work().saturating_mul(threads * ROUNDS) > rest;
-            if threads > 1 && task.processes > SMALL && (too_large || few) {
+            if threads > 1 && !is_small(task.processes) && (too_large || few) {
                 wide.push(index);
             }
         }
@@ -225,14 +233,13 @@ impl Runner<'_> {
     ) -> Result<(), RunError> {
         let Some(task) = self.plan.tasks.get(index) else { return Ok(()) };
         let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
-        let mut redrawn =
-            noise.map(|noise| Redrawn::new(&noise.sources, task.seed, task.cosched, task.wallclock));
+        let mut noise = noise.map(|noise| task.injection(&noise.sources));
         for replica in replicas {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted);
             }
-            let noise = redrawn.as_mut().map(|noise| noise.replica(replica));
-            makespans.push(self.one(task, noise, threads)?);
+            noise.iter_mut().for_each(|noise| noise.set_replica(replica));
+            makespans.push(self.one(task, noise.as_ref(), threads)?);
         }
         Ok(())
     }
@@ -255,7 +262,7 @@ impl Runner<'_> {
         let mut control = Control::new(threads, self.stop, &mut progress);
         let receive_overlap = task.receive_overlap;
         let simulation = Simulation { noise, receive_overlap, ..Simulation::new(&network.network) };
-        let makespan = schedule.subject.run(&simulation, &mut control)?;
+        let makespan = simulation.run(&schedule.runnable, &mut control)?.outcome.makespan();
         (self.advance)(task.messages.saturating_sub(seen));
         Ok(makespan)
     }
@@ -353,8 +360,10 @@ cosched = [false, true]
             let mut progress = |_| ();
             let mut control = Control::new(1, &stop, &mut progress);
             let simulation = Simulation { noise, ..Simulation::new(&network) };
-            let run = simulation.run_collective(&collective, 2, Time(3_000_000), &mut control).unwrap();
-            run.outcome.makespan()
+            let (cycles, compute) = (2, Time(3_000_000));
+            let workload =
+                straggler_sim::Workload::Collective { collective: collective.clone(), cycles, compute };
+            simulation.run(&workload, &mut control).unwrap().outcome.makespan()
         };
         let point = &results.points[0];
         assert_eq!(point.quiet, alone(None));

@@ -1,6 +1,5 @@
 //! The schedules of a study: each is built once.
 
-use crate::replicas::Subject;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,13 +10,14 @@ use straggler_schedule::collectives::{
     Choice, CollectiveError, Job, Operation, Selector, SelectorError, barrier,
 };
 use straggler_schedule::workloads::{Only, Workload, WorkloadError, choose_default};
+use straggler_sim::Workload as Runnable;
 
 /// A schedule that can be run.
 #[derive(Debug)]
 pub(super) struct Schedule {
     /// Everything that makes it what it is.
     pub name: String,
-    pub subject: Subject,
+    pub runnable: Runnable,
     /// Of one run.
     pub messages: u64,
 }
@@ -105,7 +105,7 @@ impl<'a> Schedules<'a> {
         let name = format!("{operation}:{algorithm}, {bytes} B, {cycles} times after {} ps", compute.ps());
         self.put(name, processes, || {
             let collective = algorithm.build(operation, &job)?;
-            Ok(Subject::Collective { collective, cycles, compute })
+            Ok(Runnable::Collective { collective, cycles, compute })
         })
     }
 
@@ -134,7 +134,7 @@ impl<'a> Schedules<'a> {
             })?;
             match failed.into_inner() {
                 Some(error) => Err(error.into()),
-                None => Ok(Subject::Application(application)),
+                None => Ok(application.into()),
             }
         })
     }
@@ -144,16 +144,16 @@ impl<'a> Schedules<'a> {
         &mut self,
         name: String,
         processes: u32,
-        build: impl FnOnce() -> Result<Subject, ScheduleError>,
+        build: impl FnOnce() -> Result<Runnable, ScheduleError>,
     ) -> Result<usize, ScheduleError> {
         let name = format!("{name}, {processes} processes");
         if let Some(&known) = self.known.get(&name) {
             return Ok(known);
         }
-        let subject = build()?;
-        let messages = subject.messages();
+        let runnable = build()?;
+        let messages = runnable.messages();
         self.known.insert(name.clone(), self.all.len());
-        self.all.push(Schedule { name, subject, messages });
+        self.all.push(Schedule { name, runnable, messages });
         Ok(self.all.len() - 1)
     }
 

@@ -1,6 +1,7 @@
 //! `straggler assess` as typed.
 
 use super::measure::{CoreList, SourcesName, cores_list};
+use super::predict::ReadingOptions;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_analysis::study::share;
@@ -19,10 +20,15 @@ EXAMPLES
   straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
   straggler assess signature:name=altix --network altix --processes 1024
 
+  What would it cost my program? The trace of a run on a few processes, replayed in copies:
+  straggler assess --trace fixtures/traces/halo --copies 1,16,256
+  straggler assess signature:name=altix --goal fixtures/conformance/eager-00.goal
+
 WHAT IT DOES
   1. Measures noise on all cores the process may use, and asks the kernel what it did meanwhile.
-  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, … processes that suffer this
-     noise, each from a randomly drawn moment on, in as many replicas as the median needs.
+  2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, … processes, or your program,
+     with every process suffering this noise from a randomly drawn moment on, in as many replicas as
+     the median needs.
   3. Finds the inflection point: the smallest number of processes at which noise makes the median
      more than 10 % slower, with 95 % confidence.
   4. Takes away the sources of noise that reach farthest, one at a time, at that point and at the
@@ -45,9 +51,24 @@ pub struct Assess {
     /// How to find out what took the CPU
     #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
     pub sources: SourcesName,
-    /// The network: LogGOPS parameters, a preset or a .toml file
-    #[arg(long, value_name = "NETWORK", default_value = "slingshot-11")]
-    pub network: String,
+    /// The network: LogGOPS parameters, a preset or a .toml file; slingshot-11 unless given, or with --trace the
+    /// network that is fitted from the trace
+    #[arg(long, value_name = "NETWORK")]
+    pub network: Option<String>,
+    /// Ask about this traced program instead of collectives: the folder of a trace, or a file of it
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["goal", "processes", "size"])]
+    pub trace: Option<PathBuf>,
+    /// Simulate this many times the traced processes: a list; 1,4,16,64,256 unless given
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "trace", value_parser = clap::value_parser!(u32).range(1..))]
+    pub copies: Vec<u32>,
+    /// Ask about this GOAL schedule instead of collectives; for several numbers of processes give it several times
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["processes", "size"])]
+    pub goal: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: ReadingOptions,
+    /// The table that finds the algorithms of a trace's collectives: paper (unless given), mpich, open-mpi or a file
+    #[arg(long, value_name = "PRESET|FILE.toml", requires = "trace")]
+    pub algorithms: Option<String>,
     /// The largest number of processes; simulated are the powers of two up to it, beyond 65,536 every other one
     #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(2..=1 << 26))]
     pub processes: u32,

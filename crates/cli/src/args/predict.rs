@@ -60,6 +60,13 @@ pub struct ReplayOptions {
     /// Simulate this many times the traced processes
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub copies: Option<u32>,
+    #[command(flatten)]
+    pub reading: ReadingOptions,
+}
+
+/// How a trace is read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReadingOptions {
     /// When ranks begin: as traced, or all at once
     #[arg(long, value_enum, value_name = "WHEN")]
     pub begin: Option<TypedBegin>,
@@ -76,11 +83,17 @@ pub enum TypedBegin {
 
 impl ReplayOptions {
     pub fn is_given(&self) -> bool {
-        self.copies.is_some() || self.begin.is_some() || self.drop_unmatched
+        self.copies.is_some() || self.reading.is_given()
     }
 
     pub fn copies(&self) -> u32 {
         self.copies.unwrap_or(1)
+    }
+}
+
+impl ReadingOptions {
+    pub fn is_given(&self) -> bool {
+        self.begin.is_some() || self.drop_unmatched
     }
 
     pub fn options(&self, only: Only) -> Options {

@@ -177,8 +177,7 @@ pub struct OutputOptions {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TypedEngine {
-    /// The fastest that fits: rounds for one noisy collective on one thread, else windowed, unless the
-    /// network leaves no lookahead
+    /// Windowed, unless the network leaves no lookahead
     #[default]
     Auto,
     /// One queue of events, sequential

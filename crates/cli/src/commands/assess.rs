@@ -1,38 +1,35 @@
 //! `straggler assess`: measures this node's noise (or takes one that is given), simulates what it does to
-//! collectives at scale, and ranks its sources by what their removal would give.
+//! collectives or to a program at scale, and ranks its sources by what their removal would give.
 
 mod files;
 mod page;
 mod subject;
+mod target;
 mod words;
 
-use crate::commands::simulate::{NetworkAnswer, load_network};
+use crate::commands::simulate::{NetworkAnswer, stuck_failure};
 use crate::commands::{command_line, refuse_unwritable, threads};
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
-use crate::memory::{available_bytes, refuse_too_many};
 use crate::meter::Meter;
-use crate::plan::assess::Plan;
+use crate::plan::assess::{Plan, What};
 use serde::Serialize;
 use std::time::Instant;
-use straggler_analysis::assess::{Answer, Effort, Question};
-use straggler_analysis::replicas::Runner;
-use straggler_model::Network;
-use straggler_schedule::collectives::Operation;
+use straggler_analysis::assess::{Answer, AssessError, Effort, Question};
+use straggler_sim::{Replicas, Simulation};
 pub use subject::Subject;
-
-/// What the engine keeps of a process with noise.
-const BYTES_A_PROCESS: u64 = 300;
-
-const OPERATIONS: [Operation; 3] = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
+use target::{Kind, Program, Target};
 
 /// Everything that was found, and what it was found from.
 pub struct Report {
     pub subject: Subject,
     pub network: NetworkAnswer,
+    /// The largest number that was asked about.
     pub processes: u32,
-    pub bytes: u64,
+    /// Of collectives.
+    pub bytes: Option<u64>,
+    pub program: Option<Program>,
     pub threshold: f64,
     pub seed: u64,
     pub answer: Answer,
@@ -41,20 +38,24 @@ pub struct Report {
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
-    refuse_too_many(plan.processes.into(), BYTES_A_PROCESS, available_bytes())?;
-    let network = load_network(&plan.network, None)?;
+    let target = Target::load(plan, console)?;
     refuse_unwritable(&plan.output)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();
     let (subject, warnings) = Subject::obtain(plan, console)?;
     interrupt::check()?;
-    let answer = simulate(plan, &subject, &network, console)?;
+    let answer = simulate(plan, &subject, &target, console)?;
     interrupt::check()?;
+    let (processes, bytes) = match plan.what {
+        What::Collectives { processes, bytes } => (processes, Some(bytes)),
+        _ => (target.processes(), None),
+    };
     let report = Report {
         subject,
-        network: NetworkAnswer::of(&network),
-        processes: plan.processes,
-        bytes: plan.bytes,
+        network: NetworkAnswer::of(&target.network),
+        processes,
+        bytes,
+        program: target.program,
         threshold: plan.threshold,
         seed: plan.seed,
         answer,
@@ -71,32 +72,25 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     Ok(())
 }
 
-/// Powers of two, and powers of four where runs get long.
-fn scales(processes: u32) -> Vec<u32> {
-    let largest = processes.ilog2();
-    let chosen = (1..=largest).filter(|power| *power <= 16 || (largest - power).is_multiple_of(2));
-    chosen.map(|power| 1 << power).collect()
-}
-
-fn simulate(plan: &Plan, subject: &Subject, network: &Network, console: &Console) -> Outcome<Answer> {
-    let scales = scales(plan.processes);
+fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<Answer> {
     let question = |advance| Question {
-        runner: Runner {
-            network,
-            seed: plan.seed,
+        runner: Replicas {
+            simulation: Simulation::new(&target.network),
             threads: threads(plan.threads),
             stop: interrupt::flag(),
             advance,
         },
+        seed: plan.seed,
         noise: &subject.noise,
-        operations: &OPERATIONS,
-        bytes: plan.bytes,
-        scales: &scales,
+        asked: &target.asked,
         threshold: plan.threshold,
         effort: Effort::default(),
     };
     let meter = Meter::new(console, question(&|_| ()).messages());
-    Ok(question(&|more| meter.advance(more)).answer()?)
+    match question(&|more| meter.advance(more)).answer() {
+        Err(AssessError::Stuck(stuck)) => Err(stuck_failure(&stuck)),
+        answer => Ok(answer?),
+    }
 }
 
 /// The report for programs.
@@ -108,7 +102,10 @@ pub struct Json<'a> {
     noise: subject::NoiseJson<'a>,
     network: &'a NetworkAnswer,
     processes: u32,
-    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<&'a Program>,
     threshold: f64,
     confidence: f64,
     seed: u64,
@@ -130,6 +127,7 @@ impl Json<'_> {
             network: &report.network,
             processes: report.processes,
             bytes: report.bytes,
+            program: report.program.as_ref(),
             threshold: report.threshold,
             confidence: straggler_analysis::inflection::CONFIDENCE,
             seed: report.seed,

@@ -16,7 +16,7 @@ use std::time::Instant;
 use straggler_analysis::predict::{Fit, Prediction, fit, relative, sharing};
 use straggler_model::{Network, Time};
 use straggler_report::replace_file;
-use straggler_sim::{Control, Nothing, Simulation};
+use straggler_sim::{Control, Simulation, Workload};
 use traced::Replayed;
 
 /// The JSON object.
@@ -111,7 +111,8 @@ fn simulate(
     let meter = Meter::new(console, replayed.playback.messages());
     let mut progress = meter.run();
     let mut control = Control::new(threads(common.threads.map(Into::into)), interrupt::flag(), &mut progress);
-    let run = Simulation::new(network).run_playback(&replayed.playback, &mut control, |_, _| Nothing)?;
+    let workload = Workload::Traced(replayed.playback.clone());
+    let run = Simulation::new(network).run(&workload, &mut control)?;
     interrupt::check()?;
     refuse_stuck(run.outcome.stuck.as_ref())?;
     Ok(run.outcome.finish)

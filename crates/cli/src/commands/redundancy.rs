@@ -7,42 +7,39 @@ use crate::commands::{refuse_missing_folder, report, threads};
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
-use crate::memory::{available_bytes, refuse_too_many};
+use crate::memory::{available_bytes, refuse_too_much};
 use crate::meter::Meter;
 use crate::plan::redundancy::Plan;
-use rayon::prelude::*;
 use serde::Serialize;
 use std::time::Instant;
 use straggler_analysis::recovery::{self, Case, Trial};
-use straggler_model::noise::Injection;
 use straggler_model::stats::{MeanInterval, mean_interval};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped, percent};
 use straggler_report::{Table, replace_file};
-use straggler_sim::Control;
-use straggler_sim::outcome::RunError;
-use straggler_sim::programs::Butterfly;
-
-/// What the engine keeps of a process, its messages on the way included.
-const BYTES_A_PROCESS: u64 = 600;
-
-/// Up to this many processes trials run side by side, one thread each.
-const SMALL: u32 = 1 << 16;
+use straggler_sim::{Replicas, Simulation, Workload};
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
-    refuse_too_many(plan.processes.into(), BYTES_A_PROCESS, available_bytes())?;
     plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let network = load_network(&plan.network, None)?;
+    let workload = Workload::Butterfly(plan.experiment.conventional);
+    let needed = Simulation::new(&network).memory_bytes(&workload);
+    refuse_too_much(plan.processes.into(), needed, available_bytes())?;
     let mut warnings = Vec::new();
     let noise = LoadedNoise::load(&plan.noise, plan.seed, plan.processes, &mut warnings)?;
     warnings.iter().for_each(|warning| console.warn(warning));
     let _orderly = Orderly::begin();
     let expected = plan.experiment.messages().saturating_mul(u64::from(plan.replicas) + 1);
     let meter = Meter::new(console, expected);
-    let runner = Runner { plan, network: &network, noise: &noise, meter: &meter };
+    let runner = Replicas {
+        simulation: Simulation::new(&network),
+        threads: threads(plan.threads),
+        stop: interrupt::flag(),
+        advance: &|more| meter.advance(more),
+    };
     let began = Instant::now();
-    let undisturbed = if plan.undisturbed { Some(runner.undisturbed()?) } else { None };
-    let trials = runner.trials()?;
+    let undisturbed = if plan.undisturbed { Some(plan.experiment.undisturbed(&runner)?) } else { None };
+    let trials = plan.experiment.trials(&runner, noise.injection(), 0..plan.replicas)?;
     interrupt::check()?;
     let answer = Answer::new(plan, &network, &noise, undisturbed, &trials, began.elapsed().as_secs_f64());
     if let Some(path) = &plan.output {
@@ -52,44 +49,6 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let synthetic = has_drawn_source(&plan.noise.spec);
     report::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
     if console.json { console.print_json(&answer) } else { console.print(&say(&answer)) }
-}
-
-struct Runner<'a> {
-    plan: &'a Plan,
-    network: &'a Network,
-    noise: &'a LoadedNoise,
-    meter: &'a Meter,
-}
-
-impl Runner<'_> {
-    fn undisturbed(&self) -> Result<[Case; 2], RunError> {
-        let threads = threads(self.plan.threads);
-        self.plan.experiment.undisturbed(|butterfly, noise| self.case(butterfly, noise, threads))
-    }
-
-    fn trials(&self) -> Result<Vec<Trial>, RunError> {
-        let threads = threads(self.plan.threads);
-        if self.plan.processes <= SMALL && threads > 1 && self.plan.replicas > 1 {
-            return (0..self.plan.replicas).into_par_iter().map(|replica| self.trial(replica, 1)).collect();
-        }
-        (0..self.plan.replicas).map(|replica| self.trial(replica, threads)).collect()
-    }
-
-    fn trial(&self, replica: u32, threads: usize) -> Result<Trial, RunError> {
-        let noise = self.noise.of_replica(replica);
-        self.plan.experiment.trial(&noise, |butterfly, noise| self.case(butterfly, noise, threads))
-    }
-
-    fn case(
-        &self,
-        butterfly: &Butterfly,
-        noise: Option<&Injection>,
-        threads: usize,
-    ) -> Result<Case, RunError> {
-        let mut progress = self.meter.run();
-        let mut control = Control::new(threads, interrupt::flag(), &mut progress);
-        recovery::run(self.network, butterfly, noise, &mut control)
-    }
 }
 
 #[derive(Serialize)]

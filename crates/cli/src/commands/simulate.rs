@@ -12,7 +12,6 @@ mod workload;
 pub use answer::NetworkAnswer;
 pub use inputs::{LoadedNoise, load_network, what_was_noticed};
 pub use page::has_drawn_source;
-pub use workload::Workload;
 
 use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::{Console, to_json};
@@ -61,7 +60,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         (false, Some(_)) => {}
     }
     match stuck {
-        Some(stuck) => Err(Failure::new(Exit::Stuck, anyhow::Error::msg(stuck::explain(stuck)))),
+        Some(stuck) => Err(stuck_failure(stuck)),
         None => Ok(()),
     }
 }
@@ -69,8 +68,9 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
 fn simulate(plan: &Plan, inputs: &Inputs, console: &Console, load_seconds: f64) -> Outcome<Findings> {
     let _orderly = Orderly::begin();
     let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet) + Details::runs(plan);
-    let meter = Meter::new(console, inputs.workload.expected_messages().saturating_mul(runs));
-    let runner = Runner { plan, inputs, meter: &meter, stop: interrupt::flag() };
+    let meter = Meter::new(console, inputs.workload.workload.messages().saturating_mul(runs));
+    let advance = |more| meter.advance(more);
+    let runner = Runner::new(plan, inputs, interrupt::flag(), &advance);
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let wall_seconds = began.elapsed().as_secs_f64();
@@ -95,9 +95,14 @@ fn blocking<'a>(plan: &Plan, findings: &'a Findings) -> Option<&'a Stuck> {
 /// Refuses a run that could not finish.
 pub fn refuse_stuck(stuck: Option<&Stuck>) -> Outcome<()> {
     match stuck.filter(|stuck| stuck.unfinished > 0) {
-        Some(stuck) => Err(Failure::new(Exit::Stuck, anyhow::Error::msg(stuck::explain(stuck)))),
+        Some(stuck) => Err(stuck_failure(stuck)),
         None => Ok(()),
     }
+}
+
+/// Says who waits for whom.
+pub fn stuck_failure(stuck: &Stuck) -> Failure {
+    Failure::new(Exit::Stuck, anyhow::Error::msg(stuck::explain(stuck)))
 }
 
 /// Everything is known by now: what is written is written whole, and an interruption comes too late.

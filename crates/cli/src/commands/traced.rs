@@ -15,7 +15,8 @@ use straggler_trace::Trace;
 #[derive(Debug)]
 pub struct Replayed {
     pub trace: Trace,
-    pub playback: Playback,
+    pub recording: Arc<Recording>,
+    pub playback: Arc<Playback>,
     pub is_synthetic: bool,
 }
 
@@ -25,12 +26,17 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     opened.warn_of_errors(&request.path, console);
     let is_synthetic = opened.is_synthetic();
     let trace = opened.trace;
-    let playback = replayable(&trace, request, console)?;
-    Ok(Replayed { trace, playback, is_synthetic })
+    let recording = recorded(&trace, request, console)?;
+    let playback = Arc::new(play(recording.clone(), request)?);
+    Ok(Replayed { trace, recording, playback, is_synthetic })
 }
 
 /// A trace that has been read, with its collectives built.
 pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
+    play(recorded(trace, request, console)?, request)
+}
+
+fn recorded(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Arc<Recording>> {
     let recording = Recording::from_trace(trace, &request.options).map_err(|error| {
         let mend = match error {
             TraceError::Unmatched(_) => "\n--drop-unmatched leaves these out",
@@ -40,10 +46,11 @@ pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> O
     })?;
     // These begin with the notes of the trace.
     recording.notes().iter().for_each(|note| console.note(note));
-    play(Arc::new(recording), request)
+    Ok(Arc::new(recording))
 }
 
-fn play(recording: Arc<Recording>, request: &TraceRequest) -> Outcome<Playback> {
+/// Builds the collectives of a recording, for as many copies as the request asks for.
+pub fn play(recording: Arc<Recording>, request: &TraceRequest) -> Outcome<Playback> {
     let selector = Selector::load(request.algorithms.as_deref().unwrap_or(Selector::PRESETS[0]))?;
     let failed = RefCell::new(None);
     let choose = |operation, job: &_| match selector.choose(operation, job, request.idempotent) {

@@ -1,18 +1,24 @@
 //! `straggler assess`, validated.
 
 use super::measure;
+use super::traced::TraceRequest;
 use crate::args::Common;
 use crate::args::assess::Assess as Typed;
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use std::path::PathBuf;
 use straggler_model::units::Bytes;
+use straggler_schedule::workloads::Only;
+
+/// Copies of a trace if nobody says otherwise.
+const COPIES: [u32; 5] = [1, 4, 16, 64, 256];
+const NETWORK: &str = "slingshot-11";
 
 #[derive(Debug)]
 pub struct Plan {
     pub noise: Origin,
-    pub network: String,
-    pub processes: u32,
-    pub bytes: u64,
+    pub what: What,
+    /// Fitted from the trace unless given.
+    pub network: Option<String>,
     pub threshold: f64,
     pub seed: u64,
     pub threads: Option<usize>,
@@ -27,8 +33,20 @@ pub enum Origin {
     Given(String),
 }
 
+/// What the noise is held against.
+#[derive(Debug)]
+pub enum What {
+    /// Collectives of so many bytes on up to so many processes.
+    Collectives { processes: u32, bytes: u64 },
+    /// A traced program in these numbers of copies, ascending.
+    Trace(TraceRequest, Vec<u32>),
+    /// A schedule for each number of processes.
+    Goal(Vec<PathBuf>),
+}
+
 impl Plan {
     pub fn new(typed: Typed, common: &Common) -> Outcome<Plan> {
+        let what = What::new(&typed)?;
         let noise = match typed.noise {
             Some(text) => Origin::Given(text),
             None => {
@@ -36,16 +54,37 @@ impl Plan {
                 Origin::Measured(Box::new(measure::Plan::of_detours(typed.time, cores, typed.sources)?))
             }
         };
-        let Bytes(bytes) = typed.size;
+        let fits = matches!(what, What::Trace(..));
         Ok(Plan {
             noise,
-            network: typed.network,
-            processes: typed.processes,
-            bytes,
+            what,
+            network: typed.network.or_else(|| (!fits).then(|| NETWORK.into())),
             threshold: typed.threshold,
             seed: common.seed,
             threads: common.threads.map(Into::into),
             output: typed.output,
+        })
+    }
+}
+
+impl What {
+    fn new(typed: &Typed) -> Outcome<What> {
+        if typed.trace.is_none() && typed.reading.is_given() {
+            return Err(Failure::usage("--begin and --drop-unmatched belong to --trace: leave them out"));
+        }
+        let Bytes(bytes) = typed.size;
+        Ok(match &typed.trace {
+            Some(path) => {
+                let options = typed.reading.options(Only::All);
+                let mut request = TraceRequest::plain(path.clone(), options);
+                request.algorithms = typed.algorithms.clone();
+                let mut copies = if typed.copies.is_empty() { COPIES.to_vec() } else { typed.copies.clone() };
+                copies.sort_unstable();
+                copies.dedup();
+                What::Trace(request, copies)
+            }
+            None if typed.goal.is_empty() => What::Collectives { processes: typed.processes, bytes },
+            None => What::Goal(typed.goal.clone()),
         })
     }
 }

@@ -12,6 +12,7 @@ use straggler_model::units::Bytes;
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::sizes::Sizes;
 use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Operation, barrier};
+use straggler_sim::Workload;
 
 /// What was asked for, before a table of algorithms is read.
 #[derive(Clone, Debug)]
@@ -178,6 +179,11 @@ fn refuse_too_much(operation: Operation, job: &Job) -> Outcome<()> {
 impl CollectivePlan {
     pub fn processes(&self) -> u32 {
         self.job.processes
+    }
+
+    pub fn workload(&self) -> Workload {
+        let (collective, cycles, compute) = (self.collective.clone(), self.cycles, self.compute);
+        Workload::Collective { collective, cycles, compute }
     }
 
     pub fn script(&self) -> Cycles<&Collective> {

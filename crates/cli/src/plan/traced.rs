@@ -35,7 +35,7 @@ impl TraceRequest {
         }
         Ok(TraceRequest {
             path,
-            options: replay.options(workload.only()),
+            options: replay.reading.options(workload.only()),
             copies: replay.copies(),
             algorithms: data.algorithms.clone(),
             idempotent: data.idempotent,
@@ -52,7 +52,7 @@ impl TraceRequest {
     pub fn of_predict(typed: &Predict) -> TraceRequest {
         TraceRequest {
             path: typed.trace.clone(),
-            options: typed.replay.options(only(typed.only)),
+            options: typed.replay.reading.options(only(typed.only)),
             copies: typed.replay.copies(),
             algorithms: typed.algorithms.clone(),
             idempotent: typed.idempotent,

@@ -126,6 +126,29 @@ pub struct Injection {
 }
 
 impl Injection {
+    /// No source at all.
+    pub const QUIET: &'static Injection = &Injection {
+        sources: Vec::new(),
+        phases: Phases::Drawn { seed: 0, replica: 0 },
+        wallclock: false,
+        computation_only: false,
+    };
+
+    /// The same sources, each process at the place that belongs to this replica.
+    pub fn of_replica(&self, number: u32) -> Injection {
+        let mut injection = self.clone();
+        injection.set_replica(number);
+        injection
+    }
+
+    /// Puts each process at the place that belongs to this replica; given places stay.
+    pub fn set_replica(&mut self, number: u32) {
+        match &mut self.phases {
+            Phases::Drawn { replica, .. } | Phases::Together { replica, .. } => *replica = number,
+            Phases::Given(_) => {}
+        }
+    }
+
     fn offset(&self, source: usize, length: Time, rank: Rank) -> u64 {
         match &self.phases {
             Phases::Drawn { seed, replica } => {

@@ -57,7 +57,10 @@ impl<'a, A: Actors> Domain<'a, A> {
 
     /// Runs every block that has something to do in this window.
     pub fn run(&mut self, frame: &Frame, stop: &AtomicBool) {
-        let Some(blocks) = self.due.remove(&frame.window) else { return };
+        let Some(mut blocks) = self.due.remove(&frame.window) else { return };
+        // A window that was far and has come near may have been noted twice.
+        blocks.sort_unstable();
+        blocks.dedup();
         for index in blocks {
             let mut turn = Turn {
                 frame: *frame,

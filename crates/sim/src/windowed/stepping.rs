@@ -245,8 +245,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         } else {
             self.rules.message(rank, from, cpu, recv_free, t, body.bytes());
         }
-        let awaited = |recv: StepMessage| recv.peer == from && recv.tag == body.tag();
-        if slot.state.posted != 0 && self.step(rank, slot).recv.is_some_and(awaited) {
+        if slot.state.posted != 0 && takes(self.step(rank, slot).recv, message) {
             slot.state.posted = 0;
             self.acknowledge(rank, around, t, &early_of(message));
             self.completed(rank, slot, RECV, t);
@@ -362,6 +361,18 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         let next = self.run_any(rank, slot, &mut Around { pool, turn }, &mut mail);
         (next, mail.is_empty())
     }
+}
+
+/// Whether the receive of a step takes a message. Most name its sender and its tag.
+#[inline(always)]
+fn takes(recv: Option<StepMessage>, message: &Message) -> bool {
+    let Some(StepMessage { peer, tag, .. }) = recv else { return false };
+    peer == message.from && tag == message.body.tag() || takes_any(peer, tag, message)
+}
+
+#[inline(never)]
+fn takes_any(peer: Rank, tag: u32, message: &Message) -> bool {
+    early_of(message).matches(peer, tag)
 }
 
 /// A message of a step on its way.
@@ -483,8 +494,7 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
         let ready = self.rules.message_at(&self.tariff, rank, cpu, recv_free, t).done;
-        let awaited = self.step(rank, slot).recv;
-        if awaited.is_none_or(|recv| recv.peer != message.from || recv.tag != body.tag()) {
+        if !takes(self.step(rank, slot).recv, message) {
             slot.early = pool.append(slot.early, &early_of(message));
             return (Time::NEVER, true);
         }
@@ -540,7 +550,8 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
             let operation = Operation::recv(recv.bytes, recv.peer, recv.tag);
             remains.blocked(Blocked { rank, id: OperationKind::Recv as u32, operation });
         }
-        for early in pool.ring(slot.early) {
+        let early = if slot.early == 0 { Vec::new() } else { pool.ring(slot.early) };
+        for early in early {
             let rendezvous = self.rules.network.link(early.from, rank).is_rendezvous(early.bytes);
             let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
             remains.leftover(leftover, early.send, rendezvous);

@@ -9,8 +9,8 @@ use straggler_model::{Network, Time};
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::Job;
 use straggler_schedule::collectives::allreduce::RecursiveDoubling;
-use straggler_sim::programs::{Butterfly, Redundancy, StepProgram};
-use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Program, Simulation};
+use straggler_sim::programs::{Butterfly, Redundancy};
+use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Program, Simulation, Workload};
 
 const US: u64 = 1_000_000;
 
@@ -37,13 +37,21 @@ fn run(program: &impl Program, noise: Option<&Injection>, engine: EngineChoice, 
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
-    let outcome = simulation.run(program, &mut control, |_, _| Nothing).unwrap().outcome;
+    let outcome = simulation.run_program(program, &mut control, |_, _| Nothing).unwrap().0.outcome;
     assert_eq!(outcome.stuck, None);
     outcome
 }
 
 fn windowed(program: &impl Program, noise: Option<&Injection>) -> Outcome {
     run(program, noise, EngineChoice::Windowed, 1)
+}
+
+fn scripted(workload: &Workload, noise: Option<&Injection>) -> Outcome {
+    let network = network();
+    let simulation = Simulation { noise, ..Simulation::new(&network) };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_| {};
+    simulation.run(workload, &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
 }
 
 fn redundancy() -> impl Strategy<Value = Redundancy> {
@@ -117,10 +125,10 @@ proptest! {
         let butterfly = Butterfly::new(1 << k, cycles, Time(compute)).unwrap().with_messages(1, 1);
         let steps = RecursiveDoubling::new(&Job::new(1 << k, 1));
         let script = Cycles::new(steps, cycles, Time(compute));
-        let doubling = StepProgram::new(&script);
+        let doubling = Workload::script(script);
         let noise = periodic(Time(70 * US), Time(9 * US), seed);
         for noise in [None, Some(&noise)] {
-            prop_assert_eq!(windowed(&butterfly, noise).finish, windowed(&doubling, noise).finish);
+            prop_assert_eq!(windowed(&butterfly, noise).finish, scripted(&doubling, noise).finish);
         }
     }
 }
@@ -142,7 +150,7 @@ fn the_compute_phase_takes_what_the_paper_says() {
         // One process alone computes and exchanges nothing; many of them are many ranks of one cycle in
         // which nobody waits: the finish time of a cycle without rounds.
         let script = Cycles::new(Alone { processes }, 1, Time(work));
-        let outcome = windowed(&StepProgram::new(&script), Some(&noise));
+        let outcome = scripted(&Workload::script(script), Some(&noise));
         let few = work + work / period * duration;
         let counted = |time| outcome.finish.iter().filter(|finish| finish.ps() == time).count() as f64;
         let share = |time| counted(time) / f64::from(processes);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
-use straggler_schedule::{Graph, goal};
-use straggler_sim::{Acknowledgement, Control, EngineChoice, Nothing, Simulation};
+use straggler_schedule::goal;
+use straggler_sim::{Acknowledgement, Control, EngineChoice, Simulation, Workload};
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/conformance"))
@@ -16,7 +16,7 @@ fn folder() -> PathBuf {
 struct Case {
     name: String,
     rendezvous: bool,
-    graph: Graph,
+    workload: Workload,
     network: Network,
     noise: Option<Injection>,
     finish: Vec<Time>,
@@ -70,7 +70,7 @@ fn cases() -> Vec<Case> {
         let bytes = std::fs::read(folder().join(format!("{name}.goal"))).unwrap();
         Case {
             rendezvous: case["kind"] == "rendezvous",
-            graph: goal::parse(&bytes).unwrap(),
+            workload: goal::parse(&bytes).unwrap().into(),
             network: network_of(&case["params_ns"]),
             noise: noise_of(case),
             finish: numbers(&case["finish_ns"]),
@@ -94,7 +94,7 @@ fn finish_times(
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
     control.block_shift = Some(1);
-    let run = simulation.run_graph(&case.graph, &mut control, |_, _| Nothing).unwrap();
+    let run = simulation.run(&case.workload, &mut control).unwrap();
     assert_eq!(run.outcome.stuck, None, "{}", case.name);
     run.outcome.finish
 }

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;
 use straggler_model::{Network, Time};
-use straggler_schedule::{Cycles, Graph, Message, Step, Steps, script};
-use straggler_sim::{Acknowledgement, Control, EngineChoice, Nothing, Outcome, Simulation};
+use straggler_schedule::{Cycles, Message, Step, Steps, script};
+use straggler_sim::{Acknowledgement, Control, EngineChoice, Outcome, Simulation, Workload};
 
-fn run(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads: usize) -> Outcome {
+fn run(simulation: &Simulation<'_>, workload: &Workload, engine: EngineChoice, threads: usize) -> Outcome {
     let simulation = Simulation { engine, ..simulation.clone() };
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
@@ -18,7 +18,7 @@ fn run(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads
         // Blocks of one or two ranks, so that messages pass between threads.
         control.block_shift = Some(threads as u32 % 2);
     }
-    simulation.run_graph(graph, &mut control, |_, _| Nothing).unwrap().outcome
+    simulation.run(workload, &mut control).unwrap().outcome
 }
 
 fn simulation<'a>(network: &'a Network, noise: &'a Option<Injection>, overlap: bool) -> Simulation<'a> {
@@ -36,7 +36,7 @@ proptest! {
         overlap in any::<bool>(),
         fixed_ack in prop::option::of(1u64..10_000_000),
     ) {
-        let graph = schedules::graph(&shape);
+        let graph = schedules::graph(&shape).into();
         let mut simulation = simulation(&network, &noise, overlap);
         if let Some(ack) = fixed_ack {
             simulation.acknowledgement = Acknowledgement::Fixed(Time(ack));
@@ -114,17 +114,18 @@ proptest! {
         overlap in any::<bool>(),
         overlaps in any::<bool>(),
     ) {
-        let mixed = Mixed { processes, stages, bytes, overlaps };
-        let script = Cycles::new(&mixed, 2, Time(1_000_000));
+        let steps = Mixed { processes, stages, bytes, overlaps };
+        let script = Cycles::new(steps, 2, Time(1_000_000));
         let simulation = simulation(&network, &noise, overlap);
-        let graph = script::materialise(&script);
+        let graph = script::materialise(&script).into();
+        let script = Workload::script(script);
         let reference = run(&simulation, &graph, EngineChoice::Reference, 1);
         for threads in [1, 2, 3, 7] {
             let stop = AtomicBool::new(false);
             let mut progress = |_| {};
             let mut control = Control::new(threads, &stop, &mut progress);
             let windowed = Simulation { engine: EngineChoice::Windowed, ..simulation.clone() };
-            let implicit = windowed.run_script(&script, &mut control, |_, _| Nothing).unwrap();
+            let implicit = windowed.run(&script, &mut control).unwrap();
             prop_assert_eq!(&implicit.outcome.finish, &reference.finish);
             prop_assert_eq!(&implicit.outcome.stuck, &reference.stuck);
         }

@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Link, Network, PerByte, Time};
-use straggler_schedule::{Graph, goal};
-use straggler_sim::{Control, Engine, EngineChoice, Nothing, Run, RunError, Simulation};
+use straggler_schedule::goal;
+use straggler_sim::{Control, Engine, EngineChoice, Run, RunError, Simulation, Workload};
 
 const L: u64 = 5_000;
 const OS: u64 = 700;
@@ -27,15 +27,15 @@ fn network() -> Network {
     Network::uniform("golden", link)
 }
 
-fn try_run(simulation: &Simulation<'_>, graph: &Graph) -> Result<Run<Nothing>, RunError> {
+fn try_run(simulation: &Simulation<'_>, workload: &Workload) -> Result<Run, RunError> {
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
-    simulation.run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing)
+    simulation.run(workload, &mut Control::new(1, &stop, &mut progress))
 }
 
 /// The finish times, which both engines give.
 fn finish(simulation: &Simulation<'_>, text: &str) -> Vec<u64> {
-    let graph = goal::parse(text.as_bytes()).unwrap();
+    let graph = goal::parse(text.as_bytes()).unwrap().into();
     let times = |engine| {
         let run = try_run(&Simulation { engine, ..simulation.clone() }, &graph).unwrap();
         assert_eq!(run.outcome.stuck, None);
@@ -132,7 +132,7 @@ fn noise_in_a_sends_overhead_does_not_delay_its_message() {
 fn a_circular_wait_is_named() {
     let text = "num_ranks 3\nrank 0 {\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n\
                 rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\nrank 2 {\ncalc 5\n}";
-    let graph = goal::parse(text.as_bytes()).unwrap();
+    let graph = goal::parse(text.as_bytes()).unwrap().into();
     let network = network();
     for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
         let simulation = Simulation { engine, ..Simulation::new(&network) };
@@ -151,13 +151,13 @@ fn a_cycle_is_found_beside_an_unmatched_receive() {
     // Rank 0 also waits for rank 2, which has finished and will never send.
     let text = "num_ranks 3\nrank 0 {\nrecv 1b from 2 tag 9\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n\
                 rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\nrank 2 {\ncalc 5\n}";
-    let graph = goal::parse(text.as_bytes()).unwrap();
+    let graph = goal::parse(text.as_bytes()).unwrap().into();
     let network = network();
     let stuck = try_run(&Simulation::new(&network), &graph).unwrap().outcome.stuck.unwrap();
     assert_eq!(stuck.cycle, [0, 1]);
     // Without the sends nobody would ever serve them: receives without counterpart, no cycle.
     let text = "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}";
-    let graph = goal::parse(text.as_bytes()).unwrap();
+    let graph = goal::parse(text.as_bytes()).unwrap().into();
     let stuck = try_run(&Simulation::new(&network), &graph).unwrap().outcome.stuck.unwrap();
     assert_eq!((stuck.unfinished, stuck.cycle), (2, vec![]));
 }
@@ -179,7 +179,7 @@ fn an_incast_without_overhead_runs_in_one_window() {
 
 #[test]
 fn a_rendezvous_without_receive_blocks_its_sender_and_is_left_over() {
-    let graph = goal::parse(b"num_ranks 2\nrank 0 {\nsend 5000b to 1 tag 7\n}\n").unwrap();
+    let graph = goal::parse(b"num_ranks 2\nrank 0 {\nsend 5000b to 1 tag 7\n}\n").unwrap().into();
     let network = network();
     for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
         let simulation = Simulation { engine, ..Simulation::new(&network) };
@@ -194,7 +194,8 @@ fn a_rendezvous_without_receive_blocks_its_sender_and_is_left_over() {
 fn without_lookahead_the_reference_engine_runs_and_says_so() {
     let mut network = network();
     (network.base.latency, network.base.send_overhead) = (Time::ZERO, Time::ZERO);
-    let graph = goal::parse(b"num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}").unwrap();
+    let graph =
+        goal::parse(b"num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}").unwrap().into();
     let run = try_run(&Simulation::new(&network), &graph).unwrap();
     assert_eq!((run.engine, run.no_lookahead), (Engine::Reference, true));
     let windowed = Simulation { engine: EngineChoice::Windowed, ..Simulation::new(&network) };
@@ -214,7 +215,7 @@ fn time_that_runs_out_is_an_error_on_both_engines() {
         (PerByte::from_ps(1_000_000), PerByte::ZERO);
     network.base.eager_limit = u64::MAX;
     for text in [two.as_str(), three.as_str(), gap] {
-        let graph = goal::parse(text.as_bytes()).unwrap();
+        let graph = goal::parse(text.as_bytes()).unwrap().into();
         for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
             for receive_overlap in [false, true] {
                 let simulation = Simulation { engine, receive_overlap, ..Simulation::new(&network) };

@@ -7,7 +7,7 @@ use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Choice, Collective, Job, Name, Operation};
 use straggler_schedule::{Cycles, Graph, Steps, script};
-use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
+use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 
 fn network() -> Network {
     Network::parse("L=5.33us,o=0.77us,g=1.56us,G=1.25ns,O=0.1ns,S=300").unwrap()
@@ -55,18 +55,15 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    fn explicit(&self, graph: &Graph, engine: EngineChoice) -> Outcome {
+    fn explicit(&self, graph: Graph, engine: EngineChoice) -> Outcome {
         let stop = AtomicBool::new(false);
         let mut progress = |_| {};
         let simulation = Simulation { engine, ..self.simulation.clone() };
-        simulation
-            .run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing)
-            .unwrap()
-            .outcome
+        simulation.run(&graph.into(), &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
     }
 
-    fn repeat<'a>(&self, steps: &'a Collective) -> Cycles<&'a Collective> {
-        Cycles::new(steps, self.cycles, self.compute)
+    fn repeat(&self, collective: &Collective) -> Cycles<Collective> {
+        Cycles::new(collective.clone(), self.cycles, self.compute)
     }
 
     fn implicit(&self, collective: &Collective, threads: usize) -> Outcome {
@@ -74,12 +71,13 @@ impl Setting<'_> {
         let mut progress = |_| {};
         let mut control = Control::new(threads, &stop, &mut progress);
         // The engine compiled for the algorithm, which is what the command line runs …
-        let fast =
-            self.simulation.run_collective(collective, self.cycles, self.compute, &mut control).unwrap();
-        if collective.processes() <= 16 {
+        let (collective, cycles, compute) = (collective.clone(), self.cycles, self.compute);
+        let general = Workload::script(self.repeat(&collective));
+        let workload = Workload::Collective { collective, cycles, compute };
+        let fast = self.simulation.run(&workload, &mut control).unwrap();
+        if workload.processes() <= 16 {
             // … and the one that asks for the algorithm at every step.
-            let cycles = self.repeat(collective);
-            let general = self.simulation.run_script(&cycles, &mut control, |_, _| Nothing);
+            let general = self.simulation.run(&general, &mut control);
             assert_eq!(general.unwrap().outcome.finish, fast.outcome.finish);
         }
         fast.outcome
@@ -90,7 +88,7 @@ impl Setting<'_> {
         let collective = algorithm.build(operation, job).unwrap();
         let graph = script::materialise(&self.repeat(&collective));
         let engine = if processes > 1000 { EngineChoice::Windowed } else { EngineChoice::Reference };
-        let explicit = self.explicit(&graph, engine);
+        let explicit = self.explicit(graph, engine);
         let implicit = self.implicit(&collective, threads);
         assert_eq!(explicit.stuck, None, "{operation}:{algorithm} {job:?}");
         assert_eq!(implicit.finish, explicit.finish, "{operation}:{algorithm} {job:?}");

@@ -8,7 +8,7 @@ use straggler_model::{Network, Time};
 use straggler_schedule::Cycles;
 use straggler_schedule::collectives::Job;
 use straggler_schedule::collectives::allreduce::Dissemination;
-use straggler_sim::{Control, Nothing, Simulation};
+use straggler_sim::{Control, Simulation, Workload};
 
 /// The paper's artificial noise: 1,000 Hz, 100 µs, unsynchronised.
 fn noise(seed: u64) -> Injection {
@@ -24,12 +24,13 @@ fn noise(seed: u64) -> Injection {
 
 fn makespan(bytes: u64, noise: Option<&Injection>) -> f64 {
     let network = Network::parse("cnl").unwrap();
-    let script = Cycles::once(Dissemination::new(&Job::new(4096, bytes)));
+    let steps = Dissemination::new(&Job::new(4096, bytes));
+    let workload = Workload::script(Cycles::once(steps));
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(1, &stop, &mut progress);
     let simulation = Simulation { noise, ..Simulation::new(&network) };
-    simulation.run_script(&script, &mut control, |_, _| Nothing).unwrap().outcome.makespan().ps() as f64
+    simulation.run(&workload, &mut control).unwrap().outcome.makespan().ps() as f64
 }
 
 fn slowdown(bytes: u64) -> f64 {

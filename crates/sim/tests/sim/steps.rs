@@ -8,7 +8,7 @@ use straggler_model::network::PerByte;
 use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
-use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation};
+use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation, Workload};
 
 /// The first three have engines of their own.
 const COLLECTIVES: [(Operation, &str); 7] = [
@@ -50,7 +50,9 @@ fn run(
     let mut control = Control::new(setting.threads, &stop, &mut progress);
     control.block_shift = Some(setting.block_shift);
     let simulation = Simulation { engine, ..simulation.clone() };
-    let run = simulation.run_collective(collective, setting.cycles, setting.compute, &mut control)?;
+    let Setting { cycles, compute, .. } = setting;
+    let workload = Workload::Collective { collective: collective.clone(), cycles, compute };
+    let run = simulation.run(&workload, &mut control)?;
     Ok((run.outcome, run.engine))
 }
 
@@ -76,7 +78,7 @@ fn source() -> impl Strategy<Value = Source> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(800))]
 
     #[test]
     fn equals_the_reference(

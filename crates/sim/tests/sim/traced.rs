@@ -7,10 +7,9 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use straggler_model::{Network, Time};
-use straggler_schedule::Graph;
 use straggler_schedule::traced::{Building, Options, Playback, Recording};
 use straggler_schedule::validate::{self, Finding};
-use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
+use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 use straggler_trace::call::NO_COMM;
 use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Trace};
 
@@ -39,14 +38,9 @@ fn control<T>(threads: usize, run: impl FnOnce(&mut Control<'_>) -> T) -> T {
     run(&mut control)
 }
 
-fn explicit(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice) -> Outcome {
+fn run(simulation: &Simulation<'_>, workload: &Workload, engine: EngineChoice, threads: usize) -> Outcome {
     let simulation = Simulation { engine, ..simulation.clone() };
-    control(1, |control| simulation.run_graph(graph, control, |_, _| Nothing).unwrap().outcome)
-}
-
-fn replay(simulation: &Simulation<'_>, playback: &Playback, engine: EngineChoice, threads: usize) -> Outcome {
-    let simulation = Simulation { engine, ..simulation.clone() };
-    control(threads, |control| simulation.run_playback(playback, control, |_, _| Nothing).unwrap().outcome)
+    control(threads, |control| simulation.run(workload, control).unwrap().outcome)
 }
 
 proptest! {
@@ -71,12 +65,13 @@ proptest! {
         prop_assert_eq!(graph.operations(), playback.operations());
         prop_assert_eq!(graph.largest_message(), playback.largest_message());
         let simulation = Simulation { noise: noise.as_ref(), receive_overlap, ..Simulation::new(&network) };
-        let expected = explicit(&simulation, &graph, EngineChoice::Reference);
+        let expected = run(&simulation, &graph.into(), EngineChoice::Reference, 1);
+        let playback = playback.into();
         prop_assert_eq!(&expected.stuck, &None);
         for (engine, threads) in
             [(EngineChoice::Reference, 1), (EngineChoice::Windowed, 1), (EngineChoice::Windowed, 3)]
         {
-            let outcome = replay(&simulation, &playback, engine, threads);
+            let outcome = run(&simulation, &playback, engine, threads);
             prop_assert_eq!(&outcome.finish, &expected.finish, "{:?} {}", engine, threads);
             prop_assert_eq!(outcome.messages, expected.messages);
             prop_assert_eq!(&outcome.stuck, &None);
@@ -143,12 +138,14 @@ fn speed_of_replaying() {
     for copies in [1, 16] {
         let playback = Playback::new(recording.clone(), copies, &Building::default()).unwrap();
         let graph = playback.materialise().unwrap();
+        let graph_bytes = graph.memory_bytes();
+        let (graph, playback) = (graph.into(), playback.into());
         let simulation = Simulation::new(&network);
         for _ in 0..3 {
             let clock = std::time::Instant::now();
-            let one = explicit(&simulation, &graph, EngineChoice::Windowed);
+            let one = run(&simulation, &graph, EngineChoice::Windowed, 1);
             let middle = clock.elapsed();
-            let two = replay(&simulation, &playback, EngineChoice::Windowed, 1);
+            let two = run(&simulation, &playback, EngineChoice::Windowed, 1);
             let last = clock.elapsed() - middle;
             assert_eq!(one.finish, two.finish);
             let rate = |time: std::time::Duration| one.messages as f64 / time.as_secs_f64() / 1e6;
@@ -158,6 +155,6 @@ fn speed_of_replaying() {
                 one.messages
             );
         }
-        println!("graph: {} bytes", graph.memory_bytes());
+        println!("graph: {graph_bytes} bytes");
     }
 }

@@ -7,7 +7,7 @@ use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Time};
 use straggler_schedule::workloads::{Application, Only, Workload, choose_default};
 use straggler_schedule::{Graph, OperationKind, Script, script, validate};
-use straggler_sim::{Control, EngineChoice, Nothing, Outcome, Simulation};
+use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload as Runnable};
 
 /// Small versions of every workload: numbers of processes, and what to run.
 const CASES: &[(&[u32], &str)] = &[
@@ -58,18 +58,18 @@ fn build(text: &str, processes: u32, only: Only) -> Application {
     workload.build(processes, only, &choose_default).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn explicit(simulation: &Simulation<'_>, graph: &Graph) -> Outcome {
+fn explicit(simulation: &Simulation<'_>, graph: Graph) -> Outcome {
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let simulation = Simulation { engine: EngineChoice::Reference, ..simulation.clone() };
-    simulation.run_graph(graph, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
+    simulation.run(&graph.into(), &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
 }
 
-fn implicit(simulation: &Simulation<'_>, script: &dyn Script, engine: EngineChoice) -> Outcome {
+fn implicit(simulation: &Simulation<'_>, workload: &Runnable, engine: EngineChoice) -> Outcome {
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let simulation = Simulation { engine, ..simulation.clone() };
-    simulation.run_script(script, &mut Control::new(1, &stop, &mut progress), |_, _| Nothing).unwrap().outcome
+    simulation.run(workload, &mut Control::new(1, &stop, &mut progress)).unwrap().outcome
 }
 
 fn check(simulation: &Simulation<'_>, text: &str, processes: u32, only: Only) {
@@ -80,10 +80,15 @@ fn check(simulation: &Simulation<'_>, text: &str, processes: u32, only: Only) {
     assert_eq!(application.largest_message(), graph.largest_message(), "{of}");
     assert_eq!(application.overlaps(), graph.has_irequires(), "{of}");
     assert_eq!(validate::validate(&graph), [], "{of}");
-    let expected = explicit(simulation, &graph);
+    let expected = explicit(simulation, graph);
     assert_eq!(expected.stuck, None, "{of}");
-    for engine in [EngineChoice::Reference, EngineChoice::Windowed] {
-        let outcome = implicit(simulation, &application, engine);
+    // As any script is run, and where steps overlap also with the engine that is compiled for applications.
+    let own_engine = application.overlaps();
+    let (any, own) = (Runnable::script(application.clone()), Runnable::from(application));
+    let runs =
+        [(EngineChoice::Reference, &any), (EngineChoice::Windowed, &any), (EngineChoice::Windowed, &own)];
+    for (engine, workload) in runs.into_iter().take(if own_engine { 3 } else { 2 }) {
+        let outcome = implicit(simulation, workload, engine);
         assert_eq!(outcome.stuck, None, "{of} {engine:?}");
         assert_eq!(outcome.finish, expected.finish, "{of} {engine:?}");
         assert_eq!(outcome.messages, expected.messages, "{of} {engine:?}");
@@ -113,7 +118,8 @@ fn equals_materialised() {
 fn communication(text: &str, processes: u32, only: Only) -> (f64, f64) {
     let application = build(text, processes, only);
     let network = Network::load("chic").unwrap();
-    let outcome = implicit(&Simulation::new(&network), &application, EngineChoice::Windowed);
+    let workload = application.clone().into();
+    let outcome = implicit(&Simulation::new(&network), &workload, EngineChoice::Windowed);
     let makespan = outcome.finish.iter().max().unwrap().seconds();
     let graph = script::materialise(&application);
     let computed = |rank| -> f64 {

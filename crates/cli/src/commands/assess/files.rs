@@ -1,6 +1,6 @@
 //! The folder of an assessment: numbers, pictures and the recording.
 
-use super::{Json, Report, page};
+use super::{Json, Report, page, words};
 use crate::commands::{command_line, report};
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
@@ -69,6 +69,9 @@ fn heading(report: &Report, title: &str) -> Heading {
 }
 
 fn is_synthetic(report: &Report) -> bool {
+    if report.program.as_ref().is_some_and(|program| program.synthetic) {
+        return true;
+    }
     match &report.subject.recording {
         Some(recording) => matches!(recording.origin, Origin::Synthetic { .. }),
         None => true,
@@ -77,19 +80,18 @@ fn is_synthetic(report: &Report) -> bool {
 
 fn slowdown(report: &Report) -> String {
     let curve = |curve: &assess::Curve| Curve {
-        name: curve.operation.to_string(),
+        name: curve.name.clone(),
         points: curve.points.iter().map(point).collect(),
         inflection: curve.inflection.map(f64::from),
     };
     let separate = report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
     let mut curves: Vec<Curve> = separate.map(curve).collect();
     for twin in &report.answer.curves {
-        let same = twin.same_as.map(|same| same.to_string());
-        if let Some(drawn) = curves.iter_mut().find(|curve| Some(&curve.name) == same.as_ref()) {
-            drawn.name = format!("{} and {}", drawn.name, twin.operation);
+        if let Some(drawn) = curves.iter_mut().find(|curve| Some(&curve.name) == twin.same_as.as_ref()) {
+            drawn.name = format!("{} and {}", drawn.name, twin.name);
         }
     }
-    let title = format!("What this noise costs on {}", report.network.name);
+    let title = words::title(report);
     SlowdownCurves { curves, ..SlowdownCurves::default() }.draw(&heading(report, &title))
 }
 

@@ -1,6 +1,6 @@
 //! The page of an assessment.
 
-use super::{Report, words};
+use super::{Kind, Report, words};
 use crate::commands::{command_line, report};
 use straggler_analysis::assess;
 use straggler_analysis::noise::Analysis;
@@ -22,11 +22,19 @@ pub fn page(report: &Report, synthetic: bool) -> Page {
     }
     let title = format!("What noise costs: {}", report.subject.name);
     let mut page = report::page(title, words::verdict(report), sections);
+    if let Some(program) = &report.program {
+        page.facts.add(if program.kind == Kind::Trace { "Trace" } else { "Schedule" }, &program.name);
+        let copies: Vec<String> = program.copies.iter().map(|&copies| grouped(copies)).collect();
+        if !copies.is_empty() {
+            page.facts.add("Copies", copies.join(", "));
+        }
+    }
     page.facts.add("Network", &report.network.name);
     page.facts.add("Largest scale", format!("{} processes", grouped(report.processes)));
     page.facts.add("Seed", report.seed.to_string());
     page.warnings = report.warnings.clone();
     page.warnings.extend(words::lower_bound(report));
+    page.warnings.extend(report.program.iter().flat_map(|program| program.notes.clone()));
     page
 }
 
@@ -36,7 +44,7 @@ fn costs(report: &Report, command: &str, synthetic: bool) -> Section {
         curve.inflection.map(|processes| Mark {
             x: Some(processes.into()),
             y: None,
-            name: format!("{}: noise leads from {}", curve.operation, grouped(processes)),
+            name: format!("{}: noise leads from {}", curve.name, grouped(processes)),
         })
     };
     let threshold =
@@ -47,7 +55,7 @@ fn costs(report: &Report, command: &str, synthetic: bool) -> Section {
         series: separate().map(|curve| line(curve, &report.answer.curves)).collect(),
         marks: separate().filter_map(mark).chain([threshold]).collect(),
     };
-    let title = format!("What this noise costs on {}", report.network.name);
+    let title = words::title(report);
     let mut section = Section::new("Slowdowns by processes");
     section.text.push("Median of the replicas, with its interval; T / T0 - 1, so that 0 is no loss.".into());
     section.add(Chart::new(title, command, plot).synthetic(synthetic));
@@ -66,8 +74,8 @@ fn scale(report: &Report) -> Scale {
 
 /// Operations with the very same schedule share a line.
 fn line(curve: &assess::Curve, all: &[assess::Curve]) -> Line {
-    let twins = all.iter().filter(|twin| twin.same_as == Some(curve.operation));
-    let names = std::iter::once(curve).chain(twins).map(|curve| curve.operation.to_string());
+    let twins = all.iter().filter(|twin| twin.same_as.as_ref() == Some(&curve.name));
+    let names = std::iter::once(curve).chain(twins).map(|curve| curve.name.clone());
     let of = |value: fn(&assess::Point) -> f64| -> Vec<f64> { curve.points.iter().map(value).collect() };
     Line {
         name: names.collect::<Vec<_>>().join(" and "),
@@ -81,7 +89,7 @@ fn line(curve: &assess::Curve, all: &[assess::Curve]) -> Line {
 
 fn points(report: &Report, command: &str) -> Table {
     let columns = [
-        "operation",
+        if report.program.is_some() { "program" } else { "operation" },
         "#processes",
         "#slowdown",
         "#at least",
@@ -98,10 +106,8 @@ fn points(report: &Report, command: &str) -> Table {
             let slowdown = slowdown.map(|value| Cell::number(significant(value), value));
             let times = [point.quiet_ps, point.median_ps]
                 .map(|ps| Cell::number(Time(ps).to_string(), Time(ps).seconds()));
-            let first = [
-                Cell::text(curve.operation.to_string()),
-                Cell::number(grouped(point.processes), point.processes.into()),
-            ];
+            let first =
+                [Cell::text(&curve.name), Cell::number(grouped(point.processes), point.processes.into())];
             let replicas = Cell::number(grouped(point.replicas), point.replicas.into());
             table.row(first.into_iter().chain(slowdown).chain([replicas]).chain(times));
         }

@@ -37,38 +37,64 @@ pub fn verdict(report: &Report) -> Vec<String> {
         Some(processes) => format!(
             "On {}, noise becomes the bottleneck of {operation} at {} processes: from there on it makes the \
              median more than {} slower.",
-            report.network.name,
+            network(report),
             grouped(processes),
             percent(report.threshold)
         ),
         None => format!(
             "On {}, noise is no bottleneck of {operation} up to {} processes: it makes the median at most {} \
              slower.",
-            report.network.name,
+            network(report),
             grouped(curve.points.last().map_or(0, |point| point.processes)),
             percent(curve.points.iter().map(|point| point.slowdown.median).fold(0.0, f64::max))
         ),
     });
-    lines.push(costs(curve));
+    lines.push(costs(curve, report.program.is_some()));
     lines.extend(lower_bound(report));
     lines.extend(report.answer.rankings.last().map(advice));
     lines
 }
 
-fn an_operation(report: &Report) -> &'static str {
-    report.answer.curves.first().map_or("a collective", |curve| match curve.operation.name() {
-        "allreduce" => "an allreduce",
-        "barrier" => "a barrier",
-        _ => "a broadcast",
-    })
+/// The title of the chart of slowdowns.
+pub fn title(report: &Report) -> String {
+    match &report.program {
+        Some(program) => format!("What this noise costs {} on {}", program.describe(), network(report)),
+        None => format!("What this noise costs on {}", report.network.name),
+    }
+}
+
+/// "chic", or where the network comes from.
+fn network(report: &Report) -> &str {
+    match &report.program {
+        Some(program) if program.fitted => "the network fitted from the trace",
+        _ => &report.network.name,
+    }
+}
+
+/// "an allreduce", "the traced program run".
+fn an_operation(report: &Report) -> String {
+    if let Some(program) = &report.program {
+        return program.describe();
+    }
+    let first = report.answer.curves.first().map_or("", |curve| curve.name.as_str());
+    match first {
+        "allreduce" => "an allreduce".into(),
+        "barrier" => "a barrier".into(),
+        _ => "a broadcast".into(),
+    }
 }
 
 /// "At 1,024 processes it takes 5.0 % longer (10.1 µs instead of 9.6 µs), at …".
-fn costs(curve: &Curve) -> String {
+fn costs(curve: &Curve, is_program: bool) -> String {
     let largest = curve.points.last().map_or(0, |point| point.processes);
     let smaller = SCALES.into_iter().filter(|&scale| scale < largest);
-    let points = smaller.chain([largest]).filter_map(|scale| curve.at(scale));
-    let each = points.map(|point| {
+    let mut points: Vec<&Point> = smaller.chain([largest]).filter_map(|scale| curve.at(scale)).collect();
+    if is_program {
+        // What it is without any scaling, and no point twice where there are few.
+        points.splice(..0, curve.points.first());
+        points.dedup_by_key(|point| point.processes);
+    }
+    let each = points.into_iter().map(|point| {
         let (noisy, quiet) = (Time(point.median_ps), Time(point.quiet_ps));
         let processes = grouped(point.processes);
         format!("{} at {processes} processes ({noisy} instead of {quiet})", longer(point.slowdown.median))
@@ -119,11 +145,15 @@ fn with_interval(slowdown: &Slowdown) -> String {
 
 fn curves(report: &Report) -> Table {
     let curves = &report.answer.curves;
+    let copies = report.program.as_ref().map_or(&[][..], |program| &program.copies);
     let mut header = vec!["processes".to_string()];
+    header.extend((!copies.is_empty()).then(|| "copies".to_string()));
     for curve in curves {
-        header.push(match curve.same_as {
-            Some(same) => format!("{} (as {same})", curve.operation),
-            None => curve.operation.to_string(),
+        header.push(match &curve.same_as {
+            Some(same) => format!("{} (as {same})", curve.name),
+            // The program was named above, maybe by a long path.
+            None if report.program.is_some() => "slowdown".into(),
+            None => curve.name.clone(),
         });
     }
     header.extend(["replicas", "without noise", "with noise"].map(String::from));
@@ -131,6 +161,7 @@ fn curves(report: &Report) -> Table {
     let points = curves.first().map_or(&[][..], |curve| &curve.points);
     for (index, point) in points.iter().enumerate() {
         let mut row = vec![grouped(point.processes)];
+        row.extend(copies.get(index).map(|&copies| grouped(copies)));
         row.extend(curves.iter().map(|curve| curve.points.get(index).map_or_else(String::new, cell)));
         row.extend([
             grouped(point.replicas),
@@ -174,6 +205,7 @@ fn removals(report: &Report) -> Option<Table> {
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = vec![report.subject.placement()];
+    notes.extend(report.program.iter().flat_map(|program| program.notes.clone()));
     notes.extend(one_after_another(report));
     notes.extend(ended_early(report));
     notes.extend(smaller_scale(report));
@@ -213,7 +245,10 @@ fn one_after_another(report: &Report) -> Option<String> {
 /// Whether the largest scales were left out.
 fn ended_early(report: &Report) -> Option<String> {
     let largest = report.answer.curves.first()?.points.last()?.processes;
-    let wanted = 1u32 << report.processes.ilog2();
+    let wanted = match report.program {
+        Some(_) => report.processes,
+        None => 1 << report.processes.ilog2(),
+    };
     (largest < wanted).then(|| {
         format!(
             "with so much noise more than {} processes would take many minutes to simulate; {} were asked for",

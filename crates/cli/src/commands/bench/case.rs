@@ -1,6 +1,5 @@
 //! One case, measured in this process.
 
-use crate::commands::simulate::Workload;
 use crate::commands::threads;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::memory::peak_rss_bytes;
@@ -18,7 +17,7 @@ use straggler_schedule::goal::{Format, stream, text, text_write};
 use straggler_schedule::script::materialise;
 use straggler_schedule::workloads::{Only, choose_default};
 use straggler_sim::resampling::{Model, Watch, exchanges};
-use straggler_sim::{Control, Nothing, Run, Simulation};
+use straggler_sim::{Control, Run, Simulation, Workload};
 
 pub const NETWORK: &str = "chic";
 
@@ -72,7 +71,7 @@ pub fn measure(case: Case) -> Outcome<Measured> {
         }
         BenchWorkload::RecursiveDoubling => {
             let plan = collective(Name::RecursiveDoubling, case.processes, 1, Time::ZERO)?;
-            simulate(case, &Workload::Collective(plan), None)?
+            simulate(case, &plan.workload(), None)?
         }
         BenchWorkload::Graph => graph(case)?,
         BenchWorkload::Text => parsing(case)?,
@@ -102,7 +101,7 @@ fn collective(name: Name, processes: u32, cycles: u32, compute: Time) -> Outcome
 }
 
 fn implicit(case: Case, cycles: u32, compute: Time, noise: bool) -> Outcome<Measured> {
-    let workload = Workload::Collective(dissemination(case.processes, cycles, compute)?);
+    let workload = dissemination(case.processes, cycles, compute)?.workload();
     let noise = if noise { Some(synthetic(case.seed)?) } else { None };
     simulate(case, &workload, noise.as_ref())
 }
@@ -122,8 +121,7 @@ fn graph(case: Case) -> Outcome<Measured> {
         text_bytes: None,
         text_bytes_per_second: None,
     };
-    let workload = Workload::Graph { graph, name: "dissemination".into() };
-    Ok(Measured { graph: Some(size), ..simulate(case, &workload, None)? })
+    Ok(Measured { graph: Some(size), ..simulate(case, &graph.into(), None)? })
 }
 
 /// Reads the text of a schedule; no message is simulated.
@@ -183,7 +181,7 @@ fn generating(case: Case) -> Outcome<Measured> {
 fn pop(case: Case) -> Outcome<Measured> {
     let workload: straggler_schedule::workloads::Workload = "pop".parse()?;
     let application = workload.build(case.processes, Only::All, &choose_default)?;
-    simulate(case, &Workload::Application(application), None)
+    simulate(case, &application.into(), None)
 }
 
 /// Messages are exchanges here.
@@ -208,9 +206,9 @@ fn simulate(case: Case, workload: &Workload, noise: Option<&Injection>) -> Outco
     simulation.noise = noise;
     let count = threads(case.threads);
     let stop = AtomicBool::new(false);
-    let (seconds, run): (f64, Run<Nothing>) = best(case.repeat, || {
+    let (seconds, run): (f64, Run) = best(case.repeat, || {
         let mut progress = |_| {};
-        workload.run(&simulation, &mut Control::new(count, &stop, &mut progress))
+        simulation.run(workload, &mut Control::new(count, &stop, &mut progress))
     })?;
     let outcome = run.outcome;
     let makespan = outcome.makespan();

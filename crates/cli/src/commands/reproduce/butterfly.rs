@@ -7,15 +7,14 @@ use crate::commands::threads;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
 use crate::meter::Meter;
-use rayon::prelude::*;
-use straggler_analysis::recovery::{self, Experiment, Trial, mean_ratio};
+use straggler_analysis::recovery::{Experiment, Trial, mean_ratio};
 use straggler_model::noise::{Injection, NoiseSpec, Phases, Source};
 use straggler_model::stats::quantile_in_place;
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{grouped, significant};
 use straggler_report::page::{Axis, Chart, Line, Lines, Role, Unit};
 use straggler_sim::programs::{Butterfly, Redundancy};
-use straggler_sim::{Control, RunError};
+use straggler_sim::{Replicas, Simulation};
 
 /// The paper's parameters, section 3.1.
 const NETWORK: &str = "L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535";
@@ -30,9 +29,6 @@ const SETTINGS: [(u64, u64, &str); 3] = [
     (6_666_670_000, 10_000_000_000, "(b) 6.67 ms of computation, noise every 10 ms"),
     (66_666_700_000, 100_000_000_000, "(c) 66.7 ms of computation, noise every 100 ms"),
 ];
-
-/// Up to this many processes trials run side by side, one thread each.
-const SMALL: u32 = 1 << 16;
 
 fn experiment(processes: u32, cycles: u32, compute: u64) -> Outcome<Experiment> {
     let conventional = Butterfly::new(processes, cycles, Time(compute))?;
@@ -56,24 +52,16 @@ impl<'a> Bench<'a> {
     fn trials(&self, processes: u32, cycles: u32, at: usize, replicas: u32) -> Outcome<Vec<Trial>> {
         let (compute, period, _) = SETTINGS[at];
         let experiment = experiment(processes, cycles, compute)?;
-        let noise = noise(period, self.setting.seed)?;
-        let threads = threads(self.setting.threads);
-        let trial = |replica: u32, threads: usize| {
-            let phases = Phases::Drawn { seed: self.setting.seed, replica };
-            let noise =
-                Injection { sources: noise.clone(), phases, wallclock: false, computation_only: false };
-            experiment.trial(&noise, |butterfly, noise| {
-                let mut progress = self.meter.run();
-                let mut control = Control::new(threads, interrupt::flag(), &mut progress);
-                recovery::run(&self.network, butterfly, noise, &mut control)
-            })
+        let (sources, seed) = (noise(period, self.setting.seed)?, self.setting.seed);
+        let phases = Phases::Drawn { seed, replica: 0 };
+        let noise = Injection { sources, phases, wallclock: false, computation_only: false };
+        let runner = Replicas {
+            simulation: Simulation::new(&self.network),
+            threads: threads(self.setting.threads),
+            stop: interrupt::flag(),
+            advance: &|more| self.meter.advance(more),
         };
-        let trials: Result<Vec<Trial>, RunError> = if processes <= SMALL {
-            (0..replicas).into_par_iter().map(|replica| trial(replica, 1)).collect()
-        } else {
-            (0..replicas).map(|replica| trial(replica, threads)).collect()
-        };
-        Ok(trials?)
+        Ok(experiment.trials(&runner, &noise, 0..replicas)?)
     }
 }
 

@@ -10,9 +10,9 @@ use straggler_model::noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Rank, Time};
 use straggler_report::page::Chart;
 use straggler_schedule::collectives::{Algorithm, Job, Operation};
-use straggler_schedule::{Cycles, Graph, goal};
-use straggler_sim::observers::{Selection, TimelineObserver};
-use straggler_sim::{Control, Outcome as RunOutcome, Run, Simulation};
+use straggler_schedule::goal;
+use straggler_sim::observers::Selection;
+use straggler_sim::{Control, Outcome as RunOutcome, Simulation, Workload};
 use straggler_trace::Timeline;
 
 /// Table III's CHiC: the diagrams of the paper have no numbers.
@@ -38,30 +38,27 @@ struct Recorded {
     timeline: Timeline,
 }
 
-/// Whatever a simulation can run with an observer.
-enum What<'a> {
-    Graph(&'a Graph),
-    Repeated(Operation, Algorithm, Job, u32, Time),
+fn record(workload: &Workload, noise: Option<&Injection>) -> Outcome<Recorded> {
+    let network = network()?;
+    let selection = Selection { ranks: Vec::new(), from: Time::ZERO, to: Time::NEVER };
+    let simulation = Simulation { noise, ..Simulation::new(&network) };
+    let mut progress = |_| {};
+    let mut control = Control::new(1, interrupt::flag(), &mut progress);
+    let (run, timeline) = simulation.run_with_timeline(workload, &selection, &mut control)?;
+    Ok(Recorded { outcome: run.outcome, timeline })
 }
 
-impl What<'_> {
-    fn record(&self, noise: Option<&Injection>) -> Outcome<Recorded> {
-        let network = network()?;
-        let selection = Selection { ranks: Vec::new(), from: Time::ZERO, to: Time::NEVER };
-        let simulation = Simulation { noise, ..Simulation::new(&network) };
-        let mut progress = |_| {};
-        let mut control = Control::new(1, interrupt::flag(), &mut progress);
-        let observer = |_, _| TimelineObserver::new(&selection);
-        let Run { outcome, observers, .. } = match self {
-            What::Graph(graph) => simulation.run_graph(graph, &mut control, observer)?,
-            What::Repeated(operation, algorithm, job, cycles, compute) => {
-                let steps = algorithm.build(*operation, job)?;
-                let script = Cycles::new(&steps, *cycles, *compute);
-                simulation.run_script(&script, &mut control, observer)?
-            }
-        };
-        Ok(Recorded { outcome, timeline: TimelineObserver::join(observers) })
-    }
+/// A collective of one byte, `cycles` times, each time after `compute`.
+fn repeated(
+    operation: Operation,
+    algorithm: &str,
+    processes: u32,
+    cycles: u32,
+    compute: Time,
+) -> Outcome<Workload> {
+    let algorithm = named(operation, algorithm)?;
+    let collective = algorithm.build(operation, &Job::new(processes, 1))?;
+    Ok(Workload::Collective { collective, cycles, compute })
 }
 
 fn network() -> Outcome<Network> {
@@ -115,14 +112,15 @@ pub mod synchronisation {
 
     pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
         let graph = |text: &str| {
-            goal::text::parse(text.as_bytes()).map_err(|fault| Failure::bad_input(fault.to_string()))
+            let graph = goal::text::parse(text.as_bytes());
+            graph.map(Workload::from).map_err(|fault| Failure::bad_input(fault.to_string()))
         };
         let (blocking, nonblocking) = (graph(BLOCKING)?, graph(NONBLOCKING)?);
         let link = *network()?.link(0, 1);
         let message = link.flight() + link.recv_overhead;
         let mut findings = Findings::default();
-        let mut show = |letter: &str, what: &str, graph: &Graph, noise: Option<&Injection>| {
-            let recorded = What::Graph(graph).record(noise)?;
+        let mut show = |letter: &str, what: &str, graph: &Workload, noise: Option<&Injection>| {
+            let recorded = record(graph, noise)?;
             findings.section.add(chart(&format!("{letter} {what}"), &recorded.timeline, setting));
             Ok::<Time, Failure>(recorded.outcome.finish[1])
         };
@@ -183,9 +181,8 @@ pub mod broadcast {
     }
 
     pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
-        let algorithm = named(Operation::Bcast, "binomial")?;
-        let what = What::Repeated(Operation::Bcast, algorithm, Job::new(PROCESSES, 1), 1, Time::ZERO);
-        let recorded = what.record(None)?;
+        let workload = repeated(Operation::Bcast, "binomial", PROCESSES, 1, Time::ZERO)?;
+        let recorded = record(&workload, None)?;
         let hops = hops(&recorded.timeline);
         let longest = hops.iter().copied().max().unwrap_or(0);
         let ends: Vec<Rank> = (0..PROCESSES).filter(|&rank| hops[rank as usize] == longest).collect();
@@ -250,12 +247,11 @@ pub mod barriers {
     }
 
     pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
-        let algorithm = named(Operation::Barrier, "dissemination")?;
-        let what = What::Repeated(Operation::Barrier, algorithm, Job::new(PROCESSES, 1), 2, COMPUTE);
-        let quiet = what.record(None)?;
+        let workload = repeated(Operation::Barrier, "dissemination", PROCESSES, 2, COMPUTE)?;
+        let quiet = record(&workload, None)?;
         // Half of the run is over when the second computation begins; the delay falls into it.
         let middle = Time(quiet.outcome.makespan().ps() / 2 + COMPUTE.ps() / 2);
-        let late = what.record(Some(&delay(DELAYED, middle, DETOUR)))?;
+        let late = record(&workload, Some(&delay(DELAYED, middle, DETOUR)))?;
         let finish = &late.outcome.finish;
         let last = (0..PROCESSES).max_by_key(|&rank| finish[rank as usize]).unwrap_or(0);
         let mut times = finish.clone();

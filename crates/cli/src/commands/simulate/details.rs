@@ -3,31 +3,18 @@
 
 use super::inputs::Inputs;
 use super::replicas::{Replicas, Runner};
-use super::workload::Workload;
 use crate::exit::{Failure, Outcome};
-use crate::memory::{available_bytes, refuse_too_many};
+use crate::memory::{available_bytes, refuse_too_much};
 use crate::plan::simulate::{Plan, TimelinePlan};
-use straggler_analysis::{CriticalPath, Recorder};
+use straggler_analysis::CriticalPath;
 use straggler_model::Time;
 use straggler_report::numbers::{counted, grouped, memory};
-use straggler_schedule::{Script, Steps};
-use straggler_sim::Control;
-use straggler_sim::observers::TimelineObserver;
+use straggler_sim::outcome::RunError;
+use straggler_sim::{Control, Progress, Simulation, Workload};
 use straggler_trace::Timeline;
 
 /// A viewer shows about this many processes at most.
 const MOST_SHOWN: u32 = 4096;
-/// What the engine keeps of a process whose steps are computed, its messages on the way included.
-const BYTES_A_PROCESS: u64 = 110;
-/// The same where noise runs on one thread, in rounds: with a slot for each round's message.
-const NOISY_BYTES_A_PROCESS: u64 = 310;
-/// The same where several steps can be under way.
-const OVERLAPPING_BYTES_A_PROCESS: u64 = 350;
-/// Every operation and every arrival is an event; each is recorded in 48 bytes, in lists that double.
-const RECORDED_BYTES_AN_EVENT: u64 = 48 * 2;
-/// What the recorder keeps of a process.
-const RECORDED_BYTES_A_PROCESS: u64 = 250;
-
 #[derive(Debug, Default)]
 pub struct Details {
     pub finish: Option<Vec<Time>>,
@@ -40,7 +27,7 @@ pub fn check(plan: &Plan, inputs: &Inputs) -> Outcome<()> {
     if let Some(timeline) = &plan.timeline {
         check_timeline(timeline, inputs.workload.processes())?;
     }
-    check_memory(&inputs.workload, inputs.noise.is_some(), plan.explain, available_bytes())
+    check_memory(&inputs.workload.workload, &inputs.simulation(plan), plan.explain, available_bytes())
 }
 
 fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
@@ -60,23 +47,15 @@ fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
     }
 }
 
-fn check_memory(workload: &Workload, noisy: bool, explain: bool, available: Option<u64>) -> Outcome<()> {
-    let processes = u64::from(workload.processes());
-    let each = match workload {
-        // A schedule that could be read lies in memory already.
-        Workload::Graph { .. } => 0,
-        Workload::Traced { .. } => OVERLAPPING_BYTES_A_PROCESS,
-        Workload::Application(application) if application.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
-        Workload::Collective(plan) if plan.collective.overlaps() => OVERLAPPING_BYTES_A_PROCESS,
-        Workload::Collective(_) if noisy => NOISY_BYTES_A_PROCESS,
-        Workload::Collective(_) | Workload::Application(_) => BYTES_A_PROCESS,
-    };
-    refuse_too_many(processes, each, available)?;
+fn check_memory(
+    workload: &Workload,
+    simulation: &Simulation<'_>,
+    explain: bool,
+    available: Option<u64>,
+) -> Outcome<()> {
+    refuse_too_much(workload.processes().into(), simulation.memory_bytes(workload), available)?;
     let Some(available) = available else { return Ok(()) };
-    let engine = processes * each;
-    let events = workload.expected_operations().saturating_add(workload.expected_messages());
-    let recorded = events.saturating_mul(RECORDED_BYTES_AN_EVENT);
-    let needed = recorded.saturating_add(processes * RECORDED_BYTES_A_PROCESS).saturating_add(engine);
+    let needed = simulation.recorded_memory_bytes(workload);
     if explain && needed > available {
         return Err(Failure::usage(format!(
             "--explain records every event, here in up to {}, but {} are available: take fewer processes or cycles",
@@ -111,24 +90,34 @@ impl Details {
 }
 
 fn explain(runner: &Runner<'_>, replica: u32) -> Outcome<CriticalPath> {
-    let inputs = runner.inputs;
-    let noise = inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
-    let simulation = inputs.simulation(runner.plan, noise.as_ref());
-    let mut progress = runner.meter.run();
-    let mut control = Control::new(inputs.threads, runner.stop, &mut progress);
-    let run = inputs.workload.run_observed(&simulation, &mut control, Recorder::new)?;
-    Ok(CriticalPath::of(&run.observers, &simulation))
+    observed(runner, replica, |simulation, control| {
+        let (_, recorders) = simulation.run_recorded(runner.workload, control)?;
+        Ok(CriticalPath::of(&recorders, simulation))
+    })
 }
 
 fn record(runner: &Runner<'_>, replica: u32, timeline: &TimelinePlan) -> Outcome<Timeline> {
-    let inputs = runner.inputs;
-    let noise = inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
-    let simulation = inputs.simulation(runner.plan, noise.as_ref());
-    let mut progress = runner.meter.run();
-    let mut control = Control::new(inputs.threads, runner.stop, &mut progress);
-    let observer = |_, _| TimelineObserver::new(&timeline.selection);
-    let run = inputs.workload.run_observed(&simulation, &mut control, observer)?;
-    Ok(TimelineObserver::join(run.observers))
+    observed(runner, replica, |simulation, control| {
+        Ok(simulation.run_with_timeline(runner.workload, &timeline.selection, control)?.1)
+    })
+}
+
+/// Runs a replica that has run before, under the eyes of an observer.
+fn observed<T>(
+    runner: &Runner<'_>,
+    replica: u32,
+    run: impl FnOnce(&Simulation<'_>, &mut Control<'_>) -> Result<T, RunError>,
+) -> Outcome<T> {
+    let replicas = &runner.replicas;
+    let noise = replicas.simulation.noise.map(|noise| noise.of_replica(replica));
+    let simulation = Simulation { noise: noise.as_ref(), ..replicas.simulation.clone() };
+    let mut seen = 0;
+    let mut progress = |progress: Progress| {
+        (replicas.advance)(progress.messages.saturating_sub(seen));
+        seen = progress.messages;
+    };
+    let mut control = Control::new(replicas.threads, replicas.stop, &mut progress);
+    Ok(run(&simulation, &mut control)?)
 }
 
 #[cfg(test)]
@@ -138,6 +127,7 @@ mod tests {
     use crate::commands::collective;
     use crate::plan::collective::CollectiveRequest;
     use clap::Parser;
+    use straggler_model::Network;
 
     fn check(line: &str, explain: bool, available: Option<u64>) -> Outcome<()> {
         let words = ["straggler", "simulate", "--network", "chic", "--collective", "barrier"];
@@ -145,7 +135,8 @@ mod tests {
         let Command::Simulate(typed) = cli.command else { panic!("not simulate") };
         let request = CollectiveRequest::of_simulate(&typed.collective).unwrap().unwrap();
         let plan = collective::load(&request).unwrap().plan;
-        check_memory(&Workload::Collective(plan), false, explain, available)
+        let network = Network::load("chic").unwrap();
+        check_memory(&plan.workload(), &Simulation::new(&network), explain, available)
     }
 
     const GIBIBYTE: u64 = 1 << 30;

@@ -1,6 +1,6 @@
 //! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
 
-use super::workload::Workload;
+use super::workload::Named;
 use crate::commands::{application, collective, threads, traced};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -15,7 +15,7 @@ use straggler_sim::Simulation;
 
 #[derive(Debug)]
 pub struct Inputs {
-    pub workload: Workload,
+    pub workload: Named,
     pub network: Network,
     pub noise: Option<LoadedNoise>,
     pub threads: usize,
@@ -41,10 +41,10 @@ impl Inputs {
         Ok(Inputs { workload, network, noise, threads: threads(plan.threads), warnings })
     }
 
-    /// The library's options for a run with or without noise.
-    pub fn simulation<'a>(&'a self, plan: &Plan, noise: Option<&'a Injection>) -> Simulation<'a> {
+    /// The library's options for a run, with the noise of replica 0.
+    pub fn simulation(&self, plan: &Plan) -> Simulation<'_> {
         let mut simulation = Simulation::new(&self.network);
-        simulation.noise = noise;
+        simulation.noise = self.noise.as_ref().map(LoadedNoise::injection);
         simulation.acknowledgement = plan.acknowledgement;
         simulation.receive_overlap = plan.receive_overlap;
         simulation.engine = plan.engine;
@@ -60,21 +60,21 @@ pub fn load_network(text: &str, scale: Option<straggler_model::network::Factor>)
     }
 }
 
-fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>, console: &Console) -> Outcome<Workload> {
+fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>, console: &Console) -> Outcome<Named> {
     match plan {
         WorkloadPlan::Collective(request) => {
             let chosen = collective::load(request)?;
             warnings.extend(chosen.warnings);
-            Ok(Workload::Collective(chosen.plan))
+            Ok(Named::collective(&chosen.plan))
         }
-        WorkloadPlan::Application(request) => Ok(Workload::Application(application::load(request)?)),
+        WorkloadPlan::Application(request) => Ok(Named::application(application::load(request)?)),
         WorkloadPlan::Trace(request) => {
             let replayed = traced::load(request, console)?;
-            Ok(Workload::Traced { playback: replayed.playback, name: request.path.display().to_string() })
+            Ok(Named::traced(replayed.playback, &request.path))
         }
         WorkloadPlan::File(path) => {
             let loaded = goal::read_path(path)?;
-            Ok(Workload::Graph { graph: loaded.graph, name: path.display().to_string() })
+            Ok(Named::graph(loaded.graph, path))
         }
     }
 }
@@ -106,14 +106,8 @@ impl LoadedNoise {
         Ok(LoadedNoise { injection: Injection::new(loaded.sources, phases, plan.wallclock)? })
     }
 
-    /// The same sources, each process at the place that belongs to this replica.
-    pub fn of_replica(&self, number: u32) -> Injection {
-        let mut injection = self.injection.clone();
-        match &mut injection.phases {
-            Phases::Drawn { replica, .. } | Phases::Together { replica, .. } => *replica = number,
-            Phases::Given(_) => {}
-        }
-        injection
+    pub fn injection(&self) -> &Injection {
+        &self.injection
     }
 
     pub fn describe(&self) -> String {

@@ -1,20 +1,12 @@
-//! Runs all replicas: small ones side by side on one thread each, large ones one after another on all
-//! threads. The numbers are the same either way.
+//! Runs all replicas and keeps of each what the answer needs.
 
 use super::inputs::Inputs;
-use crate::exit::{Failure, Outcome};
-use crate::meter::Meter;
+use crate::exit::Outcome;
 use crate::plan::simulate::Plan;
-use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Time;
-use straggler_model::noise::Injection;
 use straggler_model::stats::median_in_place;
-use straggler_sim::outcome::RunError;
-use straggler_sim::{Control, Engine, Nothing, Run, Stuck};
-
-/// Up to this many processes a run is too small to keep several threads busy.
-const SMALL: u32 = 1 << 16;
+use straggler_sim::{Engine, Run, Stuck, Workload};
 
 /// What is kept of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,23 +31,6 @@ pub struct Replicas {
     /// Threads that took part.
     pub threads: usize,
     shown: usize,
-}
-
-/// How threads are used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Spread {
-    OverReplicas,
-    InsideEachRun,
-}
-
-impl Spread {
-    fn choose(replicas: usize, processes: u32, threads: usize) -> Spread {
-        if replicas > 1 && threads > 1 && processes <= SMALL {
-            Spread::OverReplicas
-        } else {
-            Spread::InsideEachRun
-        }
-    }
 }
 
 impl Replicas {
@@ -84,71 +59,51 @@ impl Replicas {
 }
 
 /// What all runs have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Runner<'a> {
     pub plan: &'a Plan,
-    pub inputs: &'a Inputs,
-    pub meter: &'a Meter,
-    pub stop: &'a AtomicBool,
+    pub workload: &'a Workload,
+    pub replicas: straggler_sim::Replicas<'a>,
 }
 
-impl Runner<'_> {
-    /// Runs every replica of the plan.
-    pub fn all(&self, keep_finish: bool) -> Outcome<Replicas> {
-        let count = self.plan.replicas.len();
-        self.spread(Spread::choose(count, self.inputs.workload.processes(), self.inputs.threads), keep_finish)
+impl<'a> Runner<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        inputs: &'a Inputs,
+        stop: &'a AtomicBool,
+        advance: &'a (dyn Fn(u64) + Sync),
+    ) -> Runner<'a> {
+        let (simulation, threads) = (inputs.simulation(plan), inputs.threads);
+        let replicas = straggler_sim::Replicas { simulation, threads, stop, advance };
+        Runner { plan, workload: &inputs.workload.workload, replicas }
     }
 
-    fn spread(&self, spread: Spread, keep_finish: bool) -> Outcome<Replicas> {
-        let count = self.plan.replicas.len();
-        let keep = keep_finish && count == 1;
-        let (runs, threads) = match spread {
-            Spread::OverReplicas => {
-                let replicas = self.plan.replicas.clone().into_par_iter();
-                let runs = replicas.map(|replica| self.one(replica, 1, keep).map(|(run, _)| run));
-                (runs.collect::<Result<Vec<_>, _>>()?, self.inputs.threads.min(count))
-            }
-            Spread::InsideEachRun => {
-                let runs =
-                    self.plan.replicas.clone().map(|replica| self.one(replica, self.inputs.threads, keep));
-                let (runs, threads): (Vec<_>, Vec<_>) =
-                    runs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-                (runs, threads.into_iter().max().unwrap_or(1))
-            }
-        };
-        Ok(Replicas::new(runs, threads))
+    /// Runs every replica of the plan.
+    pub fn all(&self, keep_finish: bool) -> Outcome<Replicas> {
+        let replicas = self.plan.replicas.clone();
+        let (count, keep) = (replicas.len(), keep_finish && replicas.len() == 1);
+        let runs = self.replicas.each(self.workload, replicas, |replica, run| {
+            let threads = run.threads;
+            (Replica::of(replica, run, keep), threads)
+        })?;
+        let (runs, threads): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+        let beside = self.replicas.side_by_side(self.workload.processes(), count);
+        Ok(Replicas::new(runs, threads.into_iter().max().unwrap_or(1).max(beside)))
     }
 
     /// When all finish without noise.
     pub fn quiet(&self) -> Outcome<Time> {
-        let run = self.run(None, self.inputs.threads)?;
-        Ok(run.outcome.makespan())
+        Ok(self.replicas.quiet(self.workload)?.outcome.makespan())
     }
 
     /// The finish times of a replica that has run before.
     pub fn finish_times(&self, replica: u32) -> Outcome<Vec<Time>> {
-        let noise = self.inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
-        let run = self.run(noise.as_ref(), self.inputs.threads)?;
-        Ok(run.outcome.finish)
-    }
-
-    fn one(&self, replica: u32, threads: usize, keep: bool) -> Result<(Replica, usize), Failure> {
-        let noise = self.inputs.noise.as_ref().map(|noise| noise.of_replica(replica));
-        let run = self.run(noise.as_ref(), threads)?;
-        let used = run.threads;
-        Ok((Replica::of(replica, run, keep), used))
-    }
-
-    fn run(&self, noise: Option<&Injection>, threads: usize) -> Result<Run<Nothing>, RunError> {
-        let simulation = self.inputs.simulation(self.plan, noise);
-        let mut progress = self.meter.run();
-        let mut control = Control::new(threads, self.stop, &mut progress);
-        self.inputs.workload.run(&simulation, &mut control)
+        Ok(self.replicas.one(self.workload, replica)?.outcome.finish)
     }
 }
 
 impl Replica {
-    fn of(replica: u32, run: Run<Nothing>, keep: bool) -> Replica {
+    fn of(replica: u32, run: Run, keep: bool) -> Replica {
         let mut finish = run.outcome.finish;
         let kept = keep.then(|| finish.clone());
         let earliest = finish.iter().copied().min().unwrap_or(Time::ZERO);
@@ -175,34 +130,34 @@ mod tests {
     use crate::console::Console;
     use clap::Parser;
 
-    fn replicas(line: &str, spread: Spread) -> Replicas {
+    fn replicas(line: &str) -> Replicas {
         let words = ["straggler", "simulate"].into_iter().chain(line.split(' '));
         let cli = Cli::try_parse_from(words).unwrap();
         let Command::Simulate(typed) = cli.command else { panic!("not simulate") };
         let plan = Plan::new(*typed, &cli.common).unwrap_or_else(|failure| panic!("{}", failure.error));
         let inputs =
             Inputs::load(&plan, &Console::silent()).unwrap_or_else(|failure| panic!("{}", failure.error));
-        let meter = Meter::new(&Console::new(&cli.common), 0);
         let stop = AtomicBool::new(false);
-        let runner = Runner { plan: &plan, inputs: &inputs, meter: &meter, stop: &stop };
-        runner.spread(spread, false).unwrap_or_else(|failure| panic!("{}", failure.error))
+        let runner = Runner::new(&plan, &inputs, &stop, &|_| ());
+        runner.all(false).unwrap_or_else(|failure| panic!("{}", failure.error))
     }
 
     #[test]
     fn side_by_side_or_one_after_another() {
-        let line = "--collective allreduce --processes 20000 --cycles 2 --compute 50us --network chic --threads 2 \
-                    --replicas 6 --noise poisson:rate=1kHz,duration=exponential(mean=20us)";
-        let beside = replicas(line, Spread::OverReplicas);
-        let inside = replicas(line, Spread::InsideEachRun);
-        assert_eq!(beside.runs, inside.runs);
-        assert_eq!(beside.shown, inside.shown);
+        let line = "--collective allreduce --processes 20000 --cycles 2 --compute 50us --network chic \
+                    --replicas 6 --noise poisson:rate=1kHz,duration=exponential(mean=20us) --threads";
+        let beside = replicas(&format!("{line} 2"));
+        let alone = replicas(&format!("{line} 1"));
+        assert_eq!((beside.threads, alone.threads), (2, 1));
+        assert_eq!(beside.runs, alone.runs);
+        assert_eq!(beside.shown, alone.shown);
         assert!(beside.runs.iter().any(|run| run.makespan != beside.runs[0].makespan));
     }
 
     #[test]
     fn the_first_that_could_not_finish_is_told() {
         let line = "--collective barrier --processes 2 --network chic --replicas 4";
-        let mut all = replicas(line, Spread::InsideEachRun);
+        let mut all = replicas(line);
         assert_eq!(all.stuck(), None);
         let stuck = |unfinished, leftover_count| Stuck { unfinished, leftover_count, ..Stuck::default() };
         all.runs[0].stuck = Some(stuck(0, 1));
@@ -211,12 +166,5 @@ mod tests {
         all.runs[2].stuck = Some(stuck(5, 0));
         all.runs[3].stuck = Some(stuck(6, 0));
         assert_eq!(all.stuck(), Some(&stuck(5, 0)));
-    }
-
-    #[test]
-    fn the_spread_follows_the_size() {
-        assert_eq!(Spread::choose(10, 1000, 2), Spread::OverReplicas);
-        assert_eq!(Spread::choose(10, 1_000_000, 2), Spread::InsideEachRun);
-        assert_eq!(Spread::choose(1, 1000, 2), Spread::InsideEachRun);
     }
 }

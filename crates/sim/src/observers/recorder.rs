@@ -1,10 +1,10 @@
 //! Notes for every event what it waited for last.
 
+use crate::observer::{Observer, Ran, What};
+use crate::release::Release;
 use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
-use straggler_sim::observer::{Observer, Ran, What};
-use straggler_sim::release::Release;
 
 /// An event of any part of the run: the number of the part and the place in its list, plus one; 0 for
 /// none.
@@ -18,7 +18,7 @@ impl EventId {
         EventId(u64::from(part) << Self::PLACE_BITS | (place as u64 + 1))
     }
 
-    pub(super) fn part_and_place(self) -> Option<(usize, usize)> {
+    pub fn part_and_place(self) -> Option<(usize, usize)> {
         let place = (self.0 & ((1 << Self::PLACE_BITS) - 1)).checked_sub(1)?;
         Some(((self.0 >> Self::PLACE_BITS) as usize, place as usize))
     }
@@ -26,7 +26,7 @@ impl EventId {
 
 /// What an event waited for last. The hop to it is what that took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Bound {
+pub enum Bound {
     /// Nothing: it ran at time 0.
     Start,
     /// The CPU, which the cause kept busy.
@@ -44,7 +44,7 @@ pub(super) enum Bound {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum EventKind {
+pub enum EventKind {
     Send,
     Recv,
     Calc,
@@ -54,7 +54,7 @@ pub(super) enum EventKind {
 
 /// One event, in 48 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
+pub struct Event {
     pub t: Time,
     pub noise: Time,
     /// Bytes of a message, picoseconds of a computation.
@@ -70,7 +70,7 @@ pub(super) struct Event {
 
 /// Another thing that held an event up just as long.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tie {
+pub struct Tie {
     /// The place of the event.
     pub place: usize,
     pub bound: Bound,
@@ -79,7 +79,7 @@ pub(super) struct Tie {
 
 /// When a resource is free, and the event that keeps it until then.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Held {
+pub struct Held {
     pub until: Time,
     pub by: EventId,
 }
@@ -115,7 +115,7 @@ fn held(lanes: &mut Vec<Held>, lane: u8) -> &mut Held {
 pub struct Recorder {
     part: u32,
     first: Rank,
-    pub(super) events: Vec<Event>,
+    pub events: Vec<Event>,
     lanes: Vec<Lanes>,
     /// The last event of each rank and when it ran: what it releases is told right after it.
     last: Vec<(EventId, Time)>,
@@ -126,9 +126,9 @@ pub struct Recorder {
     /// In the order of their events.
     ties: Vec<Tie>,
     /// The event with which each rank finishes.
-    pub(super) finish: Vec<Held>,
+    pub finish: Vec<Held>,
     /// All noise that was injected.
-    pub(super) injected: u128,
+    pub injected: u128,
 }
 
 impl Recorder {
@@ -148,13 +148,13 @@ impl Recorder {
     }
 
     /// What else held up the event at `place`.
-    pub(super) fn ties_of(&self, place: usize) -> &[Tie] {
+    pub fn ties_of(&self, place: usize) -> &[Tie] {
         let start = self.ties.partition_point(|tie| tie.place < place);
         let end = self.ties.partition_point(|tie| tie.place <= place);
         &self.ties[start..end]
     }
 
-    pub(super) fn first_rank(&self) -> Rank {
+    pub fn first_rank(&self) -> Rank {
         self.first
     }
 

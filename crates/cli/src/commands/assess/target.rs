@@ -1,0 +1,184 @@
+//! What the noise is held against: collectives, or a program at several scales.
+
+use crate::commands::simulate::load_network;
+use crate::commands::traced;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::memory::{available_bytes, refuse_too_much};
+use crate::plan::assess::{Plan, What};
+use crate::plan::traced::TraceRequest;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use straggler_analysis::assess::Asked;
+use straggler_analysis::predict::{fit, sharing};
+use straggler_model::Network;
+use straggler_model::noise::Injection;
+use straggler_report::numbers::counted;
+use straggler_schedule::collectives::Operation;
+use straggler_schedule::goal;
+use straggler_sim::{Simulation, Workload};
+
+const OPERATIONS: [Operation; 3] = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
+
+/// Everything that is simulated, and on what.
+#[derive(Debug)]
+pub struct Target {
+    pub asked: Vec<Asked>,
+    pub network: Network,
+    pub program: Option<Program>,
+}
+
+/// A program instead of collectives.
+#[derive(Clone, Debug, Serialize)]
+pub struct Program {
+    pub kind: Kind,
+    pub name: String,
+    /// Of the trace, by ascending numbers of processes; none of a schedule.
+    pub copies: Vec<u32>,
+    /// Whether the trace was computed, not recorded.
+    pub synthetic: bool,
+    /// Whether the network was fitted from the trace.
+    pub fitted: bool,
+    /// What is to be known about it.
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Trace,
+    Goal,
+}
+
+impl Program {
+    /// "the traced program run/", "the schedule ring.goal".
+    pub fn describe(&self) -> String {
+        match self.kind {
+            Kind::Trace => format!("the traced program {}", self.name),
+            Kind::Goal => format!("the schedule {}", self.name),
+        }
+    }
+}
+
+impl Target {
+    /// Reads and builds what the plan asks about; refuses what would not fit into memory.
+    pub fn load(plan: &Plan, console: &Console) -> Outcome<Target> {
+        let target = match &plan.what {
+            What::Collectives { processes, bytes } => {
+                let scales = scales(*processes);
+                let asked = OPERATIONS.map(|operation| Asked::collective(operation, *bytes, &scales));
+                let asked = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
+                Target { asked, network: given(plan)?, program: None }
+            }
+            What::Trace(request, copies) => trace(plan, request, copies, console)?,
+            What::Goal(paths) => goals(plan, paths)?,
+        };
+        target.check_memory(available_bytes())?;
+        Ok(target)
+    }
+
+    /// The largest number of processes.
+    pub fn processes(&self) -> u32 {
+        self.workloads().map(Workload::processes).max().unwrap_or(0)
+    }
+
+    fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        self.asked.iter().flat_map(|asked| &asked.scales)
+    }
+
+    fn check_memory(&self, available: Option<u64>) -> Outcome<()> {
+        // What matters is that there is some noise.
+        let simulation = Simulation { noise: Some(Injection::QUIET), ..Simulation::new(&self.network) };
+        let needed = self.workloads().map(|workload| simulation.memory_bytes(workload)).max().unwrap_or(0);
+        refuse_too_much(self.processes().into(), needed, available)
+    }
+}
+
+/// Powers of two, and powers of four where runs get long.
+fn scales(processes: u32) -> Vec<u32> {
+    let largest = processes.ilog2();
+    let chosen = (1..=largest).filter(|power| *power <= 16 || (largest - power).is_multiple_of(2));
+    chosen.map(|power| 1 << power).collect()
+}
+
+fn given(plan: &Plan) -> Outcome<Network> {
+    load_network(plan.network.as_deref().unwrap_or_default(), None)
+}
+
+fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console) -> Outcome<Target> {
+    let replayed = traced::load(request, console)?;
+    let fitted = match &plan.network {
+        Some(_) => None,
+        None => Some(fit(&replayed.trace).map_err(|fault| {
+            let path = request.path.display();
+            Failure::bad_input(format!("{path}: {fault}; or give the network with --network"))
+        })?),
+    };
+    let network = match &fitted {
+        Some(fit) => fit.network.clone(),
+        None => given(plan)?,
+    };
+    let in_copies = |&copies: &u32| {
+        let request = TraceRequest { copies, ..request.clone() };
+        Ok(Workload::Traced(Arc::new(traced::play(replayed.recording.clone(), &request)?)))
+    };
+    let name = request.path.display().to_string();
+    let mut notes = vec![
+        "the trace already holds the noise of the machine on which it was recorded: what is told here comes on top \
+         of that"
+            .to_string(),
+    ];
+    notes.extend(sharing(&replayed.trace).into_iter().map(|host| {
+        format!(
+            "{} of {} had {}: their computations waited for each other, and the trace holds that as computation",
+            counted(host.ranks.into(), "rank", "ranks"),
+            if host.host.is_empty() { "a host" } else { &host.host },
+            counted(host.cores.into(), "core", "cores")
+        )
+    }));
+    let assumed = fitted.iter().flat_map(|fit| &fit.assumed);
+    notes.extend(assumed.map(|assumed| format!("about the fitted network: {assumed}")));
+    let program = Program {
+        kind: Kind::Trace,
+        name: name.clone(),
+        copies: copies.to_vec(),
+        synthetic: replayed.is_synthetic,
+        fitted: fitted.is_some(),
+        notes,
+    };
+    let scales = copies.iter().map(in_copies).collect::<Outcome<Vec<_>>>()?;
+    refuse_no_time(&name, replayed.playback.operations())?;
+    Ok(Target { asked: vec![Asked { name, scales }], network, program: Some(program) })
+}
+
+fn goals(plan: &Plan, paths: &[PathBuf]) -> Outcome<Target> {
+    let mut read: Vec<(Workload, String)> = Vec::with_capacity(paths.len());
+    for path in paths {
+        let (workload, name) = (Workload::from(goal::read_path(path)?.graph), path.display().to_string());
+        refuse_no_time(&name, workload.operations())?;
+        let processes = workload.processes();
+        if let Some((_, twin)) = read.iter().find(|(other, _)| other.processes() == processes) {
+            return Err(Failure::usage(format!(
+                "{twin} and {name} both have {}: give one --goal for each number of processes",
+                counted(processes.into(), "process", "processes")
+            )));
+        }
+        read.push((workload, name));
+    }
+    read.sort_by_key(|(workload, _)| workload.processes());
+    let (scales, names): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let name = names.join(", ");
+    let notes = vec!["what the schedule computes is taken to be free of noise".to_string()];
+    let (copies, synthetic, fitted) = (Vec::new(), false, false);
+    let program = Program { kind: Kind::Goal, name: name.clone(), copies, synthetic, fitted, notes };
+    Ok(Target { asked: vec![Asked { name, scales }], network: given(plan)?, program: Some(program) })
+}
+
+/// Noise costs nothing where nothing is done.
+fn refuse_no_time(name: &str, operations: u64) -> Outcome<()> {
+    if operations > 0 {
+        return Ok(());
+    }
+    Err(Failure::bad_input(format!("{name} does nothing, so that noise costs it nothing: give another")))
+}

@@ -1,0 +1,71 @@
+//! How much memory a run takes, to refuse in time what would not fit. Estimates, each measured as the largest
+//! resident set of a run divided by its processes; what the workload itself holds is not in them.
+
+use crate::replicas::Replicas;
+use crate::simulation::Simulation;
+use crate::workload::Workload;
+use straggler_schedule::{Script, Steps};
+
+/// A process whose steps are computed, its messages on the way included.
+const STEPS: u64 = 110;
+/// The same where noise runs on one thread, in rounds: with a slot for each round's message.
+const NOISY_STEPS: u64 = 310;
+/// A process of which several steps can be under way.
+const OVERLAPPING: u64 = 350;
+/// A process of the redundant butterfly.
+const BUTTERFLY: u64 = 600;
+/// A process of a materialised schedule, and the counter of an operation's open dependencies.
+const GRAPH: u64 = 110;
+const GRAPH_OPERATION: u64 = 4;
+/// Every operation and every arrival is an event; each is recorded in 48 bytes, in lists that double.
+const RECORDED_EVENT: u64 = 48 * 2;
+/// What the recorder keeps of a process.
+const RECORDED: u64 = 250;
+
+impl Workload {
+    /// Whether a process can have several steps under way.
+    fn overlaps(&self) -> bool {
+        match self {
+            Workload::Graph(_) | Workload::Butterfly(_) => false,
+            Workload::Collective { collective, .. } => collective.overlaps(),
+            Workload::Application(application) => application.overlaps(),
+            Workload::Traced(_) => true,
+            Workload::Script(script) => script.overlaps(),
+        }
+    }
+}
+
+impl Simulation<'_> {
+    /// What a run takes beyond its workload, in bytes.
+    pub fn memory_bytes(&self, workload: &Workload) -> u64 {
+        let processes = u64::from(workload.processes());
+        let each = match workload {
+            Workload::Graph(graph) => {
+                return processes * GRAPH + graph.operations().saturating_mul(GRAPH_OPERATION);
+            }
+            Workload::Butterfly(_) => BUTTERFLY,
+            _ if workload.overlaps() => OVERLAPPING,
+            Workload::Collective { .. } if self.noise.is_some() => NOISY_STEPS,
+            _ => STEPS,
+        };
+        processes * each
+    }
+
+    /// The same for [`Simulation::run_recorded`].
+    pub fn recorded_memory_bytes(&self, workload: &Workload) -> u64 {
+        let events = workload.operations().saturating_add(workload.messages());
+        let processes = u64::from(workload.processes());
+        events
+            .saturating_mul(RECORDED_EVENT)
+            .saturating_add(processes * RECORDED)
+            .saturating_add(self.memory_bytes(workload))
+    }
+}
+
+impl Replicas<'_> {
+    /// What so many replicas of a workload take beyond the workload, in bytes: as many runs as go side by side.
+    pub fn memory_bytes(&self, workload: &Workload, replicas: usize) -> u64 {
+        let beside = self.side_by_side(workload.processes(), replicas) as u64;
+        self.simulation.memory_bytes(workload).saturating_mul(beside)
+    }
+}

@@ -1,0 +1,123 @@
+//! What is run: one type for everything that the engines can simulate.
+
+use crate::program::Program;
+use crate::programs::Butterfly;
+use std::fmt;
+use std::sync::Arc;
+use straggler_model::Time;
+use straggler_schedule::collectives::Collective;
+use straggler_schedule::steps::Steps;
+use straggler_schedule::traced::Playback;
+use straggler_schedule::workloads::Application;
+use straggler_schedule::{Cycles, Graph, Script};
+
+/// What is run. A clone shares whatever is large.
+#[derive(Clone)]
+pub enum Workload {
+    /// A materialised schedule, as a GOAL file holds it.
+    Graph(Arc<Graph>),
+    /// A collective, `cycles` times, each time after `compute` of computation.
+    Collective { collective: Collective, cycles: u32, compute: Time },
+    /// A whole application.
+    Application(Arc<Application>),
+    /// A traced program, in as many copies as the playback asks for.
+    Traced(Arc<Playback>),
+    /// The redundant butterfly in cycles.
+    Butterfly(Butterfly),
+    /// Any other schedule that is computed as it runs.
+    Script(Arc<dyn Script + Send + Sync>),
+}
+
+impl Workload {
+    /// A collective, done once.
+    pub fn once(collective: Collective) -> Workload {
+        Workload::Collective { collective, cycles: 1, compute: Time::ZERO }
+    }
+
+    pub fn script(script: impl Script + Send + 'static) -> Workload {
+        Workload::Script(Arc::new(script))
+    }
+
+    pub fn processes(&self) -> u32 {
+        match self {
+            Workload::Graph(graph) => graph.processes(),
+            Workload::Collective { collective, .. } => collective.processes(),
+            Workload::Application(application) => application.processes(),
+            Workload::Traced(playback) => playback.processes(),
+            Workload::Butterfly(butterfly) => butterfly.processes(),
+            Workload::Script(script) => script.processes(),
+        }
+    }
+
+    /// Messages of a run that comes to its end; of a butterfly, at most.
+    pub fn messages(&self) -> u64 {
+        match self {
+            Workload::Graph(graph) => graph.messages(),
+            Workload::Collective { collective, cycles, compute } => {
+                repeated(collective, *cycles, *compute).messages()
+            }
+            Workload::Application(application) => application.messages(),
+            Workload::Traced(playback) => playback.messages(),
+            Workload::Butterfly(butterfly) => butterfly.messages(),
+            Workload::Script(script) => script.messages(),
+        }
+    }
+
+    /// Operations of a run that comes to its end, about: an estimate for meters and memory.
+    pub fn operations(&self) -> u64 {
+        match self {
+            Workload::Graph(graph) => graph.operations(),
+            Workload::Collective { collective, cycles, compute } => {
+                repeated(collective, *cycles, *compute).operations()
+            }
+            Workload::Application(application) => application.operations(),
+            Workload::Traced(playback) => playback.operations(),
+            Workload::Butterfly(butterfly) => butterfly.messages().saturating_mul(3),
+            Workload::Script(script) => script.operations(),
+        }
+    }
+}
+
+/// A collective in cycles as a script.
+pub(crate) fn repeated(collective: &Collective, cycles: u32, compute: Time) -> Cycles<&Collective> {
+    Cycles::new(collective, cycles, compute)
+}
+
+impl From<Graph> for Workload {
+    fn from(graph: Graph) -> Workload {
+        Workload::Graph(Arc::new(graph))
+    }
+}
+
+impl From<Application> for Workload {
+    fn from(application: Application) -> Workload {
+        Workload::Application(Arc::new(application))
+    }
+}
+
+impl From<Playback> for Workload {
+    fn from(playback: Playback) -> Workload {
+        Workload::Traced(Arc::new(playback))
+    }
+}
+
+impl From<Butterfly> for Workload {
+    fn from(butterfly: Butterfly) -> Workload {
+        Workload::Butterfly(butterfly)
+    }
+}
+
+impl fmt::Debug for Workload {
+    /// Its kind and its size: what it holds may be gigabytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Workload::Graph(_) => "Graph",
+            Workload::Collective { .. } => "Collective",
+            Workload::Application(_) => "Application",
+            Workload::Traced(_) => "Traced",
+            Workload::Butterfly(_) => "Butterfly",
+            Workload::Script(_) => "Script",
+        };
+        f.debug_struct(kind).field("processes", &self.processes()).finish_non_exhaustive()
+    }
+}
