@@ -15,7 +15,7 @@ use straggler_schedule::collectives::allreduce::Dissemination;
 use straggler_schedule::goal::{self, Format};
 use straggler_schedule::graph::{Graph, GraphBuilder, Operation, RankBuilder};
 use straggler_schedule::{Cycles, script};
-use straggler_sim::{Control, EngineChoice, Simulation};
+use straggler_sim::{Control, EngineChoice, Simulation, Workload};
 
 const NETWORK: &str = "L=4770ns,o=2870ns,g=2040ns,G=2.67ns,O=0ns,S=65000";
 
@@ -74,7 +74,7 @@ fn run(path: &str, engine: EngineChoice) -> Result<(), Box<dyn Error>> {
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(1, &stop, &mut progress);
-    let run = simulation.run(&loaded.graph.into(), &mut control)?;
+    let run = simulation.run(&Workload::from(loaded.graph), &mut control)?;
     println!("{} messages, makespan {} ps", run.outcome.messages, run.outcome.makespan().ps());
     Ok(())
 }

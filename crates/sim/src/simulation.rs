@@ -78,7 +78,8 @@ fn nothing(_: u32, _: Range<Rank>) -> Nothing {
 
 /// A run on the windowed engine that told no observer of anything.
 fn unobserved(outcome: Outcome) -> Run {
-    Run { threads: outcome.threads, outcome, engine: Engine::Windowed, no_lookahead: false }
+    let threads = outcome.threads;
+    Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false }
 }
 
 impl<'a> Simulation<'a> {

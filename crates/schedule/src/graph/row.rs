@@ -75,6 +75,11 @@ impl Row {
     }
 
     #[inline(always)]
+    pub fn is(self, kind: OperationKind) -> bool {
+        self.0[4] >> 30 == kind as u32
+    }
+
+    #[inline(always)]
     pub fn amount(self) -> u64 {
         u64::from(self.0[0]) | u64::from(self.0[1]) << 32
     }

@@ -98,7 +98,13 @@ impl List {
 
     #[inline(always)]
     pub fn pop<T: Copy>(&mut self, slab: &mut Slab<T>) -> Option<T> {
-        if self.first == 0 { None } else { Some(self.remove(slab, self.start())) }
+        if self.first == 0 { None } else { Some(self.pop_known(slab)) }
+    }
+
+    /// Removes the first member; there is one.
+    #[inline(always)]
+    pub fn pop_known<T: Copy>(&mut self, slab: &mut Slab<T>) -> T {
+        self.remove(slab, self.start())
     }
 
     /// Removes the member at the cursor; there is one.

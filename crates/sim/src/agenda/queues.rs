@@ -168,12 +168,11 @@ impl Queues {
     #[inline(always)]
     fn take_head(&mut self, pool: &mut QueuePool, line: usize) -> u32 {
         let id = self.heads[line].id;
-        match self.lines[line].pop(&mut pool.ready) {
-            Some(next) => self.heads[line] = next,
-            None => {
-                self.heads[line].ready = Time::NEVER;
-                self.present &= !(1 << line);
-            }
+        if self.lines[line].is_empty() {
+            self.heads[line].ready = Time::NEVER;
+            self.present &= !(1 << line);
+        } else {
+            self.heads[line] = self.lines[line].pop_known(&mut pool.ready);
         }
         id
     }
@@ -249,9 +248,10 @@ impl Queues {
             return self.take_later(pool, pattern);
         }
         let id = self.first.id;
-        match self.posted.pop(&mut pool.posted) {
-            Some(next) => self.first = next,
-            None => self.has_first = false,
+        if self.posted.is_empty() {
+            self.has_first = false;
+        } else {
+            self.first = self.posted.pop_known(&mut pool.posted);
         }
         Some(id)
     }

@@ -32,7 +32,7 @@ pub struct GraphProgram<'a, H> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     pub(crate) first_operation: u64,
-    unfinished: u32,
+    pub(crate) unfinished: u32,
 }
 
 /// The open dependencies of the operations of some neighbouring ranks.
@@ -61,35 +61,19 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         }
     }
 
-    /// Operation `id` has started at `at`, where nobody keeps the times at which operations become ready.
+    /// The row of operation `id`, of the process whose operations are at `place`.
     #[inline(always)]
-    pub(crate) fn started_untracked(
-        &self,
-        rank: Rank,
-        place: &Place,
-        block: &mut Dependencies,
-        id: u32,
-        at: Time,
-        release: &mut impl FnMut(Release),
-    ) {
-        if self.irequires {
-            self.satisfy_listed::<false>(rank, place, block, id, true, at, release);
-        }
+    pub(crate) fn row(&self, place: &Place, id: u32) -> Row {
+        Row(self.rows[place.first_operation as usize + id as usize])
     }
 
-    /// Operation `id` has completed at `done`, where nobody keeps the times at which operations become ready.
+    /// Takes one off what an operation waits for; says whether that was the last.
     #[inline(always)]
-    pub(crate) fn completed_untracked(
-        &self,
-        rank: Rank,
-        place: &mut Place,
-        block: &mut Dependencies,
-        id: u32,
-        done: Time,
-        release: &mut impl FnMut(Release),
-    ) {
-        place.unfinished -= 1;
-        self.satisfy::<false>(rank, place, block, id, done, release);
+    pub(crate) fn satisfies(&self, place: &Place, block: &mut Dependencies, dependent: u32) -> bool {
+        let here = (place.first_operation - block.first_operation) as usize + dependent as usize;
+        let open = &mut block.open[here];
+        *open -= 1;
+        *open == 0
     }
 
     /// Tells every dependent that waits for the completion of operation `id`.
@@ -115,9 +99,9 @@ impl<'a, H: Host> GraphProgram<'a, H> {
     }
 
     /// Tells every dependent of operation `id` that waits for this moment of it.
-    #[inline(never)]
+    #[inline]
     #[allow(clippy::too_many_arguments)]
-    fn satisfy_listed<const TRACKED: bool>(
+    pub(crate) fn satisfy_listed<const TRACKED: bool>(
         &self,
         rank: Rank,
         place: &Place,
@@ -148,9 +132,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
             at = at.max(block.ready[here]);
             block.ready[here] = at;
         }
-        let open = &mut block.open[here];
-        *open -= 1;
-        if *open == 0 {
+        if self.satisfies(place, block, dependent) {
             release(self.released(place.first_operation as usize, dependent, at));
         }
     }
@@ -260,8 +242,8 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     ) {
         if self.irequires && self.track_ready {
             self.satisfy_listed::<true>(rank, place, block, id, true, at, release);
-        } else {
-            self.started_untracked(rank, place, block, id, at, release);
+        } else if self.irequires {
+            self.satisfy_listed::<false>(rank, place, block, id, true, at, release);
         }
     }
 
@@ -275,10 +257,10 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         done: Time,
         release: &mut impl FnMut(Release),
     ) {
-        if !self.track_ready {
-            return self.completed_untracked(rank, place, block, id, done, release);
-        }
         place.unfinished -= 1;
+        if !self.track_ready {
+            return self.satisfy::<false>(rank, place, block, id, done, release);
+        }
         let latest = &mut block.latest[(rank - block.first_rank) as usize];
         *latest = (*latest).max(done);
         self.satisfy::<true>(rank, place, block, id, done, release);

@@ -19,6 +19,7 @@ use crate::rules::{self, Rules, Tariff};
 use std::ops::Range;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
+use straggler_schedule::graph::Row;
 use straggler_schedule::{Operation, OperationKind};
 
 pub(super) struct Graphs<'a, N> {
@@ -92,8 +93,8 @@ struct Walk<'w, 'a, 't, N: Noise> {
 
 impl<N: Noise> Walk<'_, '_, '_, N> {
     #[inline(always)]
-    fn operation(&self, kind: OperationKind, id: u32) -> Operation {
-        self.actors.program.operation(self.rank, &self.slot.place, &self.shared.block, kind, id)
+    fn row(&self, id: u32) -> Row {
+        self.actors.program.row(&self.slot.place, id)
     }
 
     /// Runs the local operation whose turn it is.
@@ -156,12 +157,13 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
 
     #[inline(always)]
     fn send(&mut self, t: Time, id: u32, released: Pair) -> Pair {
-        let operation = self.operation(OperationKind::Send, id);
-        let Operation { peer, amount, .. } = operation;
+        let row = self.row(id);
+        let (peer, amount) = (row.peer(), row.amount());
         let mut room = None;
         let tariff = self.actors.tariff(self.rank, peer, amount, &mut room);
         let (cpu, send_free) = self.slot.host.sending(0, 0);
         let sent = self.actors.rules.send_at(tariff, self.rank, cpu, send_free, t);
+        let operation = Operation::send(amount, peer, row.tag());
         let body = Full::new(id, self.slot.agenda.count_send(), &operation);
         self.turn.post(Message { arrival: sent.arrival.ps(), to: peer, from: self.rank, body, stamp: () });
         self.started(id, t);
@@ -170,8 +172,8 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
 
     #[inline(always)]
     fn receive(&mut self, t: Time, id: u32, released: Pair) -> Pair {
-        let Operation { peer, tag, .. } = self.operation(OperationKind::Recv, id);
-        let early = self.slot.agenda.post(&mut self.shared.pool, id, peer, tag);
+        let row = self.row(id);
+        let early = self.slot.agenda.post(&mut self.shared.pool, id, row.peer(), row.tag());
         self.started(id, t);
         let Some(Early { from, tag, bytes, send, .. }) = early else { return released };
         self.acknowledge(t, from, tag, bytes, send);
@@ -180,7 +182,7 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
 
     #[inline(never)]
     fn calculate(&mut self, t: Time, id: u32) -> Pair {
-        let length = Time(self.operation(OperationKind::Calc, id).amount);
+        let length = Time(self.row(id).amount());
         let (cpu, _) = self.slot.host.sending(0, 0);
         self.actors.rules.calc(self.rank, cpu, t, length);
         self.started(id, t);
@@ -236,10 +238,9 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
 
     #[inline(always)]
     fn started(&mut self, id: u32, t: Time) {
-        let Slot { host, place, agenda } = &mut *self.slot;
-        let Shared { block, pool } = &mut *self.shared;
-        let mut release = |release: Release| agenda.release(pool, &release, t, host);
-        self.actors.program.started_untracked(self.rank, place, block, id, t, &mut release);
+        if self.actors.program.has_irequires() {
+            self.tell_listed(id, true, t);
+        }
     }
 
     /// Operation `id` completes by an event that runs at `t`. The first send and the first receive that this releases
@@ -247,33 +248,59 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
     /// released becomes ready when it is.
     #[inline(always)]
     fn completed(&mut self, id: u32, t: Time, mut released: Pair) -> Pair {
+        let Slot { place, .. } = &mut *self.slot;
+        place.unfinished -= 1;
+        let Some(run) = self.actors.program.row(place, id).run() else {
+            self.tell_listed(id, false, t);
+            return released;
+        };
+        for dependent in run {
+            if self.actors.program.satisfies(&self.slot.place, &mut self.shared.block, dependent) {
+                let row = self.actors.program.row(&self.slot.place, dependent);
+                if row.is(OperationKind::Send) && released.send == Pair::NONE {
+                    released.send = dependent;
+                } else if row.is(OperationKind::Recv) && released.recv == Pair::NONE {
+                    released.recv = dependent;
+                } else {
+                    self.release(row.kind(), dependent, t);
+                }
+            }
+        }
+        released
+    }
+
+    /// Tells those who wait for the start or the completion of an operation, where they stand in a list.
+    #[inline(never)]
+    fn tell_listed(&mut self, id: u32, on_start: bool, t: Time) {
         let Slot { host, place, agenda } = &mut *self.slot;
         let Shared { block, pool } = &mut *self.shared;
-        let mut release = |release: Release| match release.kind {
-            OperationKind::Send if released.send == Pair::NONE => released.send = release.id,
-            OperationKind::Recv if released.recv == Pair::NONE => released.recv = release.id,
-            _ => agenda.release(pool, &release, t, host),
-        };
-        self.actors.program.completed_untracked(self.rank, place, block, id, t, &mut release);
-        released
+        let mut release = |release: Release| agenda.release(pool, &release, t, host);
+        let program = self.actors.program;
+        program.satisfy_listed::<false>(self.rank, place, block, id, on_start, t, &mut release);
+    }
+
+    /// Notes an operation that an event which ran at `t` has released.
+    #[inline(never)]
+    fn release(&mut self, kind: OperationKind, id: u32, t: Time) {
+        let Slot { host, agenda, .. } = &mut *self.slot;
+        agenda.release(&mut self.shared.pool, &Release { id, kind, cpu: 0, nic: 0, ready: t }, t, host);
     }
 
     /// A message that ran at `t` while nothing was ready has released a few operations: runs them and what they make
     /// ready, up to the end of the window; gives the time of the next local event.
     #[inline(always)]
-    fn run_released(&mut self, t: Time, released: Pair) -> Time {
+    fn run_released(mut self, t: Time, released: Pair) -> Time {
         let ready = self.slot.host.cpu(0).free;
         if self.slot.agenda.is_idle() && self.may_exchange(ready, released) {
             self.exchange(ready, released);
         } else {
             self.make_ready(t, released);
         }
-        if self.slot.agenda.is_idle() { Time::NEVER } else { self.run_rest() }
-    }
-
-    #[inline(never)]
-    fn run_rest(&mut self) -> Time {
-        self.run_ready()
+        if self.slot.agenda.is_idle() {
+            return Time::NEVER;
+        }
+        let Walk { actors, rank, slot, shared, turn } = self;
+        actors.run_rest(Process { rank, slot, shared }, turn)
     }
 
     /// Runs what is ready up to the end of the window, where no message can come between; gives the time of the next
@@ -413,6 +440,13 @@ impl<N: Noise> Actors for Graphs<'_, N> {
 }
 
 impl<N: Noise> Graphs<'_, N> {
+    /// Runs what is ready.
+    #[inline(never)]
+    fn run_rest(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
+        let Process { rank, slot, shared } = process;
+        Walk { actors: self, rank, slot, shared, turn }.run_ready()
+    }
+
     /// Runs a process with a message and whatever else is to be done.
     #[inline(never)]
     fn run_any(

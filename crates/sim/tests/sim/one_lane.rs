@@ -8,7 +8,7 @@ use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::graph::{ANY, Graph, GraphBuilder, Operation, RankBuilder};
-use straggler_sim::{Control, EngineChoice, Outcome, Simulation};
+use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 
 /// How operations wait for each other.
 #[derive(Clone, Copy, Debug)]
@@ -148,13 +148,13 @@ fn noises() -> impl Strategy<Value = Option<Injection>> {
     })
 }
 
-fn run(simulation: &Simulation<'_>, graph: &Graph, engine: EngineChoice, threads: usize) -> Outcome {
+fn run(simulation: &Simulation<'_>, graph: &Workload, engine: EngineChoice, threads: usize) -> Outcome {
     let simulation = Simulation { engine, ..simulation.clone() };
     let stop = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut control = Control::new(threads, &stop, &mut progress);
     control.block_shift = (threads > 1).then_some(0);
-    simulation.run(&graph.clone().into(), &mut control).unwrap().outcome
+    simulation.run(graph, &mut control).unwrap().outcome
 }
 
 proptest! {
@@ -162,7 +162,7 @@ proptest! {
 
     #[test]
     fn where_events_coincide(case in cases(), network in networks(), noise in noises()) {
-        let graph = graph(&case);
+        let graph = graph(&case).into();
         let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
         let reference = run(&simulation, &graph, EngineChoice::Reference, 1);
         for threads in [1, 3] {
