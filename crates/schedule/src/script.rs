@@ -238,13 +238,8 @@ struct Chain {
 
 impl Chain {
     fn add(&mut self, step: Step, out: &mut impl Taker) {
-        let operations = [
-            step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
-            step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
-            step.calc.map(Operation::calc),
-        ];
         let before = self.open.len();
-        for operation in operations.into_iter().flatten() {
+        for operation in step.operations() {
             let dependent = out.push(operation);
             self.started.iter().for_each(|&before| out.irequires(dependent, before));
             self.completed.iter().for_each(|&before| out.requires(dependent, before));

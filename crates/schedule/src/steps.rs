@@ -5,6 +5,7 @@
 //! also let the next begin as soon as its own operations have started, as nonblocking calls do. A step
 //! is a pure function of (rank, stage), so it costs no memory and runs the same on any thread or device.
 
+use crate::{Operation, OperationKind};
 use straggler_model::{Rank, Tag, Time};
 
 /// What becomes ready together. At least one of send, receive and computation is there.
@@ -53,6 +54,23 @@ impl Step {
 
     pub fn calc(duration: Time) -> Step {
         Step { calc: Some(duration), ..Step::default() }
+    }
+
+    /// Its operation of a kind, if it has one; `after` asks for the computation behind the rest.
+    #[inline(always)]
+    pub fn operation(&self, kind: OperationKind, after: bool) -> Option<Operation> {
+        match kind {
+            OperationKind::Send => self.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
+            OperationKind::Recv => self.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
+            OperationKind::Calc if after => Some(Operation::calc(self.after)),
+            OperationKind::Calc => self.calc.map(Operation::calc),
+        }
+    }
+
+    /// The operations that become ready together, in the order of the model.
+    pub fn operations(&self) -> impl Iterator<Item = Operation> + use<> {
+        let kinds = [OperationKind::Send, OperationKind::Recv, OperationKind::Calc];
+        kinds.map(|kind| self.operation(kind, false)).into_iter().flatten()
     }
 
     /// Followed by a computation.

@@ -55,7 +55,7 @@ pub struct Ran<S> {
 pub trait Observer: Send + Sized {
     const ACTIVE: bool;
     /// What a message carries so that its receiver can name its cause.
-    type Stamp: Copy + Default + Send;
+    type Stamp: bytemuck::Pod + Default + Send;
     fn ran(&mut self, event: &Ran<Self::Stamp>) -> Self::Stamp;
     /// An operation of `rank` may run once its ready time has come.
     fn released(&mut self, rank: Rank, release: &Release);

@@ -9,58 +9,44 @@
 mod queue;
 
 use crate::control::{Control, Progress};
+use crate::execution::{Execution, Happened, Incoming, Site, tell};
 use crate::host::Host;
-use crate::observer::{Observer, Ran, What};
+use crate::message::Early;
+use crate::observer::Observer;
 use crate::order::{Class, Key};
 use crate::outcome::{Blocked, Leftover, Outcome, Remains, RunError};
 use crate::program::Program;
-use crate::release::{Arrived, Release};
+use crate::release::Release;
 use crate::rules::{self, Rules};
 use queue::RadixHeap;
 use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
-use straggler_schedule::graph::ANY;
 use straggler_schedule::{Operation, OperationKind};
-
-/// A message on its way, on its receiver, or waiting there for its receive.
-#[derive(Clone, Copy, Debug)]
-struct InFlight<S> {
-    from: Rank,
-    send: u32,
-    operation: Operation,
-    arrival: Time,
-    /// When its bytes are there, once it has run.
-    done: Time,
-    stamp: S,
-}
 
 /// What happens when an event runs.
 #[derive(Clone, Copy, Debug)]
 enum Event<S> {
     Local(Release),
-    Message(InFlight<S>),
-    /// Of the message this process sent, matched on `by`.
-    Acknowledgement {
-        message: InFlight<S>,
-        by: Rank,
-    },
+    Message(Incoming<S>),
+    /// Of a message this process sent.
+    Acknowledgement(Incoming<S>),
 }
 
 /// One process.
-struct Process<P: Program, S> {
+struct Process<P: Program> {
     host: P::Host,
     local: P::Local,
     /// Messages sent so far, to order those sent at the same time.
     sent: u32,
     posted: Vec<(u32, Rank, Tag)>,
-    unexpected: Vec<InFlight<S>>,
+    unexpected: Vec<Early>,
 }
 
 struct Engine<'a, P: Program, N, O: Observer> {
     program: &'a P,
     rules: &'a Rules<'a, N>,
-    processes: Vec<Process<P, O::Stamp>>,
+    processes: Vec<Process<P>>,
     state: P::Block,
     queue: RadixHeap,
     events: Vec<Event<O::Stamp>>,
@@ -68,6 +54,8 @@ struct Engine<'a, P: Program, N, O: Observer> {
     released: Vec<Release>,
     observer: O,
     messages: u64,
+    /// Whether any message can be a rendezvous.
+    rendezvous: bool,
 }
 
 /// Runs a program to its end.
@@ -95,6 +83,7 @@ pub fn run<P: Program, N: Noise, O: Observer>(
         released: Vec::new(),
         observer,
         messages: 0,
+        rendezvous: rules.network.may_rendezvous(program.largest_message()),
     };
     engine.run(control)?;
     engine.conclude()
@@ -142,10 +131,10 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                 OperationKind::Recv => t,
                 OperationKind::Calc => rules::calc_eligible(host, release.cpu, t),
             },
-            Event::Message(message) => {
-                rules::message_eligible(host, message.operation.cpu, message.operation.nic, t)
+            Event::Message(Incoming { message, .. }) => {
+                rules::message_eligible(host, message.cpu, message.nic, t)
             }
-            Event::Acknowledgement { .. } => t,
+            Event::Acknowledgement(_) => t,
         }
     }
 
@@ -177,202 +166,31 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         self.released.clear();
     }
 
-    fn started(&mut self, rank: Rank, id: u32, t: Time) {
-        let released = &mut self.released;
-        let local = &mut self.processes[rank as usize].local;
-        self.program.started(rank, local, &mut self.state, id, t, &mut |release| released.push(release));
-        self.issue(rank, t);
-    }
-
-    fn completed(&mut self, rank: Rank, id: u32, t: Time, done: Time) {
-        let released = &mut self.released;
-        let local = &mut self.processes[rank as usize].local;
-        self.program.completed(rank, local, &mut self.state, id, done, &mut |release| released.push(release));
-        self.issue(rank, t);
-    }
-
     fn run_event(&mut self, rank: Rank, t: Time, event: &Event<O::Stamp>) -> Result<(), RunError> {
+        let execution = Execution { rank, rules: self.rules, rendezvous: self.rendezvous };
         match event {
             Event::Local(release) => {
                 let local = &self.processes[rank as usize].local;
                 let operation = self.program.operation(rank, local, &self.state, release.kind, release.id);
+                let mut at = At { engine: self, rank };
                 match release.kind {
-                    OperationKind::Send => self.run_send(rank, t, release.id, operation)?,
-                    OperationKind::Recv => self.run_recv(rank, t, release.id, operation),
-                    OperationKind::Calc => self.run_calc(rank, t, release.id, operation),
+                    OperationKind::Send => {
+                        at.check_peer(&operation)?;
+                        execution.run_send(&mut at, t, release.id, &operation);
+                    }
+                    OperationKind::Recv => execution.run_recv(&mut at, t, release.id, &operation),
+                    OperationKind::Calc => execution.run_calc(&mut at, t, release.id, &operation),
                 }
             }
-            Event::Message(message) => self.run_message(rank, t, message),
-            Event::Acknowledgement { message, by } => self.run_acknowledgement(rank, t, message, *by),
+            Event::Message(incoming) => {
+                self.messages += 1;
+                execution.run_message(&mut At { engine: self, rank }, t, incoming);
+            }
+            Event::Acknowledgement(incoming) => {
+                execution.run_acknowledgement(&mut At { engine: self, rank }, t, incoming);
+            }
         }
         Ok(())
-    }
-
-    fn run_send(&mut self, rank: Rank, t: Time, id: u32, operation: Operation) -> Result<(), RunError> {
-        let peer = operation.peer;
-        if peer >= self.program.processes() {
-            return Err(RunError::PeerOutOfRange { rank, peer, processes: self.program.processes() });
-        }
-        let process = &mut self.processes[rank as usize];
-        let (cpu, send_free) = process.host.sending(operation.cpu, operation.nic);
-        let sent = self.rules.send(rank, peer, cpu, send_free, t, operation.amount);
-        let order = u64::from(rank) << 32 | u64::from(process.sent);
-        process.sent += 1;
-        let what = What::Send { rendezvous: sent.rendezvous };
-        let stamp = self.observe(what, rank, id, &operation, t, sent.charge);
-        let key = Key { eligible: sent.arrival, created: t, class: Class::Message, order };
-        let (arrival, done) = (sent.arrival, Time::ZERO);
-        let message = InFlight { from: rank, send: id, operation, arrival, done, stamp };
-        self.push(peer, key, Event::Message(message));
-        self.started(rank, id, t);
-        if !sent.rendezvous {
-            self.completed(rank, id, t, sent.charge.done);
-        }
-        Ok(())
-    }
-
-    fn run_recv(&mut self, rank: Rank, t: Time, id: u32, operation: Operation) {
-        let process = &mut self.processes[rank as usize];
-        let (source, tag) = (operation.peer, operation.tag);
-        let place = process.unexpected.iter().position(|message| matches(source, tag, message));
-        let early = place.map(|place| process.unexpected.remove(place));
-        if early.is_none() {
-            process.posted.push((id, source, tag));
-        }
-        let what = What::Recv { matched: early.is_some() };
-        let done = early.map_or(t, |message| t.max(message.done));
-        let stamp = self.observe(what, rank, id, &operation, t, rules::Charge { done, noise: Time::ZERO });
-        self.started(rank, id, t);
-        if let Some(message) = early {
-            self.acknowledge(rank, t, &message, stamp);
-            self.completed(rank, id, t, done);
-        }
-    }
-
-    fn run_calc(&mut self, rank: Rank, t: Time, id: u32, operation: Operation) {
-        let (cpu, _) = self.processes[rank as usize].host.sending(operation.cpu, operation.nic);
-        let charge = self.rules.calc(rank, cpu, t, Time(operation.amount));
-        self.observe(What::Calc, rank, id, &operation, t, charge);
-        self.started(rank, id, t);
-        self.completed(rank, id, t, charge.done);
-    }
-
-    fn run_message(&mut self, rank: Rank, t: Time, message: &InFlight<O::Stamp>) {
-        self.messages += 1;
-        let process = &mut self.processes[rank as usize];
-        let operation = &message.operation;
-        let (cpu, recv_free) = process.host.receiving(operation.cpu, operation.nic);
-        let charge = self.rules.message(rank, message.from, cpu, recv_free, t, operation.amount);
-        let place = process.posted.iter().position(|&(_, source, tag)| matches(source, tag, message));
-        let completes = place.map(|place| process.posted.remove(place).0);
-        if completes.is_none() && !P::TAKES_ARRIVALS {
-            process.unexpected.push(InFlight { done: self.rules.early_done(&charge), ..*message });
-        }
-        let mut stamp = O::Stamp::default();
-        if O::ACTIVE {
-            let ran = self.ran(What::Message { completes }, rank, message.send, operation, t, charge);
-            stamp = self.observer.ran(&Ran {
-                nic_free: self.processes[rank as usize].host.recv_free(operation.nic),
-                peer: message.from,
-                arrival: message.arrival,
-                cause: message.stamp,
-                ..ran
-            });
-        }
-        if P::TAKES_ARRIVALS {
-            self.acknowledge(rank, t, message, stamp);
-            self.arrived(rank, t, message, charge.done);
-        } else if let Some(id) = completes {
-            self.acknowledge(rank, t, message, stamp);
-            self.completed(rank, id, t, charge.done);
-        }
-    }
-
-    /// A program that takes messages as they come gets one.
-    fn arrived(&mut self, rank: Rank, t: Time, message: &InFlight<O::Stamp>, done: Time) {
-        let Operation { tag, amount: bytes, .. } = message.operation;
-        let arrived = Arrived { from: message.from, tag, bytes };
-        let released = &mut self.released;
-        let local = &mut self.processes[rank as usize].local;
-        let mut release = |release| released.push(release);
-        self.program.arrived(rank, local, &mut self.state, arrived, done, &mut release);
-        self.issue(rank, t);
-    }
-
-    /// A message has been matched on `rank` at `t`: a rendezvous sender hears of it.
-    fn acknowledge(&mut self, rank: Rank, t: Time, message: &InFlight<O::Stamp>, stamp: O::Stamp) {
-        if !self.rules.network.link(message.from, rank).is_rendezvous(message.operation.amount) {
-            return;
-        }
-        let eligible = t + self.rules.acknowledgement(message.from, rank);
-        let order = u64::from(message.send);
-        let key = Key { eligible, created: t, class: Class::Acknowledgement, order };
-        let message = InFlight { stamp, arrival: eligible, ..*message };
-        self.push(message.from, key, Event::Acknowledgement { message, by: rank });
-    }
-
-    fn run_acknowledgement(&mut self, rank: Rank, t: Time, message: &InFlight<O::Stamp>, by: Rank) {
-        let operation = &message.operation;
-        let (cpu, send_free) = self.processes[rank as usize].host.sending(operation.cpu, operation.nic);
-        self.rules.acknowledge(cpu, send_free, t);
-        if O::ACTIVE {
-            let charge = rules::Charge { done: t, noise: Time::ZERO };
-            let ran = self.ran(What::Acknowledgement, rank, message.send, operation, t, charge);
-            self.observer.ran(&Ran {
-                amount: 0,
-                peer: by,
-                arrival: message.arrival,
-                cause: message.stamp,
-                ..ran
-            });
-        }
-        self.completed(rank, message.send, t, t);
-    }
-
-    fn observe(
-        &mut self,
-        what: What,
-        rank: Rank,
-        id: u32,
-        operation: &Operation,
-        t: Time,
-        charge: rules::Charge,
-    ) -> O::Stamp {
-        if !O::ACTIVE {
-            return O::Stamp::default();
-        }
-        let ran = self.ran(what, rank, id, operation, t, charge);
-        self.observer.ran(&ran)
-    }
-
-    fn ran(
-        &self,
-        what: What,
-        rank: Rank,
-        id: u32,
-        operation: &Operation,
-        t: Time,
-        charge: rules::Charge,
-    ) -> Ran<O::Stamp> {
-        let Operation { amount, peer, tag, cpu, nic, .. } = *operation;
-        let host = &self.processes[rank as usize].host;
-        Ran {
-            what,
-            rank,
-            id,
-            cpu,
-            nic,
-            t,
-            done: charge.done,
-            cpu_free: host.cpu(cpu).free,
-            nic_free: host.send_free(nic),
-            noise: charge.noise,
-            amount,
-            peer,
-            tag,
-            arrival: t,
-            cause: O::Stamp::default(),
-        }
     }
 
     fn conclude(self) -> Result<(Outcome, O), RunError> {
@@ -392,11 +210,9 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                     self.program.operation(rank, &process.local, &self.state, OperationKind::Recv, id);
                 remains.blocked(Blocked { rank, id, operation });
             }
-            for message in &process.unexpected {
-                let Operation { tag, amount: bytes, .. } = message.operation;
-                let rendezvous = self.rules.network.link(message.from, rank).is_rendezvous(bytes);
-                let leftover = Leftover { from: message.from, to: rank, tag, bytes };
-                remains.leftover(leftover, message.send, rendezvous);
+            for &Early { from, tag, bytes, send, .. } in &process.unexpected {
+                let rendezvous = self.rules.network.link(from, rank).is_rendezvous(bytes);
+                remains.leftover(Leftover { from, to: rank, tag, bytes }, send, rendezvous);
             }
         }
         let stuck = remains.conclude(&finish)?;
@@ -405,6 +221,74 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
     }
 }
 
-fn matches<S>(source: Rank, tag: Tag, message: &InFlight<S>) -> bool {
-    (source == ANY || source == message.from) && (tag == ANY || tag == message.operation.tag)
+/// One process of the engine.
+struct At<'e, 'a, P: Program, N, O: Observer> {
+    engine: &'e mut Engine<'a, P, N, O>,
+    rank: Rank,
+}
+
+impl<P: Program, N: Noise, O: Observer> At<'_, '_, P, N, O> {
+    fn process(&mut self) -> &mut Process<P> {
+        &mut self.engine.processes[self.rank as usize]
+    }
+
+    fn check_peer(&self, operation: &Operation) -> Result<(), RunError> {
+        let (rank, peer, processes) = (self.rank, operation.peer, self.engine.program.processes());
+        if peer < processes { Ok(()) } else { Err(RunError::PeerOutOfRange { rank, peer, processes }) }
+    }
+}
+
+impl<P: Program, N: Noise, O: Observer> Site<P, O> for At<'_, '_, P, N, O> {
+    fn host(&mut self) -> &mut P::Host {
+        &mut self.process().host
+    }
+
+    fn observer(&mut self) -> &mut O {
+        &mut self.engine.observer
+    }
+
+    fn tell(&mut self, happened: Happened, t: Time) {
+        let Engine { program, processes, state, released, .. } = &mut *self.engine;
+        let local = &mut processes[self.rank as usize].local;
+        tell(*program, self.rank, local, state, happened, &mut |release| released.push(release));
+        self.engine.issue(self.rank, t);
+    }
+
+    fn post(&mut self, id: u32, operation: &Operation) -> Option<Early> {
+        let (source, tag) = (operation.peer, operation.tag);
+        let process = self.process();
+        let place = process.unexpected.iter().position(|message| message.matches(source, tag));
+        let early = place.map(|place| process.unexpected.remove(place));
+        if early.is_none() {
+            process.posted.push((id, source, tag));
+        }
+        early
+    }
+
+    fn match_message(&mut self, early: &Early) -> Option<u32> {
+        let process = self.process();
+        let place = process.posted.iter().position(|&(_, source, tag)| early.matches(source, tag));
+        if place.is_none() {
+            process.unexpected.push(*early);
+        }
+        place.map(|place| process.posted.remove(place).0)
+    }
+
+    fn send(&mut self, id: u32, operation: &Operation, sent_at: Time, arrival: Time, stamp: O::Stamp) {
+        let &Operation { amount: bytes, peer, tag, cpu, nic, .. } = operation;
+        let process = self.process();
+        let number = process.sent;
+        process.sent += 1;
+        let order = u64::from(self.rank) << 32 | u64::from(number);
+        let key = Key { eligible: arrival, created: sent_at, class: Class::Message, order };
+        let message = Early { from: self.rank, tag, bytes, send: id, cpu, nic, done: Time::ZERO };
+        self.engine.push(peer, key, Event::Message(Incoming { message, arrival, cause: stamp }));
+    }
+
+    fn acknowledge(&mut self, message: &Early, t: Time, arrival: Time, stamp: O::Stamp) {
+        let order = u64::from(message.send);
+        let key = Key { eligible: arrival, created: t, class: Class::Acknowledgement, order };
+        let incoming = Incoming { message: Early { from: self.rank, ..*message }, arrival, cause: stamp };
+        self.engine.push(message.from, key, Event::Acknowledgement(incoming));
+    }
 }

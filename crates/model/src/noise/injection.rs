@@ -206,11 +206,7 @@ impl Injection {
             until = until.min(match &source.waveform {
                 Waveform::Trace(detours) => {
                     let offset = self.offset(index, detours.length(), rank);
-                    match detours.quiet_from(now.ps().saturating_add(offset)) {
-                        Some(u64::MAX) => u64::MAX,
-                        Some(next) => next - offset,
-                        None => 0,
-                    }
+                    quiet_until(detours, offset, now)
                 }
                 Waveform::Once { at, .. } if now < *at => at.ps(),
                 Waveform::Once { at, duration } if now >= *at + *duration => u64::MAX,
@@ -220,13 +216,46 @@ impl Injection {
         until
     }
 
+    /// The look-up of one trace, the usual case: where a rank begins in it is drawn once for both of its halves.
+    fn look_up_trace(
+        &self,
+        detours: &Detours,
+        who: &Who,
+        rank: Rank,
+        quiet: &mut QuietUntil,
+        (from, to): (Time, Time),
+    ) -> Time {
+        if !who.holds(rank) {
+            *quiet = QuietUntil(u64::MAX);
+            return Time::ZERO;
+        }
+        let offset = self.offset(0, detours.length(), rank);
+        let noise = detours.between(from.ps().saturating_add(offset), to.ps().saturating_add(offset));
+        *quiet = QuietUntil(quiet_until(detours, offset, to + noise));
+        noise
+    }
+
     #[cold]
     #[inline(never)]
     fn look_up(&self, rank: Rank, quiet: &mut QuietUntil, from: Time, to: Time) -> Time {
+        if let [Source { waveform: Waveform::Trace(detours), who, .. }] = &self.sources[..]
+            && !self.wallclock
+        {
+            return self.look_up_trace(detours, who, rank, quiet, (from, to));
+        }
         let noise = self.total(rank, from, to);
         // The CPU's next look-up begins no sooner than this one's end with its noise.
         *quiet = QuietUntil(self.quiet_until(rank, to + noise));
         noise
+    }
+}
+
+/// The time up to which a trace that begins at `offset` disturbs nothing, seen from `now`; 0 when it does at `now`.
+fn quiet_until(detours: &Detours, offset: u64, now: Time) -> u64 {
+    match detours.quiet_from(now.ps().saturating_add(offset)) {
+        Some(u64::MAX) => u64::MAX,
+        Some(next) => next - offset,
+        None => 0,
     }
 }
 

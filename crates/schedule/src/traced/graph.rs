@@ -140,13 +140,8 @@ impl RankGraph<'_> {
 
     /// Adds the operations of a step; gives those that become ready first.
     fn add_step(&mut self, thread: usize, step: &Step, before: &mut Before, open: &mut Vec<u32>) -> Vec<u32> {
-        let operations = [
-            step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
-            step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
-            step.calc.map(Operation::calc),
-        ];
-        let operations = operations.into_iter().flatten();
-        let added: Vec<u32> = operations.map(|operation| self.push(thread, operation, before)).collect();
+        let added: Vec<u32> =
+            step.operations().map(|operation| self.push(thread, operation, before)).collect();
         open.extend_from_slice(&added);
         *before = match step.then {
             Then::Go => Before { completed: Vec::new(), started: added.clone() },

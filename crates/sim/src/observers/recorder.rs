@@ -8,7 +8,8 @@ use straggler_model::{Rank, Time};
 
 /// An event of any part of the run: the number of the part and the place in its list, plus one; 0 for
 /// none.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
 pub struct EventId(u64);
 
 impl EventId {

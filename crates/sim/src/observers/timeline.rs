@@ -22,11 +22,13 @@ impl Selection {
 }
 
 /// What a message carries: whether and when its send was recorded.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, packed)]
 pub struct SendStamp {
-    recorded: bool,
+    sent_ps: u64,
+    /// 1 if it was.
+    recorded: u8,
     cpu: u8,
-    sent: Time,
 }
 
 #[derive(Debug)]
@@ -80,18 +82,18 @@ impl Observer for TimelineObserver<'_> {
             What::Send { .. } => {
                 let recorded = self.add(event, cpu, Kind::Send, event.t, event.cpu_free);
                 self.add(event, Lane::Send(event.nic), Kind::Gap, event.t, event.nic_free);
-                return SendStamp { recorded, cpu: event.cpu, sent: event.t };
+                return SendStamp { recorded: recorded.into(), cpu: event.cpu, sent_ps: event.t.ps() };
             }
             What::Message { .. } => {
                 let recorded = self.add(event, cpu, Kind::Receive, event.t, event.cpu_free);
                 self.add(event, Lane::Receive(event.nic), Kind::Gap, event.t, event.nic_free);
-                if recorded && event.cause.recorded {
+                if recorded && event.cause.recorded != 0 {
                     self.timeline.arrows.push(Arrow {
                         from: event.peer,
                         from_cpu: event.cause.cpu,
                         to: event.rank,
                         to_cpu: event.cpu,
-                        sent: event.cause.sent,
+                        sent: Time(event.cause.sent_ps),
                         received: event.t,
                         bytes: event.amount,
                         tag: event.tag,

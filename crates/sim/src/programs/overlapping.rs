@@ -131,12 +131,7 @@ impl<S: Script + ?Sized, T: Tracking> Program for OverlappingProgram<'_, S, T> {
     #[inline]
     fn operation(&self, rank: Rank, cursor: &Cursor<T>, _: &(), kind: OperationKind, id: u32) -> Operation {
         let step = self.step(rank, cursor, id);
-        let operation = match kind {
-            OperationKind::Send => step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
-            OperationKind::Recv => step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
-            OperationKind::Calc if id % PLACES == AFTER => Some(Operation::calc(step.after)),
-            OperationKind::Calc => step.calc.map(Operation::calc),
-        };
+        let operation = step.operation(kind, id % PLACES == AFTER);
         debug_assert!(operation.is_some(), "rank {rank}: {kind:?} is not part of {step:?}");
         operation.unwrap_or(Operation::calc(Time::ZERO))
     }

@@ -250,17 +250,6 @@ fn place_of(kind: OperationKind) -> u32 {
     kind as u32 - 1
 }
 
-/// An operation of a step.
-#[inline]
-fn operation_of(step: &Step, kind: OperationKind, place: u32) -> Option<Operation> {
-    match kind {
-        OperationKind::Send => step.send.map(|m| Operation::send(m.bytes, m.peer, m.tag)),
-        OperationKind::Recv => step.recv.map(|m| Operation::recv(m.bytes, m.peer, m.tag)),
-        OperationKind::Calc if place == AFTER => Some(Operation::calc(step.after)),
-        OperationKind::Calc => step.calc.map(Operation::calc),
-    }
-}
-
 impl<H: Host> Program for Replay<'_, H> {
     type Host = H;
     type Agenda = Queues;
@@ -297,7 +286,7 @@ impl<H: Host> Program for Replay<'_, H> {
         let thread = &block.get(rank).threads[at];
         let operation = thread.holding(local).and_then(|place| {
             let (step, place) = self.step_of(rank, &thread.under_way[place], local);
-            operation_of(&step, kind, place)
+            step.operation(kind, place == AFTER)
         });
         debug_assert!(operation.is_some(), "rank {rank}: operation {id} is not under way");
         Operation { cpu: at as u8, ..operation.unwrap_or(Operation::calc(Time::ZERO)) }
@@ -378,10 +367,7 @@ impl<H: Host> Program for Replay<'_, H> {
         let mut all = |instruction: &Instruction, from: u32| {
             for stage in from..self.playback.stages(rank, instruction) {
                 let step = self.playback.step(rank, instruction, stage);
-                let kinds = [OperationKind::Send, OperationKind::Recv, OperationKind::Calc];
-                let operations =
-                    kinds.into_iter().filter_map(|kind| operation_of(&step, kind, place_of(kind)));
-                operations.for_each(|operation| tell(&operation));
+                step.operations().for_each(|operation| tell(&operation));
             }
         };
         for thread in &block.get(rank).threads {

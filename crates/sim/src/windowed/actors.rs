@@ -24,7 +24,7 @@ pub(super) trait Actors: Sync {
     type Host: Host;
     type Body: Body;
     /// What the observer of a sender gives a message to carry.
-    type Stamp: Copy + Default + Send;
+    type Stamp: bytemuck::Pod + Default + Send;
     /// What watches the processes of one part.
     type Observer: Send;
     /// One process.

@@ -21,7 +21,7 @@ pub(super) enum Agreed {
 }
 
 /// One part's end of the exchange. `M` is plain old data.
-pub(super) trait Transport<M> {
+pub(super) trait Transport<M: bytemuck::Pod> {
     /// Sends messages to the part that owns a block. They arrive after the next agreement.
     fn send(&mut self, block: u32, parcel: Parcel<M>);
     /// Says when this part is due (`u64::MAX`: never), how many messages it has run, and whether it failed; waits for all others.

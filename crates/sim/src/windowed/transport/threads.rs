@@ -74,7 +74,7 @@ impl<M> End<'_, M> {
     }
 }
 
-impl<M> Transport<M> for End<'_, M> {
+impl<M: bytemuck::Pod> Transport<M> for End<'_, M> {
     fn send(&mut self, block: u32, parcel: Parcel<M>) {
         let owner = self.threads.edges.partition_point(|&edge| edge <= block) - 1;
         self.outbox[owner].push((block, parcel));
