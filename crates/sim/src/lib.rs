@@ -13,6 +13,7 @@ pub mod agenda;
 pub mod control;
 mod execution;
 pub mod host;
+mod huge_pages;
 pub mod memory;
 pub mod message;
 pub mod observer;

@@ -28,6 +28,7 @@ mod transport;
 
 use crate::control::{Control, Progress};
 use crate::host::OneLane;
+use crate::huge_pages;
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
@@ -153,9 +154,12 @@ fn work<A: Actors>(
 ) -> Worked<A::Observer> {
     let mut transport = threads.end(part);
     let taken = parts[part].lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some((blocks, observer)) = taken else { return Err(RunError::Interrupted) };
+    let first_rank = |block| ranks_of(block, cut.shift, actors.processes()).start;
+    let processes = first_rank(blocks.end) - first_rank(blocks.start);
     // Memory is touched first by the thread that uses it.
-    let domain = taken.map(|(blocks, observer)| Domain::new(actors, blocks, cut.shift, observer));
-    let Some(mut domain) = domain else { return Err(RunError::Interrupted) };
+    let mut slots = huge_pages::list_of(processes as usize, || actors.slot());
+    let mut domain = Domain::new(actors, blocks, cut.shift, &mut slots, observer);
     let mut frame = Frame::new(0, cut.lookahead, cut.shift);
     let (mut due, mut windows) = (domain.next_window(), 0);
     loop {

@@ -17,9 +17,9 @@ use straggler_model::{Rank, Time};
 type HoardOf<A> = Box<Hoard<<A as Actors>::Body, <A as Actors>::Stamp>>;
 
 /// Neighbouring processes.
-pub(super) struct Block<A: Actors> {
+pub(super) struct Block<'a, A: Actors> {
     first: Rank,
-    slots: Vec<A::Slot>,
+    slots: &'a mut [A::Slot],
     /// How many messages each process has in the window: see [`mod@crowd`].
     marks: Vec<u8>,
     shared: A::Shared,
@@ -47,13 +47,13 @@ impl<A: Actors> Scratch<A> {
     }
 }
 
-impl<A: Actors> Block<A> {
-    pub fn new(actors: &A, ranks: Range<Rank>) -> Self {
+impl<'a, A: Actors> Block<'a, A> {
+    pub fn new(actors: &A, ranks: Range<Rank>, slots: &'a mut [A::Slot]) -> Self {
         Block {
             first: ranks.start,
             marks: vec![0; ranks.len()],
-            shared: actors.shared(ranks.clone()),
-            slots: ranks.map(|_| actors.slot()).collect(),
+            shared: actors.shared(ranks),
+            slots,
             calendar: Calendar::new(),
             soon: Vec::new(),
             hoards: HashMap::new(),
@@ -240,12 +240,9 @@ impl<A: Actors> Block<A> {
         Scratch { crowd, inbox, .. }: &mut Scratch<A>,
         note: &mut impl FnMut(u64),
     ) {
-        crowd.sort();
-        for group in crowd.groups() {
-            for (number, index) in group.members() {
-                inbox.push(bucket.chunks[number][index]);
-            }
-            let place = group.place();
+        for number in 0..crowd.len() {
+            let (place, members) = crowd.take(number);
+            members.for_each(|(chunk, index)| inbox.push(bucket.chunks[chunk][index]));
             self.marks[place] = 0;
             if inbox.len() <= MANY && !self.hoards.contains_key(&(place as u32)) {
                 self.run_process(actors, turn, place, inbox, note);

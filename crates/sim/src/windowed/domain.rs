@@ -15,7 +15,7 @@ use straggler_model::{Rank, Time};
 pub(super) struct Domain<'a, A: Actors> {
     actors: &'a A,
     first_block: u32,
-    blocks: Vec<Block<A>>,
+    blocks: Vec<Block<'a, A>>,
     /// Window → blocks with something to do in it.
     due: BTreeMap<u64, Vec<u32>>,
     outgoing: Outgoing<MessageOf<A>>,
@@ -34,7 +34,14 @@ pub(super) fn ranks_of(block: u32, shift: u32, processes: u32) -> Range<Rank> {
 }
 
 impl<'a, A: Actors> Domain<'a, A> {
-    pub fn new(actors: &'a A, blocks: Range<u32>, shift: u32, observer: A::Observer) -> Self {
+    /// `slots` holds the processes of the blocks, in order of rank.
+    pub fn new(
+        actors: &'a A,
+        blocks: Range<u32>,
+        shift: u32,
+        slots: &'a mut [A::Slot],
+        observer: A::Observer,
+    ) -> Self {
         let processes = actors.processes();
         Domain {
             actors,
@@ -43,7 +50,10 @@ impl<'a, A: Actors> Domain<'a, A> {
             outgoing: Outgoing::new(processes.div_ceil(1 << shift) as usize),
             chunks: Chunks::new(),
             scratch: Scratch::new(),
-            blocks: blocks.map(|block| Block::new(actors, ranks_of(block, shift, processes))).collect(),
+            blocks: blocks
+                .zip(slots.chunks_mut(1 << shift))
+                .map(|(block, slots)| Block::new(actors, ranks_of(block, shift, processes), slots))
+                .collect(),
             observer,
             messages: 0,
             error: None,

@@ -3,12 +3,16 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How often a thread looks before it sleeps: some tens of microseconds, which is what threads of one run differ by.
-const LOOKS: u32 = 2_000;
+/// How often a thread looks before it sleeps where every thread has a core of its own: some hundred microseconds, which is
+/// what threads of one run differ by.
+const LOOKS: u32 = 20_000;
+/// The same where threads share cores.
+const FEW_LOOKS: u32 = 100;
 
 #[derive(Debug)]
 pub(super) struct Barrier {
     parties: usize,
+    looks: u32,
     arrived: AtomicUsize,
     /// How often all have met.
     met: AtomicUsize,
@@ -20,8 +24,10 @@ pub(super) struct Barrier {
 
 impl Barrier {
     pub fn new(parties: usize) -> Barrier {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Barrier {
             parties,
+            looks: if parties <= cores { LOOKS } else { FEW_LOOKS },
             arrived: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -39,7 +45,7 @@ impl Barrier {
             return !self.broken.load(Ordering::Relaxed);
         }
         let waits = || self.met.load(Ordering::Acquire) == met && !self.broken.load(Ordering::Acquire);
-        for _ in 0..LOOKS {
+        for _ in 0..self.looks {
             if !waits() {
                 return !self.broken.load(Ordering::Relaxed);
             }
