@@ -11,9 +11,9 @@ mod row;
 use straggler_model::{Rank, Tag, Time};
 
 pub use builder::{GraphBuilder, RankBuilder};
-pub use row::{Dependents, MAX_DEPENDENCIES, Row, RowBytes};
 pub(crate) use filling::{Columns, Filling, Part};
 pub(crate) use row::Link;
+pub use row::{Dependents, MAX_DEPENDENCIES, Row, RowBytes};
 
 /// Matches any source, or any tag.
 pub const ANY: u32 = u32::MAX;

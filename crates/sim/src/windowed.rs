@@ -27,9 +27,9 @@ mod stepping;
 mod transport;
 
 use crate::control::{Control, Progress};
+use crate::host::OneLane;
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, Remains, RunError};
-use crate::host::OneLane;
 use crate::program::Program;
 use crate::programs::GraphProgram;
 use crate::rules::Rules;

@@ -71,7 +71,8 @@ impl Filling {
         graph.lane.resize(if self.has_lanes { operations } else { 0 }, [0; 2]);
         let start = |rank: Rank| graph.rank_start[rank as usize] as usize;
         let first = pieces.first().map_or(0, |ranks| start(ranks.start));
-        let (mut rows, mut lane) = (&mut graph.rows[first..], graph.lane.get_mut(first..).unwrap_or_default());
+        let (mut rows, mut lane) =
+            (&mut graph.rows[first..], graph.lane.get_mut(first..).unwrap_or_default());
         let mut parts = Vec::with_capacity(pieces.len());
         for ranks in pieces {
             let count = start(ranks.end) - start(ranks.start);

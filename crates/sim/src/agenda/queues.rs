@@ -147,7 +147,11 @@ impl Queues {
     fn times(&self, host: &impl Host) -> [Time; 3] {
         let [send, recv, calc] = &self.heads;
         let (cpu, nic) = (send.cpu, send.nic);
-        [rules::send_eligible(host, cpu, nic, send.ready), recv.ready, rules::calc_eligible(host, calc.cpu, calc.ready)]
+        [
+            rules::send_eligible(host, cpu, nic, send.ready),
+            recv.ready,
+            rules::calc_eligible(host, calc.cpu, calc.ready),
+        ]
     }
 
     /// The line whose head runs at `t`: of those that may, the one created first, then by kind.
@@ -378,12 +382,7 @@ impl Agenda for Queues {
     }
 
     #[inline(always)]
-    fn arrive(
-        &mut self,
-        pool: &mut QueuePool,
-        early: Early,
-        _: impl Fn(u32) -> (Rank, Tag),
-    ) -> Option<u32> {
+    fn arrive(&mut self, pool: &mut QueuePool, early: Early, _: impl Fn(u32) -> (Rank, Tag)) -> Option<u32> {
         let posted = self.take_posted(pool, (early.from, early.tag));
         if posted.is_none() {
             self.keep_early(pool, early);

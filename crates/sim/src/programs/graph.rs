@@ -214,10 +214,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         release: &mut impl FnMut(Release),
     ) {
         let count = self.graph.rank(rank).len();
-        *place = Place {
-            first_operation: self.graph.first_operation(rank),
-            unfinished: count,
-        };
+        *place = Place { first_operation: self.graph.first_operation(rank), unfinished: count };
         let first = place.first_operation as usize;
         let open = &block.open[(place.first_operation - block.first_operation) as usize..];
         for (id, _) in (0..count).zip(open).filter(|(_, open)| **open == 0) {
@@ -226,14 +223,7 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     }
 
     #[inline(always)]
-    fn operation(
-        &self,
-        _: Rank,
-        place: &Place,
-        _: &Dependencies,
-        kind: OperationKind,
-        id: u32,
-    ) -> Operation {
+    fn operation(&self, _: Rank, place: &Place, _: &Dependencies, kind: OperationKind, id: u32) -> Operation {
         let at = place.first_operation as usize + id as usize;
         let (row, [cpu, nic]) = (Row(self.rows[at]), self.lane(at));
         debug_assert_eq!(kind, row.kind());

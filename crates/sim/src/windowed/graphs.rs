@@ -389,8 +389,7 @@ impl<N: Noise> Actors for Graphs<'_, N> {
             let local = slot.agenda.next(&slot.host);
             let (arrived, place) = mail.first(&slot.host, self.rules);
             let message_first = arrived < local
-                || arrived == local
-                    && mail.key(place, &slot.host, self.rules) < slot.agenda.key(&slot.host);
+                || arrived == local && mail.key(place, &slot.host, self.rules) < slot.agenda.key(&slot.host);
             if arrived.min(local) >= frame.until {
                 return frame.newly_due(was_due, local);
             }

@@ -20,8 +20,7 @@ fn operations(statements: &str) -> Vec<Operation> {
 /// (before, dependent, on start) of all edges.
 fn edges(graph: &Graph, rank: Rank) -> Vec<(u32, u32, bool)> {
     let view = graph.rank(rank);
-    let of =
-        |before| view.dependents(before).map(move |edge| (before, edge.dependent(), edge.on_start()));
+    let of = |before| view.dependents(before).map(move |edge| (before, edge.dependent(), edge.on_start()));
     (0..view.len()).flat_map(of).collect()
 }
 

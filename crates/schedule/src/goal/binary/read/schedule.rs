@@ -78,7 +78,15 @@ impl<'a> Schedule<'a> {
         counted.clear();
         counted.resize(self.nodes.len(), 0);
         let Columns { rows, base, edges, .. } = &mut columns;
-        let mut edges = Edges { schedule: self, dependents, edges, base: *base, total: 0, forward: true, irequires: false };
+        let mut edges = Edges {
+            schedule: self,
+            dependents,
+            edges,
+            base: *base,
+            total: 0,
+            forward: true,
+            irequires: false,
+        };
         let mut facts = Facts::default();
         // Where all dependencies go forward, a node's count is complete when the node is reached.
         let mut seems_wrong = 0;
@@ -231,7 +239,8 @@ const TYPE: usize = 4;
 /// A node as a message, whatever its type.
 #[inline(always)]
 fn message(bytes: &[u8; NODE]) -> Operation {
-    let kind = if bytes[TYPE] == OperationKind::Send as u8 { OperationKind::Send } else { OperationKind::Recv };
+    let kind =
+        if bytes[TYPE] == OperationKind::Send as u8 { OperationKind::Send } else { OperationKind::Recv };
     let amount = u64::from(number::<9>(bytes)) | u64::from(number::<13>(bytes)) << 32;
     let (peer, tag) = (number::<5>(bytes), number::<17>(bytes));
     Operation { kind, amount, peer, tag, cpu: bytes[21], nic: bytes[22] }
