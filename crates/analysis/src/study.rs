@@ -12,9 +12,11 @@
 //! threads busy, and hands out what it finds in batches, which a [`Journal`] keeps. Numbers are keyed by seed,
 //! replica, rank and source, so they depend neither on threads nor on the order in which batches come.
 
+mod build;
 mod inputs;
 pub mod journal;
 mod plan;
+mod programs;
 mod run;
 mod schedules;
 mod spec;
@@ -24,8 +26,8 @@ mod values;
 
 pub use journal::{Batch, Journal, JournalError, Opened};
 pub use plan::{Needs, Plan, PlanError, Point, Task};
-pub use run::{Runner, StudyRunError};
-pub use spec::{DEFAULT_REPLICAS, SpecError, Study, Sweep};
+pub use run::{Fault, Runner, StudyRunError};
+pub use spec::{DEFAULT_REPLICAS, FIT, SpecError, Study, Sweep};
 pub use straggler_model::study::{Coordinates, PointResult, Results};
 pub use summary::{Series, Summary, series};
 pub use track::{Tracks, checkpoint_after};

@@ -6,6 +6,7 @@ pub mod finish_times;
 pub mod histograms;
 pub mod numbers;
 pub mod page;
+mod parquet;
 mod replace;
 pub mod study_results;
 mod table;

@@ -39,7 +39,11 @@ impl Format {
 pub enum ReadError {
     #[error("{} cannot be read: {fault}", path.display())]
     Io { path: PathBuf, fault: io::Error },
-    #[error("{} holds no results of a study: {problem}", path.display())]
+    #[error(
+        "{} holds no results of a study: {problem}; `straggler study run` writes them again where the journal of the \
+         study lies beside them",
+        path.display()
+    )]
     Wrong { path: PathBuf, problem: String },
 }
 

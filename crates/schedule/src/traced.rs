@@ -19,6 +19,7 @@
 //!
 //! [`Step`]: crate::Step
 
+mod behind;
 mod build;
 mod collective;
 mod error;
@@ -28,7 +29,6 @@ mod notes;
 mod playback;
 mod reader;
 mod recording;
-mod requests;
 #[cfg(test)]
 mod tests;
 mod translate;

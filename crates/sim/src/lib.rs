@@ -13,7 +13,7 @@ pub mod agenda;
 pub mod control;
 mod execution;
 pub mod host;
-mod memory;
+pub mod memory;
 pub mod message;
 pub mod observer;
 pub mod observers;

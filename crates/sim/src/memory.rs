@@ -35,6 +35,12 @@ impl Workload {
     }
 }
 
+/// What a run of a traced program on so many processes takes, in bytes, told before it is built: for very many
+/// processes that alone takes minutes.
+pub fn replay_memory_bytes(processes: u64) -> u64 {
+    processes.saturating_mul(OVERLAPPING)
+}
+
 impl Simulation<'_> {
     /// What a run takes beyond its workload, in bytes.
     pub fn memory_bytes(&self, workload: &Workload) -> u64 {

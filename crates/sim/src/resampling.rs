@@ -36,7 +36,7 @@ use exchanges::Desk;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
-use straggler_model::noise::{Injection, Phases, Silence};
+use straggler_model::noise::{Injection, Silence};
 use straggler_schedule::tournament;
 
 /// One sample of so many processors has two thousand million exchanges, and a step's draws are still counted
@@ -169,18 +169,10 @@ impl Model<'_> {
             Some(noise) => {
                 let mut noise = noise.clone();
                 rows.zip(first..).for_each(|((total, idle), sample)| {
-                    set_replica(&mut noise, sample);
+                    noise.set_replica(sample);
                     *total = desk.all_to_all(&draws, &noise, sample, stop, idle).ps();
                 });
             }
         }
-    }
-}
-
-/// The phases of one sample. Those that are given stay.
-fn set_replica(noise: &mut Injection, number: u32) {
-    match &mut noise.phases {
-        Phases::Drawn { replica, .. } | Phases::Together { replica, .. } => *replica = number,
-        Phases::Given(_) => {}
     }
 }

@@ -11,17 +11,19 @@ mod requests;
 mod times;
 
 use crate::format::assemble::Finding;
-use crate::messages::{Messages, Place, operations};
+use crate::messages::{Ends, Messages, Place};
+use crate::operations::Operations;
 use crate::trace::Trace;
 use std::collections::BTreeSet;
 use straggler_model::Rank;
 
 /// Everything that is wrong with a trace. Of the ranks in `incomplete` some calls are missing.
 pub fn check(trace: &Trace, incomplete: &BTreeSet<Rank>) -> Vec<Finding> {
-    let operations = operations(trace);
-    let found = Messages::of(&operations);
+    let operations = Operations::of_trace(trace);
+    let ends = Ends::of_ranks(trace, &operations);
+    let found = Messages::of(&ends);
     let mut findings = Vec::new();
-    messages::check(trace, &operations, &found, incomplete, &mut findings);
+    messages::check(trace, &ends, &found, incomplete, &mut findings);
     collectives::check(trace, incomplete, &mut findings);
     requests::check(trace, &operations, incomplete, &mut findings);
     times::check(trace, &found, &mut findings);

@@ -9,6 +9,7 @@ pub mod format;
 pub mod function;
 pub mod import;
 pub mod messages;
+pub mod operations;
 pub mod otf2;
 pub mod perfetto;
 pub mod profile;

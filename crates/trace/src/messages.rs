@@ -5,13 +5,12 @@
 //! receive has a sender and a tag, and two queues in the order of posting find all partners. A matching probe takes its
 //! message out of the queue when it finds it; the receive of that message comes later.
 
-mod operations;
-mod probes;
+mod ends;
 
-pub use operations::{Made, Operations};
-pub use probes::takes_probed;
+pub use ends::Ends;
 
-use crate::call::{CommId, RequestId};
+use crate::call::CommId;
+use crate::operations::Operations;
 use crate::trace::Trace;
 use straggler_model::{Rank, Time};
 
@@ -42,8 +41,8 @@ pub struct Received {
     pub from: Rank,
     pub comm: CommId,
     pub tag: i32,
-    /// The request it has, or [`crate::Call::NO_REQUEST`].
-    pub request: RequestId,
+    /// Its row in [`Operations::rows`]; none of a message that was only kept.
+    pub operation: Option<u32>,
     /// Bytes there is room for; none where the call that would say so is not there.
     pub room: Option<u64>,
     /// The call after which the message was there: the receive itself, or what found it completed.
@@ -69,25 +68,26 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// The messages of a trace, from what each of its ranks did.
-    pub fn of(ranks: &[Operations]) -> Messages {
-        let mut sends: Vec<Sent> = ranks.iter().flat_map(|rank| rank.sends()).collect();
-        let mut receives: Vec<Received> = ranks.iter().flat_map(|rank| rank.receives()).collect();
+    /// The messages of a trace, from what each of its ranks sent and received.
+    pub fn of(ranks: &[Ends]) -> Messages {
+        let mut sends: Vec<Sent> = ranks.iter().flat_map(|rank| rank.sends.iter().copied()).collect();
+        let mut receives: Vec<Received> =
+            ranks.iter().flat_map(|rank| rank.receives.iter().copied()).collect();
         // Stable: what has the same key stays in the order of posting.
         sends.sort_by_key(key_of_send);
         receives.sort_by_key(key_of_receive);
         pair(&sends, &receives)
     }
 
+    /// The messages of a trace, from what the calls of each of its ranks do.
+    pub fn of_operations(trace: &Trace, operations: &[Operations<'_>]) -> Messages {
+        Messages::of(&Ends::of_ranks(trace, operations))
+    }
+
     /// The messages of a trace.
     pub fn of_trace(trace: &Trace) -> Messages {
-        Messages::of(&operations(trace))
+        Messages::of_operations(trace, &Operations::of_trace(trace))
     }
-}
-
-/// What every rank of a trace sent, received and asked for.
-pub fn operations(trace: &Trace) -> Vec<Operations> {
-    (0..trace.processes()).map(|rank| Operations::of(trace, rank)).collect()
 }
 
 type Key = (Rank, Rank, CommId, i32);

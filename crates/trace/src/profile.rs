@@ -13,7 +13,8 @@ pub use pattern::{Dot, Pattern};
 pub use regions::{Region, RegionCounts, RegionName};
 
 use crate::call::{Call, CommId, special};
-use crate::messages::{Operations, operations};
+use crate::messages::Ends;
+use crate::operations::{Acted, Operations};
 use crate::trace::{RankTrace, Trace};
 use crate::{Class, Function, Start};
 use regions::Marks;
@@ -103,24 +104,25 @@ impl Counts {
 
 impl Profile {
     pub fn of(trace: &Trace) -> Profile {
-        let operations = operations(trace);
+        let operations = Operations::of_trace(trace);
+        let ends = Ends::of_ranks(trace, &operations);
         let mut functions: BTreeMap<Function, Counts> = BTreeMap::new();
         let mut communicators: BTreeMap<CommId, Counts> = BTreeMap::new();
         let mut ranks = Vec::with_capacity(trace.ranks.len());
-        for (of_rank, operations) in trace.ranks.iter().zip(&operations) {
-            let profile = rank_profile(of_rank, operations, &mut communicators);
+        for of_rank in &operations {
+            let profile = rank_profile(of_rank, &mut communicators);
             for (&function, counts) in &profile.functions {
                 functions.entry(function).or_default().add(counts);
             }
             ranks.push(profile);
         }
-        let pattern = Pattern::of(trace, &ranks, &operations);
+        let pattern = Pattern::of(trace, &ranks, &ends);
         communicators.retain(|&comm, _| (comm as usize) < trace.communicators.len());
         Profile {
             functions: by_time(functions),
             communicators: by_time(communicators),
             regions: Region::of_ranks(ranks.iter().map(|rank| &rank.regions)),
-            matrix: matrix(&operations),
+            matrix: matrix(&ends),
             ranks,
             pattern,
         }
@@ -145,18 +147,16 @@ fn by_time<K: Ord + Copy>(map: BTreeMap<K, Counts>) -> Vec<(K, Counts)> {
     list
 }
 
-fn rank_profile(
-    of_rank: &RankTrace,
-    operations: &Operations,
-    communicators: &mut BTreeMap<CommId, Counts>,
-) -> RankProfile {
+fn rank_profile(operations: &Operations<'_>, communicators: &mut BTreeMap<CommId, Counts>) -> RankProfile {
+    let of_rank = operations.traced();
     let mut profile = RankProfile { start: start(of_rank), end: end(of_rank), ..RankProfile::default() };
     // Until when each thread is inside of a call.
     let mut busy: BTreeMap<u16, Time> = BTreeMap::new();
     let mut marks = Marks::default();
-    for call in &of_rank.calls {
+    for acted in operations.walk() {
+        let call = acted.call;
         let until = busy.entry(call.thread).or_default();
-        let counts = counts(of_rank, operations, call, *until);
+        let counts = counts(operations, &acted, *until);
         *until = (*until).max(call.exit);
         marks.see(of_rank, call, &counts);
         profile.calls = profile.calls.saturating_add(counts.calls);
@@ -182,34 +182,34 @@ fn end(of_rank: &RankTrace) -> Time {
     finalize.map(|call| call.enter).or(last).unwrap_or_default()
 }
 
-fn counts(of_rank: &RankTrace, operations: &Operations, call: &Call, busy_until: Time) -> Counts {
-    let repeated = of_rank.details(call).and_then(|details| details.repeated);
+fn counts(operations: &Operations<'_>, acted: &Acted<'_, '_>, busy_until: Time) -> Counts {
+    let call = acted.call;
     let outside = call.exit.since(call.enter.max(busy_until));
-    let (calls, time) = match repeated {
+    let (calls, time) = match acted.details.repeated {
         // Polls of one loop lie side by side; each has its own time inside.
         Some(repeated) => (repeated.calls, repeated.inside),
         None => (1, outside),
     };
-    let (sent, received) = bytes(of_rank, operations, call);
+    let (sent, received) = bytes(operations, acted);
     Counts { calls, time, longest: Time(time.ps() / calls.max(1)), sent, received }
 }
 
 /// The bytes a call moves. What is only prepared moves nothing; what begins moves what was prepared.
-fn bytes(of_rank: &RankTrace, operations: &Operations, call: &Call) -> (u64, u64) {
-    match call.function.class() {
+fn bytes(operations: &Operations<'_>, acted: &Acted<'_, '_>) -> (u64, u64) {
+    let of_rank = operations.traced();
+    match acted.call.function.class() {
         Class::Send(_, Start::Persistent)
         | Class::Recv(Start::Persistent)
         | Class::Collective(_, Start::Persistent)
         | Class::Neighbor(_, Start::Persistent) => (0, 0),
         Class::Begin => {
-            let requests = of_rank.details(call).map_or(&[][..], |details| &details.requests);
-            let makers = requests.iter().filter_map(|request| operations.requests.get(request));
-            let prepared = makers.filter_map(|made| of_rank.calls.get(made.by as usize));
+            let prepared = acted.begun.iter().filter(|row| row.described != acted.number);
+            let prepared = prepared.filter_map(|row| operations.call(row.described));
             prepared.map(|prepared| moved(of_rank, prepared)).fold((0, 0), |sums: (u64, u64), more| {
                 (sums.0.saturating_add(more.0), sums.1.saturating_add(more.1))
             })
         }
-        _ => moved(of_rank, call),
+        _ => moved(of_rank, acted.call),
     }
 }
 
@@ -225,9 +225,9 @@ fn moved(of_rank: &RankTrace, call: &Call) -> (u64, u64) {
     (unless_nobody(call.peer, call.sent), unless_nobody(source, call.received))
 }
 
-fn matrix(operations: &[Operations]) -> Vec<Pair> {
+fn matrix(ends: &[Ends]) -> Vec<Pair> {
     let mut pairs: BTreeMap<(Rank, Rank), (u64, u64)> = BTreeMap::new();
-    for sent in operations.iter().flat_map(Operations::sends) {
+    for sent in ends.iter().flat_map(|rank| &rank.sends) {
         let (messages, bytes) = pairs.entry((sent.place.rank, sent.to)).or_default();
         *messages += 1;
         *bytes = bytes.saturating_add(sent.bytes);

@@ -4,6 +4,7 @@ use super::waiting::{Waited, Waits, waits};
 use std::collections::HashMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::messages::{Message, Messages, Place};
+use straggler_trace::operations::Operations;
 use straggler_trace::{Call, Class, HowMany, RankTrace, Start, Trace};
 
 /// One message.
@@ -42,7 +43,8 @@ fn clocks(trace: &Trace, ranks: [Rank; 2]) -> Time {
 
 /// All messages whose both ends are in the trace.
 pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
-    let messages = Messages::of_trace(trace);
+    let operations = Operations::of_trace(trace);
+    let messages = Messages::of_operations(trace, &operations);
     let mut last: HashMap<Place, Time> = HashMap::new();
     for message in &messages.matched {
         if let Some(done) = done(message) {
@@ -50,7 +52,7 @@ pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
             *latest = message.sent.enter.max(*latest);
         }
     }
-    let waits = waits(&trace.ranks);
+    let waits = waits(&operations);
     messages.matched.iter().filter_map(|message| pair(trace, message, &last, &waits)).collect()
 }
 

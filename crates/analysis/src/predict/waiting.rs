@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_schedule::traced::Options;
-use straggler_trace::messages::takes_probed;
-use straggler_trace::{Call, Class, Details, HowMany, RankTrace, RequestId};
+use straggler_trace::operations::{Acted, Given, Operations};
+use straggler_trace::{Call, Class, Details};
 
 /// A call that finds more at once does not tell when which of them came.
 const FEW: usize = 8;
@@ -26,48 +26,42 @@ pub(super) struct Waited {
 /// For each rank and each of its calls that waited since before it was entered.
 pub(super) type Waits = Vec<HashMap<u32, Waited>>;
 
-pub(super) fn waits(ranks: &[RankTrace]) -> Waits {
+pub(super) fn waits(ranks: &[Operations<'_>]) -> Waits {
     let spin = Options::default().spin;
     ranks.iter().map(|rank| Watch { rank, spin, found: HashMap::new() }.walk()).collect()
 }
 
 /// What a thread did last.
 #[derive(Debug, Default)]
-struct Last {
+struct Last<'a> {
     /// Unsuccessful tests and probes without computation between them.
-    polls: Vec<u32>,
+    polls: Vec<Acted<'a, 'a>>,
     polled_until: Time,
-    /// A probe that found something, and since when it did.
-    probe: Option<(u32, Time)>,
+    /// Since when the thread had waited for what a probe found, if that was its last call.
+    probed: Option<Time>,
 }
 
 struct Watch<'a> {
-    rank: &'a RankTrace,
+    rank: &'a Operations<'a>,
     spin: Time,
     found: HashMap<u32, Waited>,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
     fn walk(mut self) -> HashMap<u32, Waited> {
-        let mut threads: HashMap<u16, Last> = HashMap::new();
-        let nothing = Details::default();
-        for (number, call) in (0..).zip(&self.rank.calls) {
-            let last = threads.entry(call.thread).or_default();
-            let details = self.rank.details(call).unwrap_or(&nothing);
-            match call.function.class() {
-                Class::Test(_) | Class::Probe { blocking: false, .. } if !details.found => {
-                    self.poll(last, number, call, details);
+        let mut threads: HashMap<u16, Last<'a>> = HashMap::new();
+        for acted in self.rank.walk() {
+            let last = threads.entry(acted.call.thread).or_default();
+            match acted.call.function.class() {
+                Class::Test(_) | Class::Probe { blocking: false, .. } if !acted.details.found => {
+                    self.poll(last, acted);
                 }
                 class => {
-                    let since = self.since(last, call, details);
-                    let received = self.received(last, call);
-                    let waited = received.or((since < call.enter).then_some(Waited {
-                        since,
-                        apart: Time::ZERO,
-                        probed: false,
-                    }));
-                    self.found.extend(waited.map(|waited| (number, waited)));
-                    last.probe = matches!(class, Class::Probe { .. }).then_some((number, since));
+                    let since = self.since(last, &acted);
+                    let waited = Waited { since, apart: Time::ZERO, probed: false };
+                    let waited = self.received(last, &acted).or((since < acted.call.enter).then_some(waited));
+                    self.found.extend(waited.map(|waited| (acted.number, waited)));
+                    last.probed = matches!(class, Class::Probe { .. }).then_some(since);
                     last.polls.clear();
                 }
             }
@@ -76,15 +70,16 @@ impl Watch<'_> {
     }
 
     /// Nothing was there.
-    fn poll(&self, last: &mut Last, number: u32, call: &Call, details: &Details) {
-        last.probe = None;
+    fn poll(&self, last: &mut Last<'a>, acted: Acted<'a, 'a>) {
+        let Acted { call, details, .. } = acted;
+        last.probed = None;
         if call.enter.since(last.polled_until) >= self.spin {
             last.polls.clear();
         }
         if self.between(call, details) >= self.spin {
             last.polls.clear();
         } else {
-            last.polls.push(number);
+            last.polls.push(acted);
         }
         last.polled_until = last.polled_until.max(call.exit);
     }
@@ -97,41 +92,29 @@ impl Watch<'_> {
     }
 
     /// Since when the thread had asked for what a test or probe has found.
-    fn since(&self, last: &Last, call: &Call, details: &Details) -> Time {
+    fn since(&self, last: &Last<'_>, acted: &Acted<'_, '_>) -> Time {
+        let call = acted.call;
         let asks = matches!(call.function.class(), Class::Test(_) | Class::Probe { blocking: false, .. });
-        if !asks || call.enter.since(last.polled_until) >= self.spin {
+        if !asks || call.enter.since(last.polled_until) >= self.spin || acted.finished().len() > FEW {
             return call.enter;
         }
-        let wanted = found_by(call, details);
-        if wanted.len() > FEW {
-            return call.enter;
-        }
-        let polls = last.polls.iter().filter_map(|&poll| self.rank.calls.get(poll as usize));
-        let same = polls.filter(|poll| self.asks_for(poll, call, &wanted));
-        same.map(|poll| poll.enter).min().unwrap_or(call.enter).min(call.enter)
-    }
-
-    /// Whether an unsuccessful call would have found what a later one did.
-    fn asks_for(&self, poll: &Call, found: &Call, wanted: &[RequestId]) -> bool {
-        let same = (poll.function, poll.comm, poll.peer, poll.tag)
-            == (found.function, found.comm, found.peer, found.tag);
-        let given = self.rank.details(poll).map(|details| &details.requests[..]).unwrap_or_default();
-        same && wanted.iter().all(|request| given.contains(request))
+        let same = last.polls.iter().filter(|poll| asks_for(poll, acted));
+        same.map(|poll| poll.call.enter).min().unwrap_or(call.enter).min(call.enter)
     }
 
     /// A receive right after the probe that found its message.
-    fn received(&self, last: &Last, call: &Call) -> Option<Waited> {
-        let (number, since) = last.probe?;
-        let probe = self.rank.calls.get(number as usize)?;
-        let apart = call.enter.since(probe.exit);
-        takes_probed(self.rank, probe, call).then_some(Waited { since, apart, probed: true })
+    fn received(&self, last: &Last<'_>, acted: &Acted<'_, '_>) -> Option<Waited> {
+        let since = last.probed?;
+        let operation = acted.begun.iter().find(|operation| operation.just_probed)?;
+        let probe = self.rank.call(operation.probe()?)?;
+        let apart = acted.call.enter.since(probe.exit);
+        Some(Waited { since, apart, probed: true })
     }
 }
 
-/// The requests that a test has found completed.
-fn found_by(call: &Call, details: &Details) -> Vec<RequestId> {
-    match call.function.class() {
-        Class::Test(HowMany::One | HowMany::All) => details.requests.clone(),
-        _ => details.completed.iter().map(|one| one.request).collect(),
-    }
+/// Whether an unsuccessful call would have found what a later one did.
+fn asks_for(poll: &Acted<'_, '_>, found: &Acted<'_, '_>) -> bool {
+    let asked = |call: &Call| (call.function, call.comm, call.peer, call.tag);
+    let mut wanted = found.finished().filter(|given| matches!(given, Given::Operation(_)));
+    asked(poll.call) == asked(found.call) && wanted.all(|row| poll.given().any(|given| given == row))
 }

@@ -60,11 +60,22 @@ impl<'a> Inputs<'a> {
     }
 
     pub fn network(&mut self, text: &str, factor: Option<Factor>) -> Result<usize, NetworkError> {
+        let folder = self.folder;
+        self.network_by(text, factor, || Network::load_from(text, folder))
+    }
+
+    /// The network of this name, made by `load` if it was not met before.
+    pub fn network_by<E: From<NetworkError>>(
+        &mut self,
+        text: &str,
+        factor: Option<Factor>,
+        load: impl FnOnce() -> Result<Network, E>,
+    ) -> Result<usize, E> {
         let key = (text.to_string(), factor.map_or_else(String::new, |factor| factor.to_string()));
         if let Some(&known) = self.known_networks.get(&key) {
             return Ok(known);
         }
-        let mut network = Network::load_from(text, self.folder)?;
+        let mut network = load()?;
         if let Some(factor) = factor {
             network = network.scaled(factor)?;
         }

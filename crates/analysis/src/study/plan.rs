@@ -1,16 +1,13 @@
 //! A study with everything it names read and built: its points, and what must be run for them.
 
-use super::inputs::{Inputs, LoadedNetwork, LoadedNoise};
-use super::schedules::{Schedule, Schedules, Wish, usual_bytes};
-use super::{MODEL_VERSION, Study, Sweep};
-use std::collections::HashMap;
+use super::build::Builder;
+use super::inputs::{LoadedNetwork, LoadedNoise};
+use super::schedules::Schedule;
+use super::{MODEL_VERSION, Study};
 use std::fmt::Write;
 use std::path::Path;
-use straggler_model::network::Factor;
 use straggler_model::noise::Injection;
 use straggler_model::study::Coordinates;
-use straggler_schedule::collectives::Choice;
-use straggler_schedule::workloads::Workload;
 use straggler_sim::Simulation;
 
 /// Everything that must be known before the first run.
@@ -81,9 +78,6 @@ pub struct Needs {
     pub largest_processes: u32,
 }
 
-/// A product of more points than this is a slip of the pen.
-const MOST_POINTS: usize = 1_000_000;
-
 /// A row takes 8 bytes in the journal, and up to 32 in the table.
 const DISK_BYTES_A_ROW: u64 = 40;
 /// A makespan in the runner, and once more on its way into the table.
@@ -92,16 +86,11 @@ const MEMORY_BYTES_A_ROW: u64 = 40;
 impl Plan {
     /// Reads and builds everything; paths are relative to `folder`.
     pub fn new(study: &Study, folder: &Path) -> Result<Plan, PlanError> {
-        let mut builder = Builder {
-            inputs: Inputs::new(folder),
-            schedules: Schedules::new(folder),
-            points: Vec::new(),
-            tasks: Vec::new(),
-            known: HashMap::new(),
-        };
+        let mut builder = Builder::new(folder);
         study.sweeps.iter().try_for_each(|sweep| builder.sweep(sweep))?;
         let mut warnings = builder.inputs.warnings;
         warnings.append(&mut builder.schedules.warnings);
+        warnings.append(&mut builder.schedules.programs.warnings);
         Ok(Plan {
             name: study.name.clone(),
             description: study.description.clone(),
@@ -182,189 +171,6 @@ impl Plan {
     }
 }
 
-/// What makes two tasks the same.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
-    schedule: usize,
-    network: u64,
-    noise: Option<u64>,
-    flags: [bool; 3],
-    seed: u64,
-    replicas: u32,
-    until_ci: Option<u64>,
-}
-
-struct Builder<'a> {
-    inputs: Inputs<'a>,
-    schedules: Schedules<'a>,
-    points: Vec<Point>,
-    tasks: Vec<Task>,
-    known: HashMap<Key, usize>,
-}
-
-/// What is run on a number of processes.
-enum What<'a> {
-    Collective(&'a Choice, u64),
-    Workload(&'a Workload),
-}
-
-impl Builder<'_> {
-    fn sweep(&mut self, sweep: &Sweep) -> Result<(), PlanError> {
-        let works = sweep.collectives.len() * sweep.sizes.len().max(1) + sweep.workloads.len();
-        let others = [
-            sweep.networks.len(),
-            sweep.network_scales.len().max(1),
-            sweep.noises.len(),
-            sweep.cosched.len(),
-            sweep.seeds.len(),
-            sweep.processes.len(),
-        ];
-        let points = others.into_iter().fold(works, usize::saturating_mul);
-        if points.saturating_add(self.points.len()) > MOST_POINTS {
-            let fault = format!("{points} points are too many: at most {MOST_POINTS}, give shorter lists");
-            return Err(wrong(sweep, "processes", fault));
-        }
-        let mut all: Vec<What<'_>> = Vec::new();
-        for choice in &sweep.collectives {
-            let usual = [usual_bytes(choice.operation)];
-            let sizes = if sweep.sizes.is_empty() { &usual[..] } else { &sweep.sizes };
-            all.extend(sizes.iter().map(|&bytes| What::Collective(choice, bytes)));
-        }
-        all.extend(sweep.workloads.iter().map(What::Workload));
-        let scales: Vec<Option<Factor>> = match sweep.network_scales.is_empty() {
-            true => vec![None],
-            false => sweep.network_scales.iter().copied().map(Some).collect(),
-        };
-        for what in &all {
-            for network in &sweep.networks {
-                for &scale in &scales {
-                    for noise in &sweep.noises {
-                        for &cosched in &sweep.cosched {
-                            for &seed in &sweep.seeds {
-                                self.series(sweep, what, network, scale, noise, cosched, seed)?;
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The points of all numbers of processes.
-    #[allow(clippy::too_many_arguments, reason = "the dimensions of the product")]
-    fn series(
-        &mut self,
-        sweep: &Sweep,
-        what: &What<'_>,
-        network_name: &str,
-        scale: Option<Factor>,
-        noise_name: &str,
-        cosched: bool,
-        seed: u64,
-    ) -> Result<(), PlanError> {
-        let network = self.inputs.network(network_name, scale);
-        let key = if scale.is_some() { "network-scale" } else { "network" };
-        let network = network.map_err(|fault| wrong(sweep, key, fault))?;
-        let noise = self.inputs.noise(noise_name, seed, sweep.wallclock);
-        let noise = noise.map_err(|fault| wrong(sweep, "noise", fault))?;
-        for &processes in &sweep.processes {
-            let (schedule, workload, size) = self.schedule(sweep, what, processes)?;
-            let messages = self.schedules.all.get(schedule).map_or(0, |schedule| schedule.messages);
-            let quiet = Task {
-                schedule,
-                network,
-                noise: None,
-                cosched: false,
-                wallclock: false,
-                receive_overlap: sweep.receive_overlap,
-                seed: 0,
-                processes,
-                replicas: 1,
-                until_ci: None,
-                messages,
-            };
-            let (replicas, until_ci) = (sweep.replicas, sweep.until_ci);
-            let noisy = Task {
-                noise,
-                cosched,
-                wallclock: sweep.wallclock,
-                seed,
-                replicas,
-                until_ci,
-                ..quiet.clone()
-            };
-            let quiet = self.put(quiet);
-            let task = if noise.is_some() { self.put(noisy) } else { quiet };
-            let coordinates = Coordinates {
-                sweep: sweep.name.clone(),
-                workload,
-                size,
-                network: network_name.into(),
-                network_scale: scale.and_then(|factor| factor.to_string().parse().ok()).unwrap_or(1.0),
-                noise: noise_name.into(),
-                cosched,
-                seed,
-                processes,
-            };
-            self.points.push(Point { coordinates, task, quiet });
-        }
-        Ok(())
-    }
-
-    /// The schedule, what it is called, and the size of its data.
-    fn schedule(
-        &mut self,
-        sweep: &Sweep,
-        what: &What<'_>,
-        processes: u32,
-    ) -> Result<(usize, String, Option<u64>), PlanError> {
-        let wish = Wish {
-            cycles: sweep.cycles,
-            compute: sweep.compute,
-            only: sweep.only,
-            algorithms: sweep.algorithms.as_deref(),
-            idempotent: sweep.idempotent,
-        };
-        let (built, name, size) = match *what {
-            What::Collective(choice, bytes) => {
-                (self.schedules.collective(choice, processes, bytes, &wish), choice.to_string(), Some(bytes))
-            }
-            What::Workload(workload) => {
-                (self.schedules.workload(workload, processes, &wish), workload.to_string(), None)
-            }
-        };
-        let schedule = built.map_err(|fault| {
-            let key = fault.key();
-            wrong(sweep, key, format!("{name} on {processes} processes: {fault}"))
-        })?;
-        Ok((schedule, name, size))
-    }
-
-    /// The task, or the one that is the same.
-    fn put(&mut self, task: Task) -> usize {
-        let mark = |index: usize| self.inputs.noises.get(index).map_or(0, |noise| noise.mark);
-        let key = Key {
-            schedule: task.schedule,
-            network: self.inputs.networks.get(task.network).map_or(0, |network| network.mark),
-            noise: task.noise.map(mark),
-            flags: [task.cosched, task.wallclock, task.receive_overlap],
-            seed: task.seed,
-            replicas: task.replicas,
-            until_ci: task.until_ci.map(f64::to_bits),
-        };
-        *self.known.entry(key).or_insert_with(|| {
-            self.tasks.push(task);
-            self.tasks.len() - 1
-        })
-    }
-}
-
-fn wrong(sweep: &Sweep, key: &'static str, fault: impl ToString) -> PlanError {
-    let place = if sweep.name.is_empty() { "the study".into() } else { format!("sweep `{}`", sweep.name) };
-    PlanError { place, key, fault: fault.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,6 +244,33 @@ mod tests {
             let fault = plan(lines).unwrap_err().to_string();
             assert!(complaints.iter().all(|part| fault.contains(part)), "{lines}\n{fault}");
         }
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.goal"), "num_ranks 1\nrank 0 {\ncalc 5\n}").unwrap();
+        std::fs::write(folder.path().join("bad.goal"), "num_ranks 1\nrank 0 {\ncalk 5\n}").unwrap();
+        std::fs::create_dir(folder.path().join("empty")).unwrap();
+        for (lines, complaints) in [
+            ("goal = 'no.goal'\nnetwork = 'chic'", &["the study: goal:", "no.goal"][..]),
+            ("goal = 'bad.goal'\nnetwork = 'chic'", &["goal:", "bad.goal", "line 3"]),
+            ("goal = 'a.goal'\nnetwork = 'fit'", &["network:", "a.goal is none", "name a network"]),
+            ("trace = 'empty'\nnetwork = 'chic'", &["trace:", "empty"]),
+            ("trace = 'nowhere'", &["network:", "nowhere"]),
+        ] {
+            let study = Study::parse(&format!("name = 'a'\n{lines}")).unwrap();
+            let fault = Plan::new(&study, folder.path()).unwrap_err().to_string();
+            assert!(complaints.iter().all(|part| fault.contains(part)), "{lines}\n{fault}");
+        }
+        // What is in a file decides, not its name.
+        let print = || {
+            let study = Study::parse("name='a'\ngoal='a.goal'\nnetwork='chic'").unwrap();
+            Plan::new(&study, folder.path()).unwrap().fingerprint()
+        };
+        let before = print();
+        std::fs::write(folder.path().join("a.goal"), "num_ranks 1\nrank 0 {\ncalc 6\n}").unwrap();
+        assert_ne!(before, print());
     }
 
     #[test]

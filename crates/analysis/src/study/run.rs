@@ -14,7 +14,7 @@ use straggler_model::Time;
 use straggler_model::noise::{Injection, Phases, Source};
 use straggler_sim::outcome::RunError;
 use straggler_sim::replicas::is_small;
-use straggler_sim::{Control, Progress, Simulation};
+use straggler_sim::{Control, Progress, Simulation, Stuck};
 
 /// What one batch costs, about: messages, and for each run and process something on top.
 const BATCH_WORK: u64 = 1 << 20;
@@ -52,10 +52,19 @@ pub enum StudyRunError<E> {
     #[error("interrupted")]
     Interrupted,
     #[error("{point}: {fault}")]
-    Run { point: String, fault: RunError },
+    Run { point: String, fault: Fault },
     /// What was found could not be kept.
     #[error(transparent)]
     Keep(E),
+}
+
+/// Why a run gave no number.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("{unfinished} ranks never finish; `straggler simulate` says who waits for whom")]
+    Stuck { unfinished: u64 },
 }
 
 /// How batches are kept; called from one thread at a time.
@@ -214,7 +223,7 @@ impl Runner<'_> {
         let mut state = lock(&shared.state);
         let error = match (kept, failed) {
             (Err(fault), _) => Some(StudyRunError::Keep(fault)),
-            (Ok(()), Some(RunError::Interrupted)) => Some(StudyRunError::Interrupted),
+            (Ok(()), Some(Fault::Run(RunError::Interrupted))) => Some(StudyRunError::Interrupted),
             (Ok(()), Some(fault)) => Some(StudyRunError::Run { point: self.name(index), fault }),
             (Ok(()), None) => None,
         };
@@ -230,13 +239,13 @@ impl Runner<'_> {
         replicas: Range<u32>,
         threads: usize,
         makespans: &mut Vec<Time>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Fault> {
         let Some(task) = self.plan.tasks.get(index) else { return Ok(()) };
         let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
         let mut noise = noise.map(|noise| task.injection(&noise.sources));
         for replica in replicas {
             if self.stop.load(Ordering::Relaxed) {
-                return Err(RunError::Interrupted);
+                return Err(RunError::Interrupted.into());
             }
             noise.iter_mut().for_each(|noise| noise.set_replica(replica));
             makespans.push(self.one(task, noise.as_ref(), threads)?);
@@ -244,7 +253,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn one(&self, task: &Task, noise: Option<&Injection>, threads: usize) -> Result<Time, RunError> {
+    fn one(&self, task: &Task, noise: Option<&Injection>, threads: usize) -> Result<Time, Fault> {
         let plan = self.plan;
         let (Some(schedule), Some(network)) =
             (plan.schedules.get(task.schedule), plan.networks.get(task.network))
@@ -262,9 +271,12 @@ impl Runner<'_> {
         let mut control = Control::new(threads, self.stop, &mut progress);
         let receive_overlap = task.receive_overlap;
         let simulation = Simulation { noise, receive_overlap, ..Simulation::new(&network.network) };
-        let makespan = simulation.run(&schedule.runnable, &mut control)?.outcome.makespan();
+        let outcome = simulation.run(&schedule.runnable, &mut control)?.outcome;
         (self.advance)(task.messages.saturating_sub(seen));
-        Ok(makespan)
+        match outcome.stuck {
+            Some(Stuck { unfinished: unfinished @ 1.., .. }) => Err(Fault::Stuck { unfinished }),
+            _ => Ok(outcome.makespan()),
+        }
     }
 
     /// The task for an error message.
@@ -373,6 +385,58 @@ cosched = [false, true]
             assert_eq!(makespan, alone(Some(&injection)), "{replica}");
         }
         assert_eq!(point.makespans.len(), 4);
+    }
+
+    /// A GOAL file and a trace in copies, against the engine itself; the network fitted from the trace.
+    #[test]
+    fn programs_are_run_as_they_are() {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures"));
+        let text = "name='a'\nseed=5\nreplicas=3\nnoise='periodic:period=1ms,duration=100us'\n\
+                    [[sweep]]\ngoal='conformance/dissemination-00.goal'\nnetwork='chic'\n\
+                    [[sweep]]\ntrace='traces/halo'\ncopies=[4, 1]";
+        let plan = Plan::new(&Study::parse(text).unwrap(), folder).unwrap();
+        let (results, _) = run(&plan, 2, &[]);
+        let path = folder.join("conformance/dissemination-00.goal");
+        let graph = straggler_schedule::goal::read_path(path).unwrap().graph;
+        let (trace, _) = straggler_trace::format::directory::open(&folder.join("traces/halo")).unwrap();
+        let recording = straggler_schedule::traced::Recording::from_trace(&trace, &Default::default());
+        let recording = std::sync::Arc::new(recording.unwrap());
+        let copies = |copies| {
+            let how = straggler_schedule::traced::Building::default();
+            straggler_schedule::traced::Playback::new(recording.clone(), copies, &how).unwrap()
+        };
+        let chic = straggler_model::Network::parse("chic").unwrap();
+        let fitted = crate::predict::fit(&trace).unwrap().network;
+        let expected: [(straggler_sim::Workload, _); 3] =
+            [(graph.into(), &chic), (copies(1).into(), &fitted), (copies(4).into(), &fitted)];
+        let spec: straggler_model::noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
+        let noise = spec.load(5).unwrap().sources;
+        let noise = Injection::new(noise, Phases::Drawn { seed: 5, replica: 0 }, false).unwrap();
+        assert_eq!(results.points.len(), expected.len());
+        for (point, (workload, network)) in results.points.iter().zip(&expected) {
+            let stop = AtomicBool::new(false);
+            let simulation = Simulation { noise: Some(&noise), ..Simulation::new(network) };
+            let alone = straggler_sim::Replicas { simulation, threads: 1, stop: &stop, advance: &|_| () };
+            assert_eq!(point.point.processes, workload.processes());
+            assert_eq!(point.quiet, alone.quiet(workload).unwrap().outcome.makespan());
+            assert_eq!(point.makespans, alone.makespans(workload, 0..3).unwrap());
+            assert!(point.makespans[0] > point.quiet);
+        }
+    }
+
+    #[test]
+    fn a_program_that_cannot_finish_has_no_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let stuck = "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}";
+        std::fs::write(folder.path().join("stuck.goal"), stuck).unwrap();
+        let study = Study::parse("name='a'\ngoal='stuck.goal'\nnetwork='chic'").unwrap();
+        let plan = Plan::new(&study, folder.path()).unwrap();
+        let stop = AtomicBool::new(false);
+        let runner = Runner { plan: &plan, threads: 2, memory: None, stop: &stop, advance: &|_| () };
+        let mut keep = |_: &Batch| Ok::<(), Infallible>(());
+        let (_, result) = runner.run(Tracks::new(&plan), &mut keep);
+        let fault = result.unwrap_err().to_string();
+        assert!(fault.contains("stuck.goal on 2 processes") && fault.contains("2 ranks never"), "{fault}");
     }
 
     #[test]

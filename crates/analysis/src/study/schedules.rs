@@ -1,14 +1,18 @@
 //! The schedules of a study: each is built once.
 
+use super::programs::{Programs, play};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use straggler_model::Time;
+use straggler_model::network::NetworkError;
 use straggler_model::units::write_bytes;
 use straggler_schedule::collectives::{
     Choice, CollectiveError, Job, Operation, Selector, SelectorError, barrier,
 };
+use straggler_schedule::goal::ReadError;
+use straggler_schedule::traced::PlaybackError;
 use straggler_schedule::workloads::{Only, Workload, WorkloadError, choose_default};
 use straggler_sim::Workload as Runnable;
 
@@ -33,6 +37,16 @@ pub(super) enum ScheduleError {
     TooMuch,
     #[error(transparent)]
     Selector(#[from] SelectorError),
+    #[error(transparent)]
+    Goal(#[from] ReadError),
+    /// Why a trace cannot be read or replayed.
+    #[error("{0}")]
+    Trace(String),
+    #[error(transparent)]
+    Playback(#[from] PlaybackError),
+    /// Of a network that is fitted from a trace.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
 }
 
 impl ScheduleError {
@@ -45,6 +59,12 @@ impl ScheduleError {
             ScheduleError::Workload(_) => "workload",
             ScheduleError::TooMuch => "size",
             ScheduleError::Selector(_) => "algorithms",
+            ScheduleError::Goal(_) => "goal",
+            ScheduleError::Network(_) => "network",
+            ScheduleError::Playback(PlaybackError::TooManyProcesses { .. } | PlaybackError::NoCopies) => {
+                "copies"
+            }
+            ScheduleError::Trace(_) | ScheduleError::Playback(_) => "trace",
         }
     }
 }
@@ -65,6 +85,7 @@ pub(super) struct Schedules<'a> {
     pub all: Vec<Schedule>,
     known: HashMap<String, usize>,
     selectors: HashMap<String, Arc<Selector>>,
+    pub programs: Programs<'a>,
     pub warnings: Vec<String>,
 }
 
@@ -76,7 +97,7 @@ pub(super) fn usual_bytes(operation: Operation) -> u64 {
 impl<'a> Schedules<'a> {
     pub fn new(folder: &'a Path) -> Schedules<'a> {
         let (all, known, selectors, warnings) = Default::default();
-        Schedules { folder, all, known, selectors, warnings }
+        Schedules { folder, all, known, selectors, programs: Programs::new(folder), warnings }
     }
 
     pub fn collective(
@@ -137,6 +158,26 @@ impl<'a> Schedules<'a> {
                 None => Ok(application.into()),
             }
         })
+    }
+
+    pub fn goal(&mut self, text: &str) -> Result<usize, ScheduleError> {
+        let (graph, mark) = self.programs.graph(text)?;
+        self.put(format!("goal {text} #{mark:08x}"), graph.processes(), || Ok(Runnable::Graph(graph)))
+    }
+
+    pub fn trace(&mut self, text: &str, copies: u32, wish: &Wish<'_>) -> Result<usize, ScheduleError> {
+        let (recording, mark) = self.programs.recording(text, wish.only)?;
+        let selector = self.selector(wish.algorithms)?;
+        let idempotent = wish.idempotent;
+        let name = format!(
+            "{copies} copies of trace {text} #{mark:08x}, {:?}, algorithms {} #{:x}, idempotent {idempotent}",
+            wish.only,
+            wish.algorithms.unwrap_or(Selector::PRESETS[0]),
+            crc32fast::hash(selector.to_toml().as_bytes())
+        );
+        // Too many processes are refused when they are built.
+        let processes = recording.processes().saturating_mul(copies);
+        self.put(name, processes, || Ok(play(recording, copies, &selector, idempotent)?.into()))
     }
 
     /// The schedule of this name, built if there is none yet.

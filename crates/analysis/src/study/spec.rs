@@ -13,7 +13,8 @@
 //! cosched = true
 //! ```
 //! A sweep takes what it does not say from the top of the file; without any, the top is the only one. What
-//! spans the product takes one value or a list. A sweep that names a collective or a workload runs only those.
+//! spans the product takes one value or a list. A sweep that names a collective, a workload, a GOAL file or a trace
+//! runs only those.
 
 use super::values::{Count, Many, One, Processes, Share, Size};
 use serde::Deserialize;
@@ -25,6 +26,9 @@ use straggler_schedule::workloads::{Only, Workload};
 
 /// Replicas of a point if the study does not say.
 pub const DEFAULT_REPLICAS: u32 = 100;
+
+/// The network that is fitted from a trace.
+pub const FIT: &str = "fit";
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -50,6 +54,12 @@ pub struct Sweep {
     pub processes: Vec<u32>,
     pub collectives: Vec<Choice>,
     pub workloads: Vec<Workload>,
+    /// GOAL files; each has its own number of processes.
+    pub goals: Vec<String>,
+    /// Traces, each in so many copies.
+    pub traces: Vec<String>,
+    /// Ascending.
+    pub copies: Vec<u32>,
     /// Of the data of collectives; what is usual if empty.
     pub sizes: Vec<u64>,
     pub cycles: u32,
@@ -132,6 +142,9 @@ with_settings! {
     processes: Many<Processes>,
     collective: Many<Choice>,
     workload: Many<Workload>,
+    goal: Many<String>,
+    trace: Many<String>,
+    copies: Many<Count>,
     size: Many<Size>,
     cycles: One<Count>,
     compute: One<Time>,
@@ -185,43 +198,59 @@ fn located(fault: &toml::de::Error, text: &str) -> SpecError {
 
 impl Sweep {
     fn of(name: String, place: &str, own: Given, top: &Given) -> Result<Sweep, SpecError> {
-        let own_work = own.collective.is_some() || own.workload.is_some();
+        let own_work =
+            own.collective.is_some() || own.workload.is_some() || own.goal.is_some() || own.trace.is_some();
         let mut all = own.clone().over(top);
         if own_work {
             (all.collective, all.workload) = (own.collective.clone(), own.workload.clone());
+            (all.goal, all.trace) = (own.goal.clone(), own.trace.clone());
         }
         let refuse = |given: bool, key, owner| match given {
             true => Err(SpecError::NoEffect { place: place.into(), key, owner }),
             false => Ok(()),
         };
         let (no_collective, no_workload) = (all.collective.is_none(), all.workload.is_none());
+        let (no_goal, no_trace) = (all.goal.is_none(), all.trace.is_none());
         refuse(no_collective && own.size.is_some(), "size", "collective")?;
         refuse(no_collective && own.cycles.is_some(), "cycles", "collective")?;
         refuse(no_collective && own.compute.is_some(), "compute", "collective")?;
-        refuse(no_workload && own.only.is_some(), "only", "workload")?;
+        refuse(no_workload && no_trace && own.only.is_some(), "only", "workload")?;
+        refuse(no_trace && own.copies.is_some(), "copies", "trace")?;
+        let fixed = no_collective && no_workload;
         let missing = |key, mend| SpecError::Missing { place: place.into(), key, mend };
-        if no_collective && no_workload {
-            return Err(missing("collective", "name a collective or a workload to run"));
+        if fixed && no_goal && no_trace {
+            let mend = "name a collective, a workload, a goal file or a trace to run";
+            return Err(missing("collective", mend));
         }
-        let processes = all.processes.ok_or_else(|| missing("processes", "say on how many to run"))?;
-        let networks =
-            all.network.ok_or_else(|| missing("network", "name a preset, parameters or a file"))?;
-        let mut processes: Vec<u32> = processes.0.into_iter().flat_map(|Processes(list)| list).collect();
-        processes.sort_unstable();
-        processes.dedup();
+        refuse(fixed && own.processes.is_some(), "processes", "collective")?;
+        let processes = match all.processes {
+            None if !fixed => return Err(missing("processes", "say on how many to run")),
+            processes => processes.map_or_else(Vec::new, |list| list.0),
+        };
+        let networks = match all.network {
+            None if !(fixed && no_goal) => {
+                return Err(missing("network", "name a preset, parameters or a file"));
+            }
+            networks => many(networks, FIT.into()),
+        };
+        let processes = processes.into_iter().flat_map(|Processes(list)| list);
+        let copies = many(all.copies, Count(1)).into_iter().map(|Count(count)| count);
         Ok(Sweep {
             name,
             seeds: many(all.seed, 1),
             replicas: all.replicas.map_or(DEFAULT_REPLICAS, |One(Count(count))| count),
             until_ci: all.until_ci.map(|One(Share(share))| share),
-            processes,
+            processes: ascending(processes),
             collectives: all.collective.map_or_else(Vec::new, |list| list.0),
             workloads: all.workload.map_or_else(Vec::new, |list| list.0),
+            goals: all.goal.map_or_else(Vec::new, |list| list.0),
+            traces: all.trace.map_or_else(Vec::new, |list| list.0),
+            copies: ascending(copies),
             sizes: all.size.map_or_else(Vec::new, |list| list.0.iter().map(|size| size.0).collect()),
             cycles: all.cycles.map_or(1, |One(Count(count))| count),
             compute: all.compute.map_or(Time::ZERO, |One(time)| time),
             only: all.only.map_or(Only::All, |One(only)| only),
-            networks: networks.0,
+            networks,
             network_scales: all.network_scale.map_or_else(Vec::new, |list| list.0),
             noises: many(all.noise, "none".into()),
             cosched: many(all.cosched, false),
@@ -231,6 +260,13 @@ impl Sweep {
             wallclock: is_set(all.wallclock),
         })
     }
+}
+
+fn ascending(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 fn many<T>(given: Option<Many<T>>, usual: T) -> Vec<T> {
@@ -300,6 +336,16 @@ only = "p2p"
     }
 
     #[test]
+    fn programs_bring_their_processes() {
+        let study = Study::parse("name='a'\ntrace='run'\ncopies=[16, 1, 16]").unwrap();
+        let sweep = &study.sweeps[0];
+        assert_eq!((&sweep.traces[..], &sweep.copies[..]), (&["run".to_string()][..], &[1, 16][..]));
+        assert_eq!((sweep.networks[0].as_str(), sweep.processes.len()), (FIT, 0));
+        let fault = Study::parse("name='a'\ngoal='a.goal'").unwrap_err().to_string();
+        assert!(fault.contains("lacks `network`"), "{fault}");
+    }
+
+    #[test]
     fn errors_say_where_and_what_was_meant() {
         let base = "name = 'a'\ncollective = 'barrier'\nnetwork = 'chic'\nprocesses = 4\n";
         for (lines, complaints) in [
@@ -316,6 +362,9 @@ only = "p2p"
             ("workload = 'popp'", &["unknown workload `popp`"]),
             ("only = 'p2p'", &["`only` has no effect", "`workload`"]),
             ("[[sweep]]\nworkload = 'pop'\nsize = 8", &["sweep `1`", "`size` has no effect"]),
+            ("copies = 4", &["`copies` has no effect", "`trace`"]),
+            ("[[sweep]]\ntrace = 'run'\ncopies = 0", &["line 7", "from 1"]),
+            ("[[sweep]]\ngoal = 'a.goal'\nprocesses = 4", &["sweep `1`", "`processes` has no effect"]),
             ("[[sweep]]\nname='x'\n[[sweep]]\nname='x'", &["two sweeps are called `x`"]),
             ("x = ", &["line 5"]),
         ] {

@@ -21,7 +21,7 @@ EXAMPLES
   straggler assess signature:name=altix --network altix --processes 1024
 
   What would it cost my program? The trace of a run on a few processes, replayed in copies:
-  straggler assess --trace fixtures/traces/halo --copies 1,16,256
+  straggler assess --time 500ms --trace fixtures/traces/halo --copies 1,16,256
   straggler assess signature:name=altix --goal fixtures/conformance/eager-00.goal
 
 WHAT IT DOES

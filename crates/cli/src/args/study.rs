@@ -16,7 +16,8 @@ A STUDY is a TOML file. Every key that spans the product takes one value or a li
   replicas = 100                          # of each point, at most
   until-ci = \"2%\"                         # fewer where the median is known so well
   processes = \"2..4096\"                   # 2, 4, 8, …; \"4..4096 x4\", 100, [100, 1000]
-  collective = \"allreduce:dissemination\"  # or workload = \"pop\"
+  collective = \"allreduce:dissemination\"  # or workload = \"pop\", goal = \"ring.goal\",
+                                          # trace = \"run\" with copies = [1, 16, 256]
   size = [\"8\", \"1MiB\"]
   network = \"chic\"                        # network-scale = [0.1, 1, 10]
   noise = \"chic\"                          # as --noise takes it, or a signature's name

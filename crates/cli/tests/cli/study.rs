@@ -146,6 +146,26 @@ fn old_results_go_when_a_new_study_begins() {
     assert!(!folder.path().join("s/report.html").exists());
 }
 
+/// Results are believed only if their checksum agrees; the journal has them all.
+#[test]
+fn damaged_results_are_refused_and_written_again() {
+    let folder = study(
+        "name = 'a'\nreplicas = 6\nprocesses = [4, 8]\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'chic'",
+    );
+    folder.run("study run s.toml --quiet").good();
+    let good = results(&folder, "s");
+    let mut damaged = good.clone();
+    damaged[good.len() / 3] ^= 1;
+    std::fs::write(folder.path().join("s/results.parquet"), damaged).unwrap();
+    std::fs::remove_file(folder.path().join("s/study.page")).unwrap();
+    for line in ["study show s", "study export s -o x.csv", "report s/results.parquet -o r.html"] {
+        folder.run(line).ends_with(3).says("results.parquet").says("checksum").says("study run");
+    }
+    folder.run("report s -o r.html").ends_with(3).says("results.parquet").says("checksum");
+    folder.run("study run s.toml --quiet").good();
+    assert!(results(&folder, "s") == good);
+}
+
 #[test]
 fn two_at_once_are_refused() {
     let folder = study(

@@ -1,16 +1,17 @@
 //! From a trace to a recording, rank after rank.
 
+use super::behind::Place;
 use super::collective::Collectives;
 use super::error::TraceError;
 use super::matching;
 use super::notes::{Notes, Reason};
 use super::recording::{Awaited, Instruction, RankRecording, Recording};
-use super::requests::Place;
 use super::translate::RankReader;
 use crate::workloads::Only;
 use std::collections::HashMap;
 use straggler_model::{Rank, Tag, Time};
 use straggler_trace::collectives;
+use straggler_trace::operations::Operations;
 use straggler_trace::{Class, CommId, Communicator, RankTrace, Trace};
 
 /// When ranks begin.
@@ -106,7 +107,8 @@ impl Recording {
         };
         let mut ranks = Vec::with_capacity(trace.ranks.len());
         for (rank, traced) in (0..).zip(&trace.ranks) {
-            ranks.push(RankReader::new(&mut shared, rank, traced).read()?);
+            let operations = Operations::of(traced);
+            ranks.push(RankReader::new(&mut shared, rank, &operations).read()?);
         }
         let mut tags = shared.tags.len() as u32;
         matching::tell_apart(&mut ranks, &mut tags)?;

@@ -3,23 +3,24 @@
 mod communication;
 mod completion;
 
+use super::behind::{Behind, Place, Places};
 use super::error::TraceError;
 use super::notes::Reason;
 use super::reader::{Begin, ReadRank, ReadThread, Shared, assembled, init_exit};
 use super::recording::Instruction;
-use super::requests::{Behind, Fates, Place, Requests};
 use std::collections::HashMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::call::NO_COMM;
-use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Matched, RankTrace, Start};
+use straggler_trace::operations::{Acted, Operations};
+use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Start};
 
 /// One rank while it is read.
 pub(super) struct RankReader<'s, 'a> {
     shared: &'s mut Shared<'a>,
     rank: Rank,
-    traced: &'a RankTrace,
-    fates: Fates,
-    requests: Requests,
+    operations: &'s Operations<'a>,
+    /// What each operation has become, by its row.
+    behind: Vec<Behind>,
     threads: Vec<Thread>,
     thread_of: HashMap<u16, u16>,
     /// The last call of each thread.
@@ -28,8 +29,6 @@ pub(super) struct RankReader<'s, 'a> {
     seats: HashMap<CommId, Seat>,
     /// The communicator a window was made on.
     windows: HashMap<u32, CommId>,
-    /// What matching probes have kept.
-    messages: HashMap<u32, (CommId, Matched)>,
     /// Persistent collectives, by the call that prepared them.
     prepared: HashMap<usize, Prepared>,
     /// Where the rank's clock begins.
@@ -85,6 +84,8 @@ pub(super) struct Site<'a> {
     thread: u16,
     call: &'a Call,
     details: &'a Details,
+    /// What it begins itself.
+    row: Option<u32>,
 }
 
 /// Why a call that should communicate did not, or cannot be told to have.
@@ -95,7 +96,8 @@ fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
         Class::Send(..) | Class::Recv(_) | Class::Sendrecv(_) | Class::Collective(..) | Class::Neighbor(..)
     );
     let together = matches!(class, Class::NewComm { collective: true } | Class::Epoch { collective: true });
-    if communicates && site.details.error.is_some() {
+    let messages = communicates || matches!(class, Class::MatchedRecv(_));
+    if messages && site.details.error.is_some() {
         Some(Reason::Failed)
     } else if communicates && site.call.comm == NO_COMM {
         Some(Reason::NoCommunicator)
@@ -106,24 +108,9 @@ fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
     }
 }
 
-static NO_DETAILS: Details = Details {
-    requests: Vec::new(),
-    completed: Vec::new(),
-    found: false,
-    matched: None,
-    receive: None,
-    repeated: None,
-    sent_sizes: Vec::new(),
-    received_sizes: Vec::new(),
-    new_comm: None,
-    message: None,
-    window: None,
-    text: None,
-    error: None,
-};
-
 impl<'s, 'a> RankReader<'s, 'a> {
-    pub fn new(shared: &'s mut Shared<'a>, rank: Rank, traced: &'a RankTrace) -> Self {
+    pub fn new(shared: &'s mut Shared<'a>, rank: Rank, operations: &'s Operations<'a>) -> Self {
+        let traced = operations.traced();
         let own = init_exit(traced).or(traced.calls.first().map(|call| call.enter));
         let start = match shared.options.begin {
             Begin::AsTraced => shared.origin,
@@ -132,15 +119,13 @@ impl<'s, 'a> RankReader<'s, 'a> {
         RankReader {
             shared,
             rank,
-            traced,
-            fates: Fates::of(traced),
-            requests: Requests::default(),
+            operations,
+            behind: vec![Behind::Instructions(Places::default()); operations.rows().len()],
             threads: Vec::new(),
             thread_of: HashMap::new(),
             last_calls: traced.calls.iter().enumerate().map(|(index, call)| (call.thread, index)).collect(),
             seats: HashMap::new(),
             windows: HashMap::new(),
-            messages: HashMap::new(),
             prepared: HashMap::new(),
             start,
             end: start,
@@ -149,19 +134,21 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 
     pub fn read(mut self) -> Result<ReadRank, TraceError> {
-        let traced = self.traced;
-        for (index, call) in traced.calls.iter().enumerate() {
+        for acted in self.operations.walk() {
+            let Acted { call, details, .. } = acted;
             if self.finalized {
                 self.shared.notes.count(Reason::AfterFinalize, call.function);
                 continue;
             }
+            let index = acted.number as usize;
             let thread = self.thread(call.thread, index)?;
-            let details = traced.details(call).unwrap_or(&NO_DETAILS);
-            let site = Site { index, thread, call, details };
+            let row = acted.rows().map(|(row, _)| row).next();
+            let site = Site { index, thread, call, details, row };
             self.pass_time(&site);
-            self.translate(&site)?;
+            self.translate(&site, &acted)?;
         }
-        let last = u32::try_from(traced.calls.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let calls = self.operations.traced().calls.len();
+        let last = u32::try_from(calls.saturating_sub(1)).unwrap_or(u32::MAX);
         for thread in &mut self.threads {
             thread.settle_polls(self.shared.options.spin);
             thread.flush(last);
@@ -201,7 +188,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
     /// A thread that has made its last call before this one: the new thread goes on where it was, so that programs may start
     /// threads without end.
     fn ended_before(&self, index: usize) -> Option<u16> {
-        let enter = self.traced.calls.get(index)?.enter;
+        let enter = self.operations.traced().calls.get(index)?.enter;
         let ended = |&(thread, &number): &(&u16, &u16)| {
             let is_over = self.last_calls.get(thread).is_some_and(|&last| last < index);
             is_over && self.threads[usize::from(number)].last_exit <= enter
@@ -230,7 +217,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         self.end = self.end.max(end);
     }
 
-    fn translate(&mut self, site: &Site<'a>) -> Result<(), TraceError> {
+    fn translate(&mut self, site: &Site<'a>, acted: &Acted<'_, 'a>) -> Result<(), TraceError> {
         if self.threads[usize::from(site.thread)].received.take_if(|call| *call == site.index).is_some() {
             return Ok(());
         }
@@ -248,13 +235,14 @@ impl<'s, 'a> RankReader<'s, 'a> {
             | Class::Collective(_, start)
             | Class::Neighbor(_, start) => match start {
                 Start::Persistent => self.prepare(site),
-                _ => self.operate(site, site, start, site.call.request)?,
+                _ => acted.rows().try_for_each(|(row, _)| self.operate(site, site, start, row))?,
             },
-            Class::Begin => self.begin(site)?,
-            Class::Probe { blocking, keeps } => self.probe(site, blocking, keeps)?,
-            Class::Wait(how_many) => self.wait(site, how_many),
-            Class::Test(how_many) => self.test(site, how_many),
-            Class::Drop => self.give_up(site),
+            Class::Begin => self.begin(site, acted)?,
+            Class::Probe { blocking, .. } => self.probe(site, blocking)?,
+            Class::Wait(_) => self.wait(site, acted),
+            Class::Test(_) => self.test(site, acted),
+            // A request that is given up is still served, but nobody waits for it.
+            Class::Drop => {}
             Class::NewComm { collective: true } => self.new_communicator(site)?,
             Class::Epoch { collective: true } => self.synchronise_window(site)?,
             Class::Mark => self.take_time(site),
@@ -284,8 +272,13 @@ impl<'s, 'a> RankReader<'s, 'a> {
     fn time_only(&mut self, site: &Site<'_>, reason: Reason) {
         let told = site.details.text.as_deref().filter(|_| site.call.function == Function::Unknown);
         self.take_time_for(site, reason, told.unwrap_or(site.call.function.name()));
-        if site.call.request != Call::NO_REQUEST {
-            self.requests.make(site.call.request, Behind::Untold);
+        site.row.into_iter().for_each(|row| self.become_of(row, Behind::Untold));
+    }
+
+    /// Notes what an operation is in the recording.
+    fn become_of(&mut self, row: u32, behind: Behind) {
+        if let Some(known) = self.behind.get_mut(row as usize) {
+            *known = behind;
         }
     }
 

@@ -2,7 +2,7 @@
 //! interrupts must look like to be those of the machine.
 
 use super::draws::Draws;
-use super::{Model, ResamplingError, Watch, set_replica};
+use super::{Model, ResamplingError, Watch};
 use rayon::prelude::*;
 use straggler_model::Time;
 use straggler_model::noise::{Noise, QuietUntil, Silence};
@@ -26,7 +26,7 @@ pub fn one_to_one(model: &Model<'_>, count: u32, watch: Watch<'_>) -> Result<Vec
             None => series(model, &Silence, number, lengths),
             Some(noise) => {
                 let mut noise = noise.clone();
-                set_replica(&mut noise, number);
+                noise.set_replica(number);
                 series(model, &noise, number, lengths);
             }
         }

@@ -2,20 +2,20 @@
 
 use super::{counted, named};
 use crate::format::assemble::Finding;
-use crate::messages::{Message, Messages, Operations, Place, Received, Sent};
+use crate::messages::{Ends, Message, Messages, Place, Received, Sent};
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Rank;
 
 pub(super) fn check(
     trace: &Trace,
-    operations: &[Operations],
+    ends: &[Ends],
     found: &Messages,
     incomplete: &BTreeSet<Rank>,
     findings: &mut Vec<Finding>,
 ) {
     let mut cut = Cut::default();
-    let unresolved: BTreeSet<(Rank, u32)> = operations
+    let unresolved: BTreeSet<(Rank, u32)> = ends
         .iter()
         .flat_map(|rank| rank.unresolved.iter().map(move |&(_, comm)| (rank.rank, comm)))
         .collect();
@@ -35,7 +35,7 @@ pub(super) fn check(
         }
     }
     findings.extend(found.matched.iter().filter_map(|message| too_long(trace, message)));
-    operations.iter().for_each(|rank| others(trace, rank, findings));
+    ends.iter().for_each(|rank| others(trace, rank, findings));
     cut.tell(findings);
 }
 
@@ -99,7 +99,7 @@ fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
     (sent.bytes > room).then(|| Finding::error(received.place.rank, what))
 }
 
-fn others(trace: &Trace, of_rank: &Operations, findings: &mut Vec<Finding>) {
+fn others(trace: &Trace, of_rank: &Ends, findings: &mut Vec<Finding>) {
     let rank = of_rank.rank;
     let name = |call: u32| named(trace, Place { rank, call });
     for &(call, peer) in &of_rank.strangers {

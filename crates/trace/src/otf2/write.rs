@@ -17,10 +17,11 @@ mod requests;
 use super::anchor::{MAGIC, POSIX, UNCOMPRESSED};
 use super::error::WriteError;
 use crate::Trace;
+use crate::operations::Operations;
 use definitions::{LocationSummary, Names};
 use encoder::{DEFINITION_CHUNK, EVENT_CHUNK, Encoder};
 use events::Whole;
-use requests::Requests;
+use requests::Forgotten;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -47,10 +48,11 @@ pub fn write(trace: &Trace, directory: &Path, name: &str) -> Result<(), WriteErr
     let mut locations = Vec::new();
     let references = definitions::references(trace);
     let whole = Whole { trace, references: &references };
-    let lengths = requests::lengths(trace);
-    for ((calls, lengths), number) in trace.ranks.iter().zip(&lengths).zip(0..) {
-        let rank = events::Rank { number, calls, requests: Requests::of(calls), lengths };
-        for thread in threads(calls) {
+    let operations = Operations::of_trace(trace);
+    let lengths = requests::lengths(trace, &operations);
+    for ((operations, lengths), number) in operations.iter().zip(&lengths).zip(0..) {
+        let rank = events::Rank { number, operations, forgotten: Forgotten::of(operations), lengths };
+        for thread in threads(operations.traced()) {
             let location = location_number(number, thread);
             let (bytes, events) = events::encode(&whole, &rank, thread, &mut names)?;
             put(&folder.join(format!("{location}.evt")), &bytes)?;

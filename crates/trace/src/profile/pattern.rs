@@ -5,7 +5,7 @@ use super::RankProfile;
 use crate::Function;
 use crate::call::CommId;
 use crate::collectives::{Sequence, runs, sequences};
-use crate::messages::Operations;
+use crate::messages::Ends;
 use crate::trace::Trace;
 use straggler_model::Time;
 
@@ -32,7 +32,7 @@ pub struct Dot {
 impl Pattern {
     pub const BINS: usize = 200;
 
-    pub(super) fn of(trace: &Trace, ranks: &[RankProfile], operations: &[Operations]) -> Pattern {
+    pub(super) fn of(trace: &Trace, ranks: &[RankProfile], ends: &[Ends]) -> Pattern {
         let run = Run::of(ranks);
         let mut dots: Vec<Dot> = Vec::new();
         for (comm, sequence) in sequences(trace) {
@@ -41,7 +41,7 @@ impl Pattern {
         }
         dots.sort_by(|a, b| a.at.total_cmp(&b.at).then(a.comm.cmp(&b.comm)));
         let mut messages = vec![0; Pattern::BINS];
-        for sent in operations.iter().flat_map(Operations::sends) {
+        for sent in ends.iter().flat_map(|rank| &rank.sends) {
             let bin = (run.share(sent.enter) * Pattern::BINS as f64) as usize;
             if let Some(count) = messages.get_mut(bin.min(Pattern::BINS - 1)) {
                 *count += 1;

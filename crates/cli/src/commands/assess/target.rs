@@ -17,6 +17,7 @@ use straggler_model::noise::Injection;
 use straggler_report::numbers::counted;
 use straggler_schedule::collectives::Operation;
 use straggler_schedule::goal;
+use straggler_sim::memory::replay_memory_bytes;
 use straggler_sim::{Simulation, Workload};
 
 const OPERATIONS: [Operation; 3] = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
@@ -119,6 +120,8 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
         Some(fit) => fit.network.clone(),
         None => given(plan)?,
     };
+    let most = u64::from(copies.last().copied().unwrap_or(1)) * u64::from(replayed.recording.processes());
+    refuse_too_much(most, replay_memory_bytes(most), available_bytes())?;
     let in_copies = |&copies: &u32| {
         let request = TraceRequest { copies, ..request.clone() };
         Ok(Workload::Traced(Arc::new(traced::play(replayed.recording.clone(), &request)?)))
@@ -181,4 +184,27 @@ fn refuse_no_time(name: &str, operations: u64) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::bad_input(format!("{name} does nothing, so that noise costs it nothing: give another")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_then_of_four() {
+        assert_eq!(scales(5), [2, 4]);
+        assert_eq!(scales(1 << 20).last_chunk(), Some(&[1 << 15, 1 << 16, 1 << 18, 1 << 20]));
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_refused() {
+        let asked = vec![Asked::collective(Operation::Allreduce, 1, &[2, 1 << 20]).unwrap()];
+        let network = Network::load("chic").unwrap();
+        let target = Target { asked, network, program: None };
+        assert_eq!(target.processes(), 1 << 20);
+        assert!(target.check_memory(Some(1 << 30)).is_ok());
+        assert!(target.check_memory(None).is_ok());
+        let text = target.check_memory(Some(1 << 20)).unwrap_err().error.to_string();
+        assert!(text.contains("1,048,576 processes") && text.contains("1.00 MiB are available"), "{text}");
+    }
 }

@@ -84,11 +84,13 @@ fn of_parquet(path: &Path, named: bool) -> Outcome<Option<Page>> {
     if !named && path.with_file_name(study::PAGE).exists() {
         return Ok(None);
     }
-    if let Ok(page) = study::page_of_results(path) {
-        return Ok(Some(page));
-    }
+    let no_results = match study::page_of_results(path) {
+        Ok(page) => return Ok(Some(page)),
+        Err(failure) => failure,
+    };
     match of_finish_times(path) {
         Ok(page) => Ok(Some(page)),
+        Err(_) if path.ends_with(study::RESULTS) => Err(no_results),
         Err(failure) if named => Err(failure),
         Err(_) => Ok(None),
     }

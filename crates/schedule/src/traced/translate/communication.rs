@@ -2,16 +2,17 @@
 
 use super::{Prepared, RankReader, Site};
 use crate::collectives::Operation;
+use crate::traced::behind::{Behind, Places};
 use crate::traced::collective::{Join, Series, operation_of};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
 use crate::traced::recording::{How, Instruction};
-use crate::traced::requests::{Behind, Place};
 use crate::workloads::Only;
 use straggler_model::{Rank, Tag, Time};
 use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::operations::Operation as Traced;
 use straggler_trace::{
-    Call, Class, Collective, CommId, Communicator, Details, Matched, Mode, Neighbors, RequestId, Start,
+    Call, Class, Collective, CommId, Communicator, Details, Matched, Mode, Neighbors, Start,
 };
 
 /// Stands for the tag of neighbourhood collectives; tags of programs are not negative.
@@ -21,45 +22,43 @@ const NEIGHBORS: i64 = -16;
 const AGREEMENT: u64 = 8;
 
 impl<'a> RankReader<'_, 'a> {
-    /// The operations of a call. `by` is the call that begins them: the same one, or a later one for persistent
-    /// requests. `request` is the one that stands for them, if they do not block.
+    /// The instructions of an operation, by its row. `by` is the call that begins it: the same one that describes it, or a
+    /// later one for persistent requests.
     pub(super) fn operate(
         &mut self,
         by: &Site<'a>,
         site: &Site<'a>,
         start: Start,
-        request: RequestId,
+        row: u32,
     ) -> Result<(), TraceError> {
+        let Some(&operation) = self.operations.get(row) else { return Ok(()) };
         let blocking = start == Start::Blocking;
-        if self.left_out(site, blocking, request) {
-            if !blocking {
-                self.requests.make(request, Behind::Operations(Vec::new()));
-            }
+        if self.left_out(site, &operation) {
             return Ok(());
         }
         let places = match site.call.function.class() {
             Class::Send(mode, _) => self.send(by, site, mode, blocking)?,
-            Class::Recv(_) | Class::MatchedRecv(_) => self.receive(by, site, blocking, request)?,
-            Class::Sendrecv(_) => self.send_and_receive(by, site, request)?,
+            Class::Recv(_) | Class::MatchedRecv(_) => self.receive(by, site, blocking, &operation)?,
+            Class::Sendrecv(_) => self.send_and_receive(by, site, &operation)?,
             Class::Collective(kind, _) => self.collective(by, site, kind, blocking)?,
             Class::Neighbor(kind, _) => self.neighbors(by, site, kind)?,
-            _ => Vec::new(),
+            _ => Places::default(),
         };
         match (blocking, site.call.function.class()) {
-            (true, Class::Sendrecv(_) | Class::Neighbor(..)) => self.await_all(by, places),
+            (true, Class::Sendrecv(_) | Class::Neighbor(..)) => self.await_all(by, places.iter().collect()),
             (true, _) => {}
             // Only without a model does a collective have no operations.
             (false, Class::Collective(..) | Class::Neighbor(..)) if places.is_empty() => {
-                self.requests.make(request, Behind::Untold);
+                self.become_of(row, Behind::Untold);
             }
-            (false, _) => self.requests.make(request, Behind::Operations(places)),
+            (false, _) => self.become_of(row, Behind::Instructions(places)),
         }
         Ok(())
     }
 
-    /// Whether a call's operations are not wanted, or never happened.
-    fn left_out(&mut self, site: &Site<'_>, blocking: bool, request: RequestId) -> bool {
-        if !blocking && self.fates.get(request).cancelled {
+    /// Whether an operation is not wanted, or never happened.
+    fn left_out(&mut self, site: &Site<'_>, operation: &Traced) -> bool {
+        if operation.is_cancelled() {
             self.shared.notes.count(Reason::Cancelled, site.call.function);
             return true;
         }
@@ -100,7 +99,7 @@ impl<'a> RankReader<'_, 'a> {
         site: &Site<'_>,
         mode: Mode,
         blocking: bool,
-    ) -> Result<Vec<Place>, TraceError> {
+    ) -> Result<Places, TraceError> {
         let reason = match mode {
             Mode::Standard | Mode::Ready => None,
             Mode::Buffered => Some(Reason::Buffered),
@@ -108,13 +107,15 @@ impl<'a> RankReader<'_, 'a> {
         };
         reason.into_iter().for_each(|reason| self.shared.notes.count(reason, site.call.function));
         let Call { comm, peer, tag, sent: bytes, .. } = *site.call;
-        let Some((to, tag)) = self.partner(site, comm, Matched { peer, tag })? else { return Ok(Vec::new()) };
+        let Some((to, tag)) = self.partner(site, comm, Matched { peer, tag })? else {
+            return Ok(Places::default());
+        };
         // A buffered send is over when its bytes are in the buffer, however many they are: nobody waits for it.
         let buffered = mode == Mode::Buffered;
         let how =
             How { blocking: blocking && !buffered, answered: mode == Mode::Synchronous, ..How::default() };
         let place = self.emit(by, Instruction::Send { bytes, to, tag, how });
-        Ok(if buffered { Vec::new() } else { vec![place] })
+        Ok(if buffered { Places::default() } else { place.into() })
     }
 
     fn receive(
@@ -122,49 +123,41 @@ impl<'a> RankReader<'_, 'a> {
         by: &Site<'_>,
         site: &Site<'_>,
         blocking: bool,
-        request: RequestId,
-    ) -> Result<Vec<Place>, TraceError> {
-        let kept = site.details.message.and_then(|message| self.messages.get(&message)).copied();
-        let (comm, asked) = match kept {
-            Some(kept) if matches!(site.call.function.class(), Class::MatchedRecv(_)) => kept,
-            _ => (site.call.comm, Matched { peer: site.call.peer, tag: site.call.tag }),
-        };
+        operation: &Traced,
+    ) -> Result<Places, TraceError> {
+        let comm = self.operations.comm(operation).unwrap_or(NO_COMM);
         if comm == NO_COMM {
             // The message of a probe that found nobody, or that was not seen.
-            if asked.peer != special::NOBODY {
+            if operation.source.peer != special::NOBODY {
                 self.shared.notes.count(Reason::NeverMatched, site.call.function);
             }
-            return Ok(Vec::new());
+            return Ok(Places::default());
         }
         if self.shared.reaches_out.get(comm as usize) == Some(&true) {
             self.take_time_for(site, Reason::OtherWorld, site.call.function.name());
-            return Ok(Vec::new());
+            return Ok(Places::default());
         }
-        let matched = site.details.matched.filter(|_| blocking).or(self.fates.get(request).matched);
-        self.receive_from(by, site, comm, asked, matched, blocking)
+        self.receive_from(by, site, comm, operation.source, blocking)
     }
 
-    /// A receive of what was asked for, or if that was a wildcard, of what came.
+    /// A receive of what came; left out where the trace does not say what that was.
     fn receive_from(
         &mut self,
         by: &Site<'_>,
         site: &Site<'_>,
         comm: CommId,
-        asked: Matched,
-        matched: Option<Matched>,
+        from: Matched,
         blocking: bool,
-    ) -> Result<Vec<Place>, TraceError> {
+    ) -> Result<Places, TraceError> {
         let is_open = |value: i32| value == special::ANY || value == special::NONE;
-        let is_wild = asked.peer != special::NOBODY && (is_open(asked.peer) || is_open(asked.tag));
-        let from = if is_wild { matched } else { Some(asked) };
-        let Some(from) = from else {
+        if from.peer != special::NOBODY && (is_open(from.peer) || is_open(from.tag)) {
             self.shared.notes.count(Reason::NeverMatched, site.call.function);
-            return Ok(Vec::new());
-        };
-        let Some((from, tag)) = self.partner(site, comm, from)? else { return Ok(Vec::new()) };
+            return Ok(Places::default());
+        }
+        let Some((from, tag)) = self.partner(site, comm, from)? else { return Ok(Places::default()) };
         let how = How { blocking, ..How::default() };
         let bytes = site.call.received;
-        Ok(vec![self.emit(by, Instruction::Recv { bytes, from, tag, how })])
+        Ok(self.emit(by, Instruction::Recv { bytes, from, tag, how }).into())
     }
 
     /// Both begin together: the receive costs nothing to post, so it comes first, as in MPI libraries.
@@ -172,14 +165,10 @@ impl<'a> RankReader<'_, 'a> {
         &mut self,
         by: &Site<'_>,
         site: &Site<'_>,
-        request: RequestId,
-    ) -> Result<Vec<Place>, TraceError> {
-        let mut places = Vec::new();
-        if let Some(asked) = site.details.receive {
-            let matched = site.details.matched.or(self.fates.get(request).matched);
-            places.extend(self.receive_from(by, site, site.call.comm, asked, matched, false)?);
-        }
-        places.extend(self.send(by, site, Mode::Standard, false)?);
+        operation: &Traced,
+    ) -> Result<Places, TraceError> {
+        let mut places = self.receive_from(by, site, site.call.comm, operation.source, false)?;
+        self.send(by, site, Mode::Standard, false)?.iter().for_each(|place| places.push(place));
         Ok(places)
     }
 
@@ -189,7 +178,7 @@ impl<'a> RankReader<'_, 'a> {
         site: &Site<'_>,
         kind: Collective,
         blocking: bool,
-    ) -> Result<Vec<Place>, TraceError> {
+    ) -> Result<Places, TraceError> {
         let operation = operation_of(kind);
         let root = if operation.has_root() { site.call.peer } else { 0 };
         self.join(by, site, site.call.comm, operation, root, blocking)
@@ -203,12 +192,12 @@ impl<'a> RankReader<'_, 'a> {
         operation: Operation,
         root: i32,
         blocking: bool,
-    ) -> Result<Vec<Place>, TraceError> {
+    ) -> Result<Places, TraceError> {
         let (rank, index, function) = (self.rank, site.index, site.call.function);
         let communicator = self.communicator(site, comm)?;
         if !communicator.remote.is_empty() {
             self.take_time_for(site, Reason::BetweenGroups, function.name());
-            return Ok(Vec::new());
+            return Ok(Places::default());
         }
         let size = communicator.members.len();
         let root = u32::try_from(root)
@@ -222,7 +211,7 @@ impl<'a> RankReader<'_, 'a> {
         let processes = self.shared.trace.processes();
         let call = self.shared.collectives.join(number, &join, communicator, processes)?;
         let how = How { blocking, ..How::default() };
-        Ok(vec![self.emit(by, Instruction::Collective { call, member, how })])
+        Ok(self.emit(by, Instruction::Collective { call, member, how }).into())
     }
 
     /// Where a collective is in the order that all members agree on.
@@ -238,7 +227,6 @@ impl<'a> RankReader<'_, 'a> {
 
     /// A persistent request: a collective has its place in the order of those that are prepared.
     pub(super) fn prepare(&mut self, site: &Site<'_>) {
-        self.requests.prepare(site.call.request, site.index);
         if matches!(site.call.function.class(), Class::Collective(..))
             && let Ok(seat) = self.seat(site, site.call.comm)
         {
@@ -261,8 +249,8 @@ impl<'a> RankReader<'_, 'a> {
         let plain = Site { call: &call, details: &nothing, ..*site };
         let blocking = site.call.request == Call::NO_REQUEST;
         let places = self.join(site, &plain, comm, operation, 0, blocking)?;
-        if !blocking {
-            self.requests.make(site.call.request, Behind::Operations(places));
+        if let Some(row) = site.row.filter(|_| !blocking) {
+            self.become_of(row, Behind::Instructions(places));
         }
         Ok(())
     }
@@ -306,18 +294,13 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     /// A message to and from every neighbour, all begun at once.
-    fn neighbors(
-        &mut self,
-        by: &Site<'_>,
-        site: &Site<'_>,
-        kind: Collective,
-    ) -> Result<Vec<Place>, TraceError> {
+    fn neighbors(&mut self, by: &Site<'_>, site: &Site<'_>, kind: Collective) -> Result<Places, TraceError> {
         let comm = site.call.comm;
         let member = self.seat(site, comm)?.member as usize;
         let communicator = self.communicator(site, comm)?;
         let Some(neighbors) = communicator.neighbors.get(member) else {
             self.take_time_for(site, Reason::NoNeighbors, site.call.function.name());
-            return Ok(Vec::new());
+            return Ok(Places::default());
         };
         self.exchange(by, site, communicator, neighbors, kind)
     }
@@ -329,10 +312,10 @@ impl<'a> RankReader<'_, 'a> {
         communicator: &Communicator,
         neighbors: &Neighbors,
         kind: Collective,
-    ) -> Result<Vec<Place>, TraceError> {
+    ) -> Result<Places, TraceError> {
         let tag = self.shared.tag(site.call.comm, NEIGHBORS)?;
         let how = How::default();
-        let mut places = Vec::new();
+        let mut places = Places::default();
         for &peer in neighbors.sources.iter().filter(|&&peer| peer != special::NOBODY) {
             let from = self.member(site, communicator, peer)?;
             places.push(self.emit(by, Instruction::Recv { bytes: 0, from, tag, how }));

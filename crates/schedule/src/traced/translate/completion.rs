@@ -1,50 +1,50 @@
-//! Calls that begin, complete, ask about or give up requests.
+//! Calls that begin, complete or ask about requests.
 
 use super::{Polls, RankReader, Site};
+use crate::traced::behind::{Behind, Place};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
 use crate::traced::recording::Instruction;
-use crate::traced::requests::{Behind, Place};
 use straggler_model::Time;
-use straggler_trace::messages::takes_probed;
-use straggler_trace::{Call, Function, HowMany, RequestId, Start};
-
-/// So many calls of other threads may lie between a probe and its receive.
-const LOOK_AHEAD: usize = 64;
+use straggler_trace::Start;
+use straggler_trace::operations::{Acted, Given, Kind};
 
 impl<'a> RankReader<'_, 'a> {
     /// Begins persistent requests.
-    pub(super) fn begin(&mut self, site: &Site<'a>) -> Result<(), TraceError> {
-        let requests = &site.details.requests;
-        for (place, &persistent) in (0..).zip(requests) {
-            let known = self.requests.prepared_by(persistent);
-            let prepared = known.and_then(|index| Some((index, self.traced.calls.get(index)?)));
-            let made = site.call.request.checked_add(place).filter(|_| site.call.request != Call::NO_REQUEST);
-            let Some((index, call)) = prepared else {
-                self.shared.notes.count(Reason::UnknownRequest, site.call.function);
-                made.into_iter().for_each(|made| self.requests.make(made, Behind::Untold));
+    pub(super) fn begin(&mut self, site: &Site<'a>, acted: &Acted<'_, 'a>) -> Result<(), TraceError> {
+        let unknown = acted.given().filter(|given| !matches!(given, Given::Operation(_)));
+        unknown.for_each(|_| self.shared.notes.count(Reason::UnknownRequest, site.call.function));
+        for (row, operation) in acted.rows() {
+            let prepared = Some(operation.described).filter(|&call| call != acted.number);
+            let Some((index, call)) = prepared.and_then(|index| Some((index, self.operations.call(index)?)))
+            else {
+                self.become_of(row, Behind::Untold);
                 continue;
             };
-            let details = self.traced.details(call).unwrap_or(&super::NO_DETAILS);
-            // Traces that give no new numbers mean the persistent request itself.
-            let made = made.unwrap_or(persistent);
-            self.requests.begin(persistent, made);
-            let prepared = Site { index, thread: site.thread, call, details };
-            self.operate(site, &prepared, Start::Nonblocking, made)?;
+            let (index, details) = (index as usize, self.operations.details(call));
+            let prepared = Site { index, thread: site.thread, call, details, row: None };
+            if operation.kind == Kind::Other || super::unusable(&self.shared.reaches_out, &prepared).is_some()
+            {
+                self.shared.notes.count(Reason::UnknownRequest, site.call.function);
+                self.become_of(row, Behind::Untold);
+                continue;
+            }
+            self.operate(site, &prepared, Start::Nonblocking, row)?;
         }
         Ok(())
     }
 
-    pub(super) fn wait(&mut self, site: &Site<'_>, how_many: HowMany) {
-        let completed = site.details.completed.iter().map(|one| one.request);
-        let listed = &site.details.requests;
-        let all = matches!(how_many, HowMany::One | HowMany::All) && !listed.is_empty();
-        let requests: Vec<RequestId> = if all { listed.clone() } else { completed.collect() };
+    pub(super) fn wait(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) {
         // Null requests are not listed, and waiting for them takes no time; formats that know no requests list none.
-        let (mut places, mut untold) = (Vec::new(), requests.is_empty());
-        for request in requests {
-            match self.requests.complete(request) {
-                Some(Behind::Operations(operations)) => places.extend(operations),
+        let (mut places, mut untold) = (Vec::new(), acted.finished().len() == 0);
+        for given in acted.finished() {
+            let behind = match given {
+                Given::Operation(row) => self.behind.get(row as usize).copied(),
+                Given::Idle => continue,
+                Given::Over(_) | Given::Unknown => None,
+            };
+            match behind {
+                Some(Behind::Instructions(instructions)) => places.extend(instructions.iter()),
                 Some(Behind::Untold) => untold = true,
                 None => {
                     self.shared.notes.count(Reason::UnknownRequest, site.call.function);
@@ -70,18 +70,17 @@ impl<'a> RankReader<'_, 'a> {
         }
     }
 
-    pub(super) fn test(&mut self, site: &Site<'_>, how_many: HowMany) {
+    pub(super) fn test(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) {
         // Null requests are not listed: a test of nothing else is one more look in a loop that waits for something.
-        if !site.details.found || site.details.requests.is_empty() && site.details.completed.is_empty() {
+        if !site.details.found || acted.given().len() == 0 && acted.finished().len() == 0 {
             return self.poll(site);
         }
         // What was computed between the tests was computed before the last of them.
         self.threads[usize::from(site.thread)].settle_polls(self.shared.options.spin);
-        self.wait(site, how_many);
+        self.wait(site, acted);
     }
 
-    /// What was kept for one receive is remembered.
-    pub(super) fn probe(&mut self, site: &Site<'a>, blocking: bool, keeps: bool) -> Result<(), TraceError> {
+    pub(super) fn probe(&mut self, site: &Site<'a>, blocking: bool) -> Result<(), TraceError> {
         if !blocking && !site.details.found {
             self.poll(site);
             return Ok(());
@@ -89,30 +88,26 @@ impl<'a> RankReader<'_, 'a> {
         if blocking {
             self.shared.notes.count(Reason::Probe, site.call.function);
         }
-        if let (true, Some(message), Some(matched)) = (keeps, site.details.message, site.details.matched) {
-            self.messages.insert(message, (site.call.comm, matched));
-        }
         self.receive_probed(site)
     }
 
     /// If the thread's next call receives what a probe has found, the message is waited for where the probe is: what lies
     /// between the two happens when it is there. Otherwise it is received where the program receives it.
     fn receive_probed(&mut self, probe: &Site<'a>) -> Result<(), TraceError> {
-        let traced = self.traced;
-        let after = traced.calls.iter().enumerate().skip(probe.index + 1).take(LOOK_AHEAD);
-        let next = after.into_iter().find(|(_, call)| call.thread == probe.call.thread);
-        let Some((index, call)) = next.filter(|(_, call)| takes_probed(traced, probe.call, call)) else {
-            return Ok(());
-        };
-        let details = traced.details(call).unwrap_or(&super::NO_DETAILS);
-        let receive = Site { index, thread: probe.thread, call, details };
+        let number = u32::try_from(probe.index).unwrap_or(u32::MAX);
+        let row = self.operations.received_after(number);
+        let received = row.and_then(|row| Some((row, self.operations.get(row)?.begun)));
+        let Some((row, index)) = received else { return Ok(()) };
+        let Some(call) = self.operations.call(index) else { return Ok(()) };
+        let (index, details) = (index as usize, self.operations.details(call));
+        let receive = Site { index, thread: probe.thread, call, details, row: Some(row) };
         if super::unusable(&self.shared.reaches_out, &receive).is_some() {
             return Ok(());
         }
         let thread = &mut self.threads[usize::from(probe.thread)];
         thread.settle_polls(self.shared.options.spin);
         thread.received = Some(index);
-        self.operate(&receive, &receive, Start::Blocking, Call::NO_REQUEST)
+        self.operate(&receive, &receive, Start::Blocking, row)
     }
 
     /// Nothing was there. Time inside of the calls is waiting; between them too, if there is little.
@@ -132,15 +127,6 @@ impl<'a> RankReader<'_, 'a> {
         polls.end = polls.end.max(exit);
         polls.inside += repeated.inside;
         polls.calls = polls.calls.saturating_add(repeated.calls);
-    }
-
-    /// A request that is given up is still served, but nobody waits for it.
-    pub(super) fn give_up(&mut self, site: &Site<'_>) {
-        if site.call.function == Function::Request_free {
-            for &request in &site.details.requests {
-                self.requests.complete(request);
-            }
-        }
     }
 
     /// What follows waits for these operations.

@@ -5,14 +5,13 @@
 
 use super::definitions::Names;
 use super::encoder::Encoder;
-use super::requests::{self, Kind, Listed, Made, Partner, Requests};
+use super::requests::{self, Forgotten, Partner};
 use crate::call::{NO_COMM, special};
+use crate::operations::{Acted, Given, Kind, Operation, Operations};
 use crate::otf2::error::WriteError;
 use crate::otf2::ids::{event, root};
 use crate::otf2::volume::{self, Factors};
-use crate::{
-    Call, Class, Collective, Completed, Details, Function, Matched, RankTrace, RequestId, Start, Trace,
-};
+use crate::{Call, Class, Collective, Details, Function, Matched, RequestId, Start, Trace};
 use std::collections::HashMap;
 
 /// The operation that makes a communicator.
@@ -42,9 +41,9 @@ pub(super) struct Whole<'a> {
 /// What the events of every thread need to know of their rank.
 pub(super) struct Rank<'a> {
     pub(super) number: straggler_model::Rank,
-    pub(super) calls: &'a RankTrace,
-    pub(super) requests: Requests,
-    pub(super) lengths: &'a HashMap<(u32, RequestId), u64>,
+    pub(super) operations: &'a Operations<'a>,
+    pub(super) forgotten: Forgotten,
+    pub(super) lengths: &'a HashMap<u32, u64>,
 }
 
 struct Writing<'a> {
@@ -57,39 +56,30 @@ struct Writing<'a> {
     time: u64,
 }
 
-/// A call in its place.
-#[derive(Clone, Copy)]
-struct Site<'a> {
-    number: usize,
-    call: &'a Call,
-    details: &'a Details,
-}
-
-/// A request, by the numbers in the archive of what it is for.
+/// An operation with a request, by the numbers in the archive of what it is for.
 struct Parts<'a> {
-    made: Made,
-    maker: Site<'a>,
+    row: u32,
+    operation: &'a Operation,
+    /// The call that has its arguments.
+    described: &'a Call,
     send: Option<u64>,
     receive: Option<u64>,
     collective: Option<Collective>,
 }
 
-static NO_DETAILS: std::sync::LazyLock<Details> = std::sync::LazyLock::new(Details::default);
-
 impl<'a> Writing<'a> {
     /// All calls of a thread; the first thread also has the name of the program.
     fn thread(&mut self, thread: u16) -> Result<(), WriteError> {
         let own = self.own;
-        let all = own.calls.calls.iter().enumerate();
-        let mut calls = all.filter(|(_, call)| call.thread == thread).peekable();
+        let mut calls = own.operations.walk().filter(|acted| acted.call.thread == thread).peekable();
         let program = Some(self.whole.trace.meta.program.as_str());
         let program = program.filter(|name| !name.is_empty() && thread == 0);
-        let program = calls.peek().map(|(_, call)| call.enter.ps()).zip(program);
+        let program = calls.peek().map(|acted| acted.call.enter.ps()).zip(program);
         if let Some((time, name)) = program {
             self.program_begin(time, name);
         }
-        for (number, call) in calls {
-            self.call(self.site(number, call))?;
+        for acted in calls {
+            self.call(&acted)?;
         }
         self.leave_regions();
         if program.is_some() {
@@ -98,12 +88,9 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    fn site(&self, number: usize, call: &'a Call) -> Site<'a> {
-        Site { number, call, details: self.own.calls.details(call).unwrap_or(&NO_DETAILS) }
-    }
-
-    fn call(&mut self, site: Site<'_>) -> Result<(), WriteError> {
-        let Site { number, call, details } = site;
+    fn call(&mut self, acted: &Acted<'a, 'a>) -> Result<(), WriteError> {
+        let Acted { call, details, .. } = *acted;
+        let number = acted.number as usize;
         let (rank, function) = (self.own.number, call.function.name());
         let (mut enter, mut exit) = (call.enter.ps(), call.exit.ps());
         if details.repeated.is_some() {
@@ -126,9 +113,9 @@ impl<'a> Writing<'a> {
         let region = self.names.region(name, Some(call.function));
         self.out.at(enter);
         self.out.short_record(event::ENTER, region.into());
-        self.begin(site).map_err(wrong)?;
+        self.begin(acted).map_err(wrong)?;
         self.out.at(exit);
-        self.end(site).map_err(wrong)?;
+        self.end(acted).map_err(wrong)?;
         self.out.short_record(event::LEAVE, region.into());
         self.time = exit;
         Ok(())
@@ -171,8 +158,8 @@ impl<'a> Writing<'a> {
     }
 
     /// What is recorded when a call begins.
-    fn begin(&mut self, site: Site<'_>) -> Result<(), &'static str> {
-        let Site { call, details, .. } = site;
+    fn begin(&mut self, acted: &Acted<'a, 'a>) -> Result<(), &'static str> {
+        let Acted { call, details, .. } = *acted;
         match call.function.class() {
             class if requests::failed(class, details) => Ok(()),
             Class::Send(_, Start::Blocking) | Class::Sendrecv(Start::Blocking) => {
@@ -186,19 +173,15 @@ impl<'a> Writing<'a> {
                 self.out.record(event::COLLECTIVE_BEGIN, Encoder::body());
                 Ok(())
             }
-            Class::Begin => {
-                let begun = call.request..call.request.saturating_add(details.requests.len() as u32);
-                begun.into_iter().try_for_each(|request| self.begun(request))
-            }
-            _ => self.begun(call.request),
+            _ => acted.rows().try_for_each(|(row, _)| self.begun(row)),
         }
     }
 
     /// What is recorded when a request is made.
-    fn begun(&mut self, request: RequestId) -> Result<(), &'static str> {
-        let Some(parts) = self.parts(request) else { return Ok(()) };
+    fn begun(&mut self, row: u32) -> Result<(), &'static str> {
+        let Some(parts) = self.parts(row) else { return Ok(()) };
         if let Some(number) = parts.send {
-            let call = parts.maker.call;
+            let call = parts.described;
             self.message(event::ISEND, destination(call), call.sent, Some(number))?;
         }
         if let Some(number) = parts.receive {
@@ -206,18 +189,26 @@ impl<'a> Writing<'a> {
         }
         if parts.collective.is_some() {
             let mut body = Encoder::body();
-            body.u64(request.into());
+            body.u64(parts.operation.request.into());
             self.out.record(event::COLLECTIVE_REQUEST, body);
         }
         Ok(())
     }
 
     /// What a request is for, unless nothing is recorded of it.
-    fn parts(&self, request: RequestId) -> Option<Parts<'a>> {
-        let made = self.own.requests.made(request)?;
-        let maker = self.site(made.call, self.own.calls.calls.get(made.call)?);
-        let parts = Parts { made, maker, send: None, receive: None, collective: None };
-        let parts = match made.kind {
+    fn parts(&self, row: u32) -> Option<Parts<'a>> {
+        let operations = self.own.operations;
+        let operation = operations.get(row).filter(|row| row.has_request())?;
+        let described = operations.call(operation.described)?;
+        let request = operation.request;
+        let parts = Parts { row, operation, described, send: None, receive: None, collective: None };
+        let parts = match operation.kind {
+            Kind::Other => return None,
+            Kind::Collective => {
+                let collective = collective_of(described).filter(|_| described.comm != NO_COMM);
+                return collective.map(|_| Parts { collective, ..parts });
+            }
+            _ if operation.failed => return None,
             Kind::Send => Parts { send: Some(request.into()), ..parts },
             Kind::Receive => Parts { receive: Some(request.into()), ..parts },
             Kind::Exchange => Parts {
@@ -225,69 +216,66 @@ impl<'a> Writing<'a> {
                 receive: Some(requests::receiving_half(request)),
                 ..parts
             },
-            Kind::Collective(operation) => {
-                let collective = Some(operation).filter(|_| maker.call.comm != NO_COMM);
-                return collective.map(|_| Parts { collective, ..parts });
-            }
         };
         // A receive that was cancelled, or never ended, has no communicator in some traces.
-        let (to, from) = (destination(maker.call), self.source(maker).who);
-        let send = parts.send.filter(|_| to.is_known());
-        let receive = parts.receive.filter(|_| from.peer != special::NOBODY);
+        let send = parts.send.filter(|_| destination(described).is_known());
+        let receive = parts.receive.filter(|_| operation.source.peer != special::NOBODY);
         (send.is_some() || receive.is_some()).then_some(Parts { send, receive, ..parts })
     }
 
-    fn source(&self, site: Site<'_>) -> Partner {
-        self.own.requests.source(site.number, site.call, site.details)
+    /// Whom a receive is from.
+    fn source(&self, operation: &Operation) -> Partner {
+        let comm = self.own.operations.comm(operation).unwrap_or(NO_COMM);
+        Partner { comm, who: operation.source }
     }
 
     /// What is recorded when a call ends.
-    fn end(&mut self, site: Site<'_>) -> Result<(), &'static str> {
-        let Site { number, call, details } = site;
+    fn end(&mut self, acted: &Acted<'a, 'a>) -> Result<(), &'static str> {
+        let Acted { number, call, details, .. } = *acted;
         match call.function.class() {
             class if requests::failed(class, details) => Ok(()),
             Class::Recv(Start::Blocking)
             | Class::MatchedRecv(Start::Blocking)
-            | Class::Sendrecv(Start::Blocking) => {
-                let bytes = self.length(number, Call::NO_REQUEST, call.received);
-                self.message(event::RECV, self.source(site), bytes, None)
-            }
+            | Class::Sendrecv(Start::Blocking) => acted.rows().try_for_each(|(row, operation)| {
+                self.message(event::RECV, self.source(operation), self.length(row, call.received), None)
+            }),
             Class::Collective(operation, Start::Blocking) | Class::Neighbor(operation, Start::Blocking) => {
                 self.collective(call, operation, None)
             }
             Class::NewComm { .. } => self.new_comm(call, details),
             Class::FreeComm if call.comm != NO_COMM => self.comm(event::COMM_DESTROY, call.comm),
             Class::Wait(_) | Class::Test(_) | Class::Drop => {
-                let listed = Listed::of(details);
-                let mut all = details.requests.iter();
-                all.try_for_each(|&request| self.ended(site, request, listed.find(request)))
+                acted.given().try_for_each(|given| self.named(acted, given))
             }
             Class::Finalize => {
-                let mut all = self.own.requests.forgotten_until(number).iter();
-                all.try_for_each(|&request| self.forgotten(request))
+                self.own.forgotten.until(number).iter().try_for_each(|&row| self.forgotten(row))
             }
             _ => Ok(()),
         }
     }
 
-    /// What is recorded of a request that a call waits for.
-    fn ended(
-        &mut self,
-        site: Site<'_>,
-        request: RequestId,
-        listed: Option<&Completed>,
-    ) -> Result<(), &'static str> {
-        let Some(parts) = self.parts(request) else { return Ok(()) };
+    /// What is recorded of a request that a call names.
+    fn named(&mut self, acted: &Acted<'a, 'a>, given: Given) -> Result<(), &'static str> {
+        let (row, is_over) = match given {
+            Given::Operation(row) => (row, false),
+            Given::Over(row) => (row, true),
+            Given::Idle | Given::Unknown => return Ok(()),
+        };
+        let Some(parts) = self.parts(row) else { return Ok(()) };
+        if !is_over && parts.operation.completed() == Some(acted.number) {
+            return self.ended(&parts);
+        }
         // Also of a request that a call gives up: no other record names a request that goes on.
-        if !requests::has_ended(site.call, site.details, listed) {
-            let number = parts.send.or(parts.receive).unwrap_or(request.into());
+        if !(is_over && acted.finishes_all()) {
+            let number = parts.send.or(parts.receive).unwrap_or(parts.operation.request.into());
             self.out.short_record(event::REQUEST_TEST, number);
-            return Ok(());
         }
-        if !self.own.requests.is_ended_by(request, site.number) {
-            return Ok(());
-        }
-        if listed.is_some_and(|completed| completed.cancelled) {
+        Ok(())
+    }
+
+    /// What is recorded when a request ends.
+    fn ended(&mut self, parts: &Parts<'_>) -> Result<(), &'static str> {
+        if parts.operation.is_cancelled() {
             for number in [parts.send, parts.receive].into_iter().flatten() {
                 self.out.short_record(event::REQUEST_CANCELLED, number);
             }
@@ -296,43 +284,35 @@ impl<'a> Writing<'a> {
         if let Some(number) = parts.send {
             self.out.short_record(event::ISEND_COMPLETE, number);
         }
-        self.arrived(&parts, request, listed.and_then(|completed| completed.matched))
+        self.arrived(parts)
     }
 
     /// A request that only MPI_Finalize ends: whom it was from, if that is known.
-    fn forgotten(&mut self, request: RequestId) -> Result<(), &'static str> {
-        let Some(parts) = self.parts(request) else { return Ok(()) };
-        let from = self.source(parts.maker).who;
+    fn forgotten(&mut self, row: u32) -> Result<(), &'static str> {
+        let Some(parts) = self.parts(row) else { return Ok(()) };
+        let from = parts.operation.source;
         if parts.receive.is_some() && (from.peer == special::ANY || from.tag == special::ANY) {
             return Ok(());
         }
-        self.arrived(&parts, request, None)
+        self.arrived(&parts)
     }
 
     /// The end of a receive or of a collective.
-    fn arrived(
-        &mut self,
-        parts: &Parts<'_>,
-        request: RequestId,
-        matched: Option<Matched>,
-    ) -> Result<(), &'static str> {
-        let call = parts.maker.call;
+    fn arrived(&mut self, parts: &Parts<'_>) -> Result<(), &'static str> {
+        let call = parts.described;
         if let Some(number) = parts.receive {
-            let asked = self.source(parts.maker);
-            let source = Partner { who: matched.unwrap_or(asked.who), ..asked };
-            let bytes = self.length(parts.made.by, request, call.received);
-            self.message(event::IRECV, source, bytes, Some(number))?;
+            let bytes = self.length(parts.row, call.received);
+            self.message(event::IRECV, self.source(parts.operation), bytes, Some(number))?;
         }
         match parts.collective {
-            Some(operation) => self.collective(call, operation, Some(request)),
+            Some(operation) => self.collective(call, operation, Some(parts.operation.request)),
             None => Ok(()),
         }
     }
 
     /// The bytes that came, where the trace knows; else those there was room for.
-    fn length(&self, by: usize, request: RequestId, room: u64) -> u64 {
-        let key = u32::try_from(by).ok().map(|by| (by, request));
-        key.and_then(|key| self.own.lengths.get(&key)).copied().unwrap_or(room)
+    fn length(&self, row: u32, room: u64) -> u64 {
+        self.own.lengths.get(&row).copied().unwrap_or(room)
     }
 
     fn message(
@@ -424,6 +404,14 @@ impl<'a> Writing<'a> {
     fn reference(&self, comm: u32) -> Result<u32, &'static str> {
         let reference = self.whole.references.get(comm as usize).copied();
         reference.ok_or("names a communicator that the trace does not have")
+    }
+}
+
+/// The collective that a call is, or that it prepares.
+fn collective_of(call: &Call) -> Option<Collective> {
+    match call.function.class() {
+        Class::Collective(operation, _) | Class::Neighbor(operation, _) => Some(operation),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The join of detours and kernel events against a sample that was recorded on a real machine.
 //!
 //! What is expected was found by another program in another way: it painted threads, then interrupts over
-//! them, into a picture of the time in steps of 10 ns, and counted. `tests/sample/detours.txt` says how the
+//! them, into a picture of the time in steps of 10 ns, and counted. `tests/measure/sample/detours.txt` says how the
 //! sample was made.
 
 use std::collections::HashMap;

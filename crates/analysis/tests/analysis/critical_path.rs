@@ -1,7 +1,7 @@
 //! The parts of the critical path add up to the makespan, on random schedules and on both engines; the
 //! derivatives are what a change of the parameter does.
 
-#[path = "../../sim/tests/sim/schedules.rs"]
+#[path = "../../../sim/tests/sim/schedules.rs"]
 mod schedules;
 
 use proptest::prelude::*;

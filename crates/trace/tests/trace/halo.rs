@@ -1,10 +1,7 @@
 //! `fixtures/traces/halo`: a small trace that examples and tests look at. No program ran: every time in it is computed
 //! here, and it says so in its notes.
 //!
-//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace --test halo` writes it anew.
-
-#[path = "shared/fixture.rs"]
-mod fixture;
+//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace halo` writes it anew.
 
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -235,5 +232,5 @@ fn trace() -> Trace {
 
 #[test]
 fn the_fixture_is_what_is_written_here() {
-    fixture::assert_written(&folder(), &trace());
+    crate::fixture::assert_written(&folder(), &trace());
 }

@@ -1,10 +1,7 @@
 //! `fixtures/traces/regions`: a small trace of a program that marks its regions. No program ran: every time in it is
 //! computed here, and it says so in its notes.
 //!
-//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace --test regions` writes it anew.
-
-#[path = "shared/fixture.rs"]
-mod fixture;
+//! `STRAGGLER_WRITE_FIXTURES=1 cargo test -p straggler-trace regions` writes it anew.
 
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -115,7 +112,7 @@ fn trace() -> Trace {
 
 #[test]
 fn the_fixture_is_what_is_written_here() {
-    fixture::assert_written(&folder(), &trace());
+    crate::fixture::assert_written(&folder(), &trace());
 }
 
 /// A step is 10 µs of exchange, 105 µs of solving and 1 µs more, three times on two ranks.

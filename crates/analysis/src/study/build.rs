@@ -1,0 +1,267 @@
+//! Builds the points and tasks of a study, sweep by sweep.
+
+use super::inputs::Inputs;
+use super::schedules::{Schedules, Wish, usual_bytes};
+use super::{FIT, PlanError, Point, Sweep, Task};
+use std::collections::HashMap;
+use std::path::Path;
+use straggler_model::network::Factor;
+use straggler_model::study::Coordinates;
+use straggler_schedule::collectives::Choice;
+use straggler_schedule::workloads::Workload;
+
+/// A product of more points than this is a slip of the pen.
+const MOST_POINTS: usize = 1_000_000;
+
+/// What makes two tasks the same.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    schedule: usize,
+    network: u64,
+    noise: Option<u64>,
+    flags: [bool; 3],
+    seed: u64,
+    replicas: u32,
+    until_ci: Option<u64>,
+}
+
+/// Points and tasks as they are found, with everything they name.
+pub(super) struct Builder<'a> {
+    pub inputs: Inputs<'a>,
+    pub schedules: Schedules<'a>,
+    pub points: Vec<Point>,
+    pub tasks: Vec<Task>,
+    known: HashMap<Key, usize>,
+}
+
+/// What is run.
+#[derive(Clone, Copy)]
+enum What<'a> {
+    /// On each number of processes.
+    Collective(&'a Choice, u64),
+    Workload(&'a Workload),
+    Goal(&'a str),
+    /// In each number of copies.
+    Trace(&'a str),
+}
+
+impl What<'_> {
+    /// What it is called, and the size of its data.
+    fn name(&self) -> (String, Option<u64>) {
+        match self {
+            What::Collective(choice, bytes) => (choice.to_string(), Some(*bytes)),
+            What::Workload(workload) => (workload.to_string(), None),
+            What::Goal(path) | What::Trace(path) => (path.to_string(), None),
+        }
+    }
+
+    /// At how many scales it is run: numbers of processes, or of copies.
+    fn scales<'s>(&self, sweep: &'s Sweep) -> &'s [u32] {
+        match self {
+            What::Collective(..) | What::Workload(_) => &sweep.processes,
+            What::Goal(_) => &[1],
+            What::Trace(_) => &sweep.copies,
+        }
+    }
+}
+
+/// Everything that a sweep runs.
+fn works(sweep: &Sweep) -> Vec<What<'_>> {
+    let mut all = Vec::new();
+    for choice in &sweep.collectives {
+        if sweep.sizes.is_empty() {
+            all.push(What::Collective(choice, usual_bytes(choice.operation)));
+        }
+        all.extend(sweep.sizes.iter().map(|&bytes| What::Collective(choice, bytes)));
+    }
+    all.extend(sweep.workloads.iter().map(What::Workload));
+    all.extend(sweep.goals.iter().map(|path| What::Goal(path)));
+    all.extend(sweep.traces.iter().map(|path| What::Trace(path)));
+    all
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(folder: &'a Path) -> Builder<'a> {
+        Builder {
+            inputs: Inputs::new(folder),
+            schedules: Schedules::new(folder),
+            points: Vec::new(),
+            tasks: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Adds the points of a sweep.
+    pub fn sweep(&mut self, sweep: &Sweep) -> Result<(), PlanError> {
+        let all = works(sweep);
+        let at_scales = all.iter().map(|what| what.scales(sweep).len()).fold(0, usize::saturating_add);
+        let others = [
+            sweep.networks.len(),
+            sweep.network_scales.len().max(1),
+            sweep.noises.len(),
+            sweep.cosched.len(),
+            sweep.seeds.len(),
+        ];
+        let points = others.into_iter().fold(at_scales, usize::saturating_mul);
+        if points.saturating_add(self.points.len()) > MOST_POINTS {
+            let fault = format!("{points} points are too many: at most {MOST_POINTS}, give shorter lists");
+            return Err(wrong(sweep, "processes", fault));
+        }
+        let scales: Vec<Option<Factor>> = match sweep.network_scales.is_empty() {
+            true => vec![None],
+            false => sweep.network_scales.iter().copied().map(Some).collect(),
+        };
+        for what in &all {
+            for network in &sweep.networks {
+                for &scale in &scales {
+                    for noise in &sweep.noises {
+                        for &cosched in &sweep.cosched {
+                            for &seed in &sweep.seeds {
+                                self.series(sweep, what, network, scale, noise, cosched, seed)?;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The network of a name; `fit` is the one that fits the trace.
+    fn network(
+        &mut self,
+        sweep: &Sweep,
+        what: &What<'_>,
+        name: &str,
+        scale: Option<Factor>,
+    ) -> Result<usize, PlanError> {
+        let key = if scale.is_some() { "network-scale" } else { "network" };
+        match (*what, name) {
+            (What::Trace(path), FIT) => {
+                let programs = &mut self.schedules.programs;
+                // Each trace has a network of its own.
+                let name = format!("{FIT} {path}");
+                let fitted = self.inputs.network_by(&name, scale, || programs.network(path));
+                fitted.map_err(|fault| wrong(sweep, key, format!("{path}: {fault}")))
+            }
+            (_, FIT) => {
+                let (what, _) = what.name();
+                let fault = format!("`{FIT}` is found from a trace, and {what} is none: name a network");
+                Err(wrong(sweep, key, fault))
+            }
+            _ => self.inputs.network(name, scale).map_err(|fault| wrong(sweep, key, fault)),
+        }
+    }
+
+    /// The points at all scales.
+    #[allow(clippy::too_many_arguments, reason = "the dimensions of the product")]
+    fn series(
+        &mut self,
+        sweep: &Sweep,
+        what: &What<'_>,
+        network_name: &str,
+        scale: Option<Factor>,
+        noise_name: &str,
+        cosched: bool,
+        seed: u64,
+    ) -> Result<(), PlanError> {
+        let network = self.network(sweep, what, network_name, scale)?;
+        let noise = self.inputs.noise(noise_name, seed, sweep.wallclock);
+        let noise = noise.map_err(|fault| wrong(sweep, "noise", fault))?;
+        for &at in what.scales(sweep) {
+            let (workload, size) = what.name();
+            let schedule = self.schedule(sweep, what, at)?;
+            let (processes, messages) = self
+                .schedules
+                .all
+                .get(schedule)
+                .map_or((0, 0), |schedule| (schedule.runnable.processes(), schedule.messages));
+            let quiet = Task {
+                schedule,
+                network,
+                noise: None,
+                cosched: false,
+                wallclock: false,
+                receive_overlap: sweep.receive_overlap,
+                seed: 0,
+                processes,
+                replicas: 1,
+                until_ci: None,
+                messages,
+            };
+            let (replicas, until_ci) = (sweep.replicas, sweep.until_ci);
+            let noisy = Task {
+                noise,
+                cosched,
+                wallclock: sweep.wallclock,
+                seed,
+                replicas,
+                until_ci,
+                ..quiet.clone()
+            };
+            let quiet = self.put(quiet);
+            let task = if noise.is_some() { self.put(noisy) } else { quiet };
+            let coordinates = Coordinates {
+                sweep: sweep.name.clone(),
+                workload,
+                size,
+                network: network_name.into(),
+                network_scale: scale.and_then(|factor| factor.to_string().parse().ok()).unwrap_or(1.0),
+                noise: noise_name.into(),
+                cosched,
+                seed,
+                processes,
+            };
+            self.points.push(Point { coordinates, task, quiet });
+        }
+        Ok(())
+    }
+
+    /// The schedule at one scale.
+    fn schedule(&mut self, sweep: &Sweep, what: &What<'_>, at: u32) -> Result<usize, PlanError> {
+        let wish = Wish {
+            cycles: sweep.cycles,
+            compute: sweep.compute,
+            only: sweep.only,
+            algorithms: sweep.algorithms.as_deref(),
+            idempotent: sweep.idempotent,
+        };
+        let all = &mut self.schedules;
+        let (name, _) = what.name();
+        let (built, scale) = match *what {
+            What::Collective(choice, bytes) => {
+                (all.collective(choice, at, bytes, &wish), format!("{name} on {at} processes: "))
+            }
+            What::Workload(workload) => {
+                (all.workload(workload, at, &wish), format!("{name} on {at} processes: "))
+            }
+            // The error names the file.
+            What::Goal(path) => (all.goal(path), String::new()),
+            What::Trace(path) => (all.trace(path, at, &wish), format!("{name} in {at} copies: ")),
+        };
+        built.map_err(|fault| wrong(sweep, fault.key(), format!("{scale}{fault}")))
+    }
+
+    /// The task, or the one that is the same.
+    fn put(&mut self, task: Task) -> usize {
+        let mark = |index: usize| self.inputs.noises.get(index).map_or(0, |noise| noise.mark);
+        let key = Key {
+            schedule: task.schedule,
+            network: self.inputs.networks.get(task.network).map_or(0, |network| network.mark),
+            noise: task.noise.map(mark),
+            flags: [task.cosched, task.wallclock, task.receive_overlap],
+            seed: task.seed,
+            replicas: task.replicas,
+            until_ci: task.until_ci.map(f64::to_bits),
+        };
+        *self.known.entry(key).or_insert_with(|| {
+            self.tasks.push(task);
+            self.tasks.len() - 1
+        })
+    }
+}
+
+fn wrong(sweep: &Sweep, key: &'static str, fault: impl ToString) -> PlanError {
+    let place = if sweep.name.is_empty() { "the study".into() } else { format!("sweep `{}`", sweep.name) };
+    PlanError { place, key, fault: fault.to_string() }
+}

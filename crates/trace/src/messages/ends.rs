@@ -1,0 +1,158 @@
+//! The ends of messages that lie on one rank.
+
+use super::{Place, Received, Sent};
+use crate::call::{CommId, Matched, special};
+use crate::operations::{Operation, Operations};
+use crate::trace::Trace;
+use straggler_model::Rank;
+
+/// What one rank sent and received.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    pub rank: Rank,
+    /// Messages to other ranks and to itself, in the order in which they were posted.
+    pub sends: Vec<Sent>,
+    pub receives: Vec<Received>,
+    /// Wildcard receives of which it is not known whom they matched, by their number and communicator.
+    pub unresolved: Vec<(u32, CommId)>,
+    /// Calls that name a peer which their communicator has not, with this peer.
+    pub strangers: Vec<(u32, i32)>,
+    /// Matching probes whose message nobody received, by their number.
+    pub kept: Vec<u32>,
+}
+
+impl Ends {
+    /// What `rank` sent and received.
+    pub fn of(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Ends {
+        let mut finding =
+            Finding { trace, operations, found: Ends { rank, ..Ends::default() }, out_of_order: false };
+        for (row, operation) in (0..).zip(operations.rows()) {
+            finding.operation(row, operation);
+        }
+        operations.kept().iter().for_each(|&probe| finding.kept(probe));
+        finding.finish()
+    }
+
+    /// The same for every rank of a trace.
+    pub fn of_ranks(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Ends> {
+        (0..).zip(operations).map(|(rank, operations)| Ends::of(trace, rank, operations)).collect()
+    }
+}
+
+struct Finding<'t, 'o> {
+    trace: &'t Trace,
+    operations: &'o Operations<'o>,
+    found: Ends,
+    /// A message was kept by a probe before its receive.
+    out_of_order: bool,
+}
+
+impl Finding<'_, '_> {
+    fn operation(&mut self, row: u32, operation: &Operation) {
+        if operation.failed || operation.is_cancelled() {
+            return;
+        }
+        if operation.sends() {
+            self.send(operation);
+        }
+        if operation.receives() {
+            self.receive(row, operation);
+        }
+    }
+
+    fn send(&mut self, operation: &Operation) {
+        let (operations, begun) = (self.operations, operation.begun);
+        let Some((what, by)) = operations.call(operation.described).zip(operations.call(begun)) else {
+            return;
+        };
+        let Some(to) = self.peer(operation.described, what.comm, what.peer) else { return };
+        let place = self.place(begun);
+        let (comm, tag, bytes, enter) = (what.comm, what.tag, what.sent, by.enter);
+        self.found.sends.push(Sent { place, to, comm, tag, bytes, enter });
+    }
+
+    fn receive(&mut self, row: u32, operation: &Operation) {
+        let operations = self.operations;
+        let (Some(call), Some(comm)) = (operations.call(operation.described), operations.comm(operation))
+        else {
+            return;
+        };
+        let posted = operations.posted(operation);
+        self.out_of_order |= posted != operation.begun;
+        // Who names a peer that is not there: the call that has the arguments.
+        let by = if posted == operation.begun { operation.described } else { posted };
+        let received = Received {
+            place: self.place(operation.begun),
+            from: Rank::MAX,
+            comm,
+            tag: operation.source.tag,
+            operation: Some(row),
+            room: Some(call.received),
+            done: operation.completed(),
+        };
+        self.post(by, operation.source, received);
+    }
+
+    /// A message that a probe has taken, and nobody received.
+    fn kept(&mut self, probe: u32) {
+        let Some(call) = self.operations.call(probe) else { return };
+        let (source, place) = (self.operations.found_by(call), self.place(probe));
+        let (comm, tag) = (call.comm, source.tag);
+        let received =
+            Received { place, from: Rank::MAX, comm, tag, operation: None, room: None, done: None };
+        self.out_of_order = true;
+        if self.post(probe, source, received) && self.operations.details(call).message.is_some() {
+            self.found.kept.push(probe);
+        }
+    }
+
+    /// Posts a receive, unless nobody is to send it; one whose sender is not known is only noted. Gives whether it was
+    /// one of these two.
+    fn post(&mut self, by: u32, source: Matched, received: Received) -> bool {
+        if source.peer == special::NOBODY {
+            return false;
+        }
+        if source.peer == special::ANY || source.tag == special::ANY {
+            self.found.unresolved.push((received.place.call, received.comm));
+            return true;
+        }
+        let from = self.peer(by, received.comm, source.peer);
+        self.found.receives.extend(from.map(|from| Received { from, ..received }));
+        from.is_some()
+    }
+
+    fn place(&self, call: u32) -> Place {
+        Place { rank: self.found.rank, call }
+    }
+
+    /// The world rank of a peer; none for nobody, for processes of another world, where the call does not say, and
+    /// where there is no such rank.
+    fn peer(&mut self, number: u32, comm: CommId, peer: i32) -> Option<Rank> {
+        if matches!(peer, special::NOBODY | special::NONE) {
+            return None;
+        }
+        let of_comm = self.trace.communicators.get(comm as usize);
+        let found = of_comm.and_then(|of_comm| of_comm.world_rank(self.found.rank, peer));
+        if let Some(rank) = found.filter(|&rank| rank < self.trace.processes()) {
+            return Some(rank);
+        }
+        let has_others = |ranks: &[Rank]| ranks.contains(&Rank::MAX);
+        if !of_comm.is_some_and(|of_comm| has_others(&of_comm.members) || has_others(&of_comm.remote)) {
+            self.found.strangers.push((number, peer));
+        }
+        None
+    }
+
+    /// A probe that keeps a message takes it out of the queue: its receive has the place of the probe.
+    fn finish(self) -> Ends {
+        let Finding { operations, mut found, out_of_order, .. } = self;
+        if out_of_order {
+            let row = |received: &Received| received.operation.and_then(|row| operations.get(row));
+            found.receives.sort_by_key(|received| {
+                row(received).map_or(received.place.call, |operation| operations.posted(operation))
+            });
+            found.unresolved.sort_unstable();
+        }
+        found
+    }
+}

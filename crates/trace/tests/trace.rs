@@ -1,0 +1,24 @@
+//! Traces: their format, what is read from others and written for others, and what is found in them.
+
+#[path = "trace/checks.rs"]
+mod checks;
+#[path = "trace/fixture.rs"]
+mod fixture;
+#[path = "trace/format.rs"]
+mod format;
+#[path = "trace/halo.rs"]
+mod halo;
+#[path = "trace/import_allprof.rs"]
+mod import_allprof;
+#[path = "trace/import_dumpi.rs"]
+mod import_dumpi;
+#[path = "trace/import_simgrid.rs"]
+mod import_simgrid;
+#[path = "trace/operations.rs"]
+mod operations;
+#[path = "trace/otf2.rs"]
+mod otf2;
+#[path = "trace/perfetto.rs"]
+mod perfetto;
+#[path = "trace/regions.rs"]
+mod regions;
