@@ -263,8 +263,10 @@ impl<'a> RankView<'a> {
     pub fn count_dependencies(&self, counts: &mut [u32]) {
         for &row in self.rows {
             match Row(row).run().map(|run| counts.get_mut(run.start as usize..run.end as usize)) {
+                Some(Some([])) | Some(None) => {}
+                Some(Some([one])) => *one += 1,
+                Some(Some([one, two])) => (*one, *two) = (*one + 1, *two + 1),
                 Some(Some(run)) => run.iter_mut().for_each(|count| *count += 1),
-                Some(None) => {}
                 None => {
                     let edges = Row(row).dependents(|| self.edges);
                     edges.for_each(|edge| counts[edge.dependent() as usize] += 1);

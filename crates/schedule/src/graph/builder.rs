@@ -236,7 +236,7 @@ fn extend_lanes(column: &mut Vec<[u8; 2]>, others: &[Graph]) {
 }
 
 impl Graph {
-    fn shrink(&mut self) {
+    pub(super) fn shrink(&mut self) {
         self.rank_start.shrink_to_fit();
         self.edge_base.shrink_to_fit();
         self.rows.shrink_to_fit();

@@ -1,5 +1,5 @@
-//! A graph whose numbers of operations are known before its operations: it is filled in its final place,
-//! by several threads at once.
+//! A graph that is filled in its final place, some ranks at a time, by several threads at once: the numbers of their
+//! operations are known before the operations.
 
 use std::ops::Range;
 
@@ -34,29 +34,41 @@ pub(crate) struct Lists {
 }
 
 impl Filling {
-    /// `rank_start` says where the operations of each rank begin, and where those of the last end.
-    pub fn new(rank_start: Vec<u64>, has_lanes: bool) -> Filling {
-        let operations = rank_start.last().copied().unwrap_or(0) as usize;
-        let mut edge_base = Vec::with_capacity(rank_start.len());
-        edge_base.push(0);
+    /// For so many ranks and at most so many operations. Room that is not used costs nothing.
+    pub fn new(ranks: Rank, operations: usize, has_lanes: bool) -> Filling {
+        let offsets = || {
+            let mut offsets = Vec::with_capacity(ranks as usize + 1);
+            offsets.push(0);
+            offsets
+        };
         let graph = Graph {
-            rank_start,
-            edge_base,
-            rows: vec![[0; 5]; operations],
-            lane: if has_lanes { vec![[0; 2]; operations] } else { Vec::new() },
+            rank_start: offsets(),
+            edge_base: offsets(),
+            rows: Vec::with_capacity(operations),
+            lane: Vec::with_capacity(if has_lanes { operations } else { 0 }),
             edges: Vec::new(),
             facts: Facts::default(),
         };
         Filling { graph, has_lanes }
     }
 
+    /// How many ranks there are by now.
     pub fn ranks(&self) -> Rank {
         (self.graph.rank_start.len() - 1) as Rank
+    }
+
+    /// The next rank has so many operations.
+    pub fn add_rank(&mut self, operations: usize) {
+        let end = self.graph.rank_start[self.ranks() as usize] + operations as u64;
+        self.graph.rank_start.push(end);
     }
 
     /// Neighbouring runs of ranks, in order, to be filled side by side.
     pub fn parts(&mut self, pieces: &[Range<Rank>]) -> Vec<Part<'_>> {
         let graph = &mut self.graph;
+        let operations = graph.rank_start.last().map_or(0, |&end| end as usize);
+        graph.rows.resize(operations, [0; 5]);
+        graph.lane.resize(if self.has_lanes { operations } else { 0 }, [0; 2]);
         let start = |rank: Rank| graph.rank_start[rank as usize] as usize;
         let first = pieces.first().map_or(0, |ranks| start(ranks.start));
         let (mut rows, mut lane) =
@@ -87,7 +99,7 @@ impl Filling {
         if self.graph.lanes() == (1, 1) {
             self.graph.lane = Vec::new();
         }
-        self.graph.edges.shrink_to_fit();
+        self.graph.shrink();
         self.graph
     }
 }

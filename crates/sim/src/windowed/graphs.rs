@@ -82,6 +82,23 @@ impl<'a, N: Noise> Graphs<'a, N> {
     }
 }
 
+impl Slot {
+    /// Notes an operation that an event which ran at `t` has released.
+    #[inline(never)]
+    fn release(&mut self, shared: &mut Shared, kind: OperationKind, id: u32, t: Time) {
+        let release = Release { id, kind, cpu: 0, nic: 0, ready: t };
+        self.agenda.release(&mut shared.pool, &release, t, &self.host);
+    }
+
+    /// Keeps a message that no receive waits for.
+    #[inline(never)]
+    fn keep(&mut self, shared: &mut Shared, from: Rank, body: Full) {
+        let (tag, bytes, send) = (body.tag(), body.bytes(), body.send());
+        let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
+        self.agenda.keep_early(&mut shared.pool, early);
+    }
+}
+
 /// A process in its turn.
 struct Walk<'w, 'a, 't, N: Noise> {
     actors: &'w Graphs<'a, N>,
@@ -146,11 +163,9 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
     /// Notes what an event that ran at `t` has released.
     #[inline(always)]
     fn make_ready(&mut self, t: Time, Pair { send, recv }: Pair) {
-        let Slot { host, agenda, .. } = &mut *self.slot;
         for (id, kind) in [(send, OperationKind::Send), (recv, OperationKind::Recv)] {
             if id != Pair::NONE {
-                let release = Release { id, kind, cpu: 0, nic: 0, ready: t };
-                agenda.release(&mut self.shared.pool, &release, t, host);
+                self.slot.release(self.shared, kind, id, t);
             }
         }
     }
@@ -165,7 +180,12 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         let sent = self.actors.rules.send_at(tariff, self.rank, cpu, send_free, t);
         let operation = Operation::send(amount, peer, row.tag());
         let body = Full::new(id, self.slot.agenda.count_send(), &operation);
-        self.turn.post(Message { arrival: sent.arrival.ps(), to: peer, from: self.rank, body, stamp: () });
+        let message = Message { arrival: sent.arrival.ps(), to: peer, from: self.rank, body, stamp: () };
+        if peer < self.turn.processes && sent.arrival < self.turn.frame.next_until {
+            self.turn.post_soon(message);
+        } else {
+            self.turn.post(message);
+        }
         self.started(id, t);
         if self.actors.rendezvous && sent.rendezvous { released } else { self.completed(id, t, released) }
     }
@@ -202,19 +222,11 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         let (cpu, recv_free) = self.slot.host.receiving(0, 0);
         self.actors.rules.message_at(tariff, self.rank, cpu, recv_free, t);
         let Some(id) = self.slot.agenda.take_posted(&mut self.shared.pool, (from, body.tag())) else {
-            self.keep(from, body);
+            self.slot.keep(self.shared, from, body);
             return Pair::EMPTY;
         };
         self.acknowledge(t, from, body.tag(), body.bytes(), body.send());
         self.completed(id, t, Pair::EMPTY)
-    }
-
-    /// A message that no receive waits for.
-    #[inline(never)]
-    fn keep(&mut self, from: Rank, body: Full) {
-        let (tag, bytes, send) = (body.tag(), body.bytes(), body.send());
-        let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
-        self.slot.agenda.keep_early(&mut self.shared.pool, early);
     }
 
     #[inline(never)]
@@ -239,7 +251,7 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
     #[inline(always)]
     fn started(&mut self, id: u32, t: Time) {
         if self.actors.program.has_irequires() {
-            self.tell_listed(id, true, t);
+            self.actors.tell_listed(self.rank, self.slot, self.shared, id, true, t);
         }
     }
 
@@ -251,7 +263,7 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         let Slot { place, .. } = &mut *self.slot;
         place.unfinished -= 1;
         let Some(run) = self.actors.program.row(place, id).run() else {
-            self.tell_listed(id, false, t);
+            self.actors.tell_listed(self.rank, self.slot, self.shared, id, false, t);
             return released;
         };
         for dependent in run {
@@ -262,34 +274,17 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
                 } else if row.is(OperationKind::Recv) && released.recv == Pair::NONE {
                     released.recv = dependent;
                 } else {
-                    self.release(row.kind(), dependent, t);
+                    self.slot.release(self.shared, row.kind(), dependent, t);
                 }
             }
         }
         released
     }
 
-    /// Tells those who wait for the start or the completion of an operation, where they stand in a list.
-    #[inline(never)]
-    fn tell_listed(&mut self, id: u32, on_start: bool, t: Time) {
-        let Slot { host, place, agenda } = &mut *self.slot;
-        let Shared { block, pool } = &mut *self.shared;
-        let mut release = |release: Release| agenda.release(pool, &release, t, host);
-        let program = self.actors.program;
-        program.satisfy_listed::<false>(self.rank, place, block, id, on_start, t, &mut release);
-    }
-
-    /// Notes an operation that an event which ran at `t` has released.
-    #[inline(never)]
-    fn release(&mut self, kind: OperationKind, id: u32, t: Time) {
-        let Slot { host, agenda, .. } = &mut *self.slot;
-        agenda.release(&mut self.shared.pool, &Release { id, kind, cpu: 0, nic: 0, ready: t }, t, host);
-    }
-
     /// A message that ran at `t` while nothing was ready has released a few operations: runs them and what they make
     /// ready, up to the end of the window; gives the time of the next local event.
     #[inline(always)]
-    fn run_released(mut self, t: Time, released: Pair) -> Time {
+    fn run_released(&mut self, t: Time, released: Pair) -> Time {
         let ready = self.slot.host.cpu(0).free;
         if self.slot.agenda.is_idle() && self.may_exchange(ready, released) {
             self.exchange(ready, released);
@@ -299,8 +294,8 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         if self.slot.agenda.is_idle() {
             return Time::NEVER;
         }
-        let Walk { actors, rank, slot, shared, turn } = self;
-        actors.run_rest(Process { rank, slot, shared }, turn)
+        let process = Process { rank: self.rank, slot: self.slot, shared: self.shared };
+        self.actors.run_rest(process, self.turn)
     }
 
     /// Runs what is ready up to the end of the window, where no message can come between; gives the time of the next
@@ -440,6 +435,22 @@ impl<N: Noise> Actors for Graphs<'_, N> {
 }
 
 impl<N: Noise> Graphs<'_, N> {
+    /// Tells those who wait for the start or the completion of an operation, where they stand in a list.
+    #[inline(never)]
+    fn tell_listed(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        shared: &mut Shared,
+        id: u32,
+        on_start: bool,
+        t: Time,
+    ) {
+        let (Slot { host, place, agenda }, Shared { block, pool }) = (slot, shared);
+        let mut release = |release: Release| agenda.release(pool, &release, t, host);
+        self.program.satisfy_listed::<false>(rank, place, block, id, on_start, t, &mut release);
+    }
+
     /// Runs what is ready.
     #[inline(never)]
     fn run_rest(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {

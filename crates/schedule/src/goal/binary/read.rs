@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use straggler_model::Rank;
 
 use self::schedule::{Schedule, Scratch};
-use super::{DESTROYED, EXTENT, HEADER, MAGIC};
+use super::{DESTROYED, EXTENT, HEADER, MAGIC, NODE};
 use crate::Graph;
 use crate::goal::error::{BinaryProblem, GoalError};
 use crate::graph::{Filling, Part};
@@ -27,23 +27,25 @@ pub fn parse(bytes: &[u8]) -> Result<Graph, GoalError> {
 /// Like [`parse`]; calls `consumed` with ranges of the input that will not be read again.
 pub fn parse_with(bytes: &[u8], consumed: &mut dyn FnMut(Range<usize>)) -> Result<Graph, GoalError> {
     let file = File::open(bytes)?;
-    let (rank_start, broken) = file.rank_starts();
-    let mut target = Filling::new(rank_start, file.largest_cpu | file.largest_nic != 0);
-    let mut next = 0;
-    while next < target.ranks() {
-        let pieces = file.batch(next, target.ranks());
-        let read = |part: &mut Part<'_>| file.read_part(part);
+    let has_lanes = file.largest_cpu | file.largest_nic != 0;
+    let mut target = Filling::new(file.ranks, file.body.len() / NODE, has_lanes);
+    while target.ranks() < file.ranks {
+        let first = target.ranks();
+        let mut pieces = file.batch(first);
+        let broken = file.open_all(&pieces, &mut target);
+        // What comes before a broken rank is read first: the first fault of the file is reported.
+        pieces.iter_mut().for_each(|ranks| ranks.end = ranks.end.min(target.ranks()));
+        pieces.retain(|ranks| !ranks.is_empty());
         let mut parts = target.parts(&pieces);
+        let read = |part: &mut Part<'_>| file.read_part(part);
         let results: Vec<Result<(), GoalError>> = parts.par_iter_mut().map(read).collect();
-        // The first fault of the file is reported, whichever thread was faster.
         results.into_iter().collect::<Result<(), GoalError>>()?;
         let lists = parts.into_iter().map(Part::into_lists).collect();
         target.append(lists);
-        let (first, end) = (next, pieces.last().map_or(target.ranks(), |ranks| ranks.end));
-        consumed(file.extent_in_file(first, end));
-        next = end;
+        broken?;
+        consumed(file.extent_in_file(first, target.ranks()));
     }
-    broken.map_or_else(|| Ok(target.finish()), Err)
+    Ok(target.finish())
 }
 
 fn problem<T>(rank: Option<Rank>, field: &'static str, problem: BinaryProblem) -> Result<T, GoalError> {
@@ -142,31 +144,24 @@ impl<'a> File<'a> {
         if start <= stop { start..stop } else { start..start }
     }
 
-    /// Where the operations of each rank begin, up to the first rank whose parts do not fit into the file,
-    /// and what is wrong with that one. No operation has been looked at.
-    fn rank_starts(&self) -> (Vec<u64>, Option<GoalError>) {
-        let mut starts = Vec::with_capacity(self.ranks as usize + 1);
-        let mut start = 0;
-        starts.push(start);
-        for rank in 0..self.ranks {
-            match Schedule::open(self, rank) {
-                Ok(schedule) => start += schedule.operations() as u64,
-                Err(error) => return (starts, Some(error)),
-            }
-            starts.push(start);
+    /// Makes room for the operations of some ranks, up to the first whose parts do not fit into the file. No operation
+    /// has been looked at.
+    fn open_all(&self, pieces: &[Range<Rank>], target: &mut Filling) -> Result<(), GoalError> {
+        for rank in pieces.iter().cloned().flatten() {
+            target.add_rank(Schedule::open(self, rank)?.operations());
         }
-        (starts, None)
+        Ok(())
     }
 
-    /// Ranks from `first` to `last` that are read together, in pieces for one thread each.
-    fn batch(&self, first: Rank, last: Rank) -> Vec<Range<Rank>> {
+    /// Ranks from `first` on that are read together, in pieces for one thread each.
+    fn batch(&self, first: Rank) -> Vec<Range<Rank>> {
         let full = PIECES_A_THREAD * rayon::current_num_threads();
         let mut pieces = Vec::new();
         let mut begin = first;
-        while begin < last && pieces.len() < full {
+        while begin < self.ranks && pieces.len() < full {
             let mut end = begin;
             let mut bytes = 0;
-            while end < last && bytes < PIECE {
+            while end < self.ranks && bytes < PIECE {
                 bytes += EXTENT + self.schedule(end).len();
                 end += 1;
             }

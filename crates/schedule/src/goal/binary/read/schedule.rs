@@ -90,8 +90,10 @@ impl<'a> Schedule<'a> {
         let mut facts = Facts::default();
         // Where all dependencies go forward, a node's count is complete when the node is reached.
         let mut seems_wrong = 0;
-        for ((node, bytes), row) in (0..).zip(self.nodes).zip(rows.iter_mut()) {
-            seems_wrong |= number::<0>(bytes) ^ counted[node as usize];
+        // Below the most operations a rank may have, so inside 32 bits.
+        for (node, (bytes, row)) in self.nodes.iter().zip(rows.iter_mut()).enumerate() {
+            seems_wrong |= number::<0>(bytes) ^ counted[node];
+            let node = node as u32;
             let operation = match self.plain(bytes) {
                 Some(operation) => operation,
                 None => self.other_operation(node, bytes)?,
@@ -285,8 +287,11 @@ impl<'a> Edges<'a> {
             return None;
         }
         let link = Link::run(first, length as u32)?;
-        let counted = counted.get_mut(first as usize..first as usize + length)?;
-        counted.iter_mut().for_each(|count| *count += 1);
+        match counted.get_mut(first as usize..first as usize + length)? {
+            [one] => *one += 1,
+            [one, two] => (*one, *two) = (*one + 1, *two + 1),
+            more => more.iter_mut().for_each(|count| *count += 1),
+        }
         self.total += length as u64;
         Some(link)
     }
