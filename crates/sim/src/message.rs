@@ -153,7 +153,7 @@ impl Body for Full {
 /// destination that were sent at the same time in the order of sending.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
-pub struct Message<B: Copy, S: Copy> {
+pub struct Message<B, S> {
     pub arrival: u64,
     pub to: Rank,
     pub from: Rank,

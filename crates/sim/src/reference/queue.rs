@@ -101,7 +101,7 @@ impl RadixHeap {
 
     fn sort_now(&mut self) {
         self.group_by_number();
-        self.now.sort_unstable_by(|a, b| rest(b).cmp(&rest(a)));
+        self.now.sort_unstable_by_key(|event| std::cmp::Reverse(rest(event)));
     }
 
     /// Brings local operations into the order of kind and number, those of one number in the order in which they were

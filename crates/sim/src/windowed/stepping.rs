@@ -521,12 +521,14 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
     #[inline(always)]
     fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
         let Process { rank, slot, shared: pool } = process;
-        if slot.may_exchange(turn.frame.until) && slot.early == 0 && slot.state.is(State::EXCHANGES) {
-            if let Some(message) = self.usual_send(&self.step(rank, slot)) {
-                self.send_usual(rank, slot, turn, slot.ready, &message);
-                slot.state = State::WAITS;
-                return Time::NEVER;
-            }
+        if slot.may_exchange(turn.frame.until)
+            && slot.early == 0
+            && slot.state.is(State::EXCHANGES)
+            && let Some(message) = self.usual_send(&self.step(rank, slot))
+        {
+            self.send_usual(rank, slot, turn, slot.ready, &message);
+            slot.state = State::WAITS;
+            return Time::NEVER;
         }
         self.run_unusual(rank, slot, pool, turn, None).0
     }

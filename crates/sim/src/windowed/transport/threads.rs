@@ -20,11 +20,14 @@ pub(in super::super) struct Threads<M> {
     edges: Vec<u32>,
 }
 
+/// Parcels for one part, each with its block.
+type Letters<M> = Vec<(u32, Parcel<M>)>;
+
 #[derive(Debug)]
 struct Half<M> {
     said: Vec<Said>,
     /// By receiver, then sender.
-    boxes: Vec<Mutex<Vec<(u32, Parcel<M>)>>>,
+    boxes: Vec<Mutex<Letters<M>>>,
 }
 
 /// What a part says at an agreement, alone in its cache lines.
@@ -64,12 +67,12 @@ pub(in super::super) struct End<'a, M> {
     /// The half in which the next agreement is made.
     half: usize,
     /// By receiver.
-    outbox: Vec<Vec<(u32, Parcel<M>)>>,
+    outbox: Vec<Letters<M>>,
     messages: u64,
 }
 
 impl<M> End<'_, M> {
-    fn letters(&self, half: usize, to: usize, from: usize) -> &Mutex<Vec<(u32, Parcel<M>)>> {
+    fn letters(&self, half: usize, to: usize, from: usize) -> &Mutex<Letters<M>> {
         &self.threads.halves[half].boxes[to * self.threads.parts() + from]
     }
 }
