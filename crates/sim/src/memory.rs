@@ -7,9 +7,9 @@ use crate::workload::Workload;
 use straggler_schedule::{Script, Steps};
 
 /// A process whose steps are computed, its messages on the way included.
-const STEPS: u64 = 110;
-/// The same where noise runs on one thread, in rounds: with a slot for each round's message.
-const NOISY_STEPS: u64 = 310;
+const STEPS: u64 = 112;
+/// The same with noise, which lets messages come before they are received.
+const NOISY_STEPS: u64 = 150;
 /// A process of which several steps can be under way.
 const OVERLAPPING: u64 = 350;
 /// A process of the redundant butterfly.

@@ -21,7 +21,7 @@ pub trait Body: bytemuck::Pod + Send {
     fn nic(&self) -> u8;
 }
 
-/// No message is as long as this: programs refuse messages of 2^63 bytes and more.
+/// No message is as long as this: a simulation refuses messages of 2^63 bytes and more.
 const ACKNOWLEDGEMENT: u64 = u64::MAX;
 
 /// For programs with at most one send at a time, on one CPU and one NIC.

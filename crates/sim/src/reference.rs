@@ -59,7 +59,7 @@ struct Engine<'a, P: Program, N, O: Observer> {
 }
 
 /// Runs a program to its end.
-pub fn run<P: Program, N: Noise, O: Observer>(
+pub(crate) fn run<P: Program, N: Noise, O: Observer>(
     program: &P,
     rules: &Rules<'_, N>,
     control: &mut Control<'_>,

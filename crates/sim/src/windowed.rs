@@ -40,6 +40,7 @@ use frame::Frame;
 use general::General;
 use graphs::Graphs;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use stepping::Stepping;
@@ -56,7 +57,7 @@ fn block_shift(processes: u32) -> u32 {
 
 /// Runs a program to its end. `observer` makes one observer for each part of the ranks, in order: it is
 /// given the number of the part and its ranks.
-pub fn run<P: Program, N: Noise, O: Observer>(
+pub(crate) fn run<P: Program, N: Noise, O: Observer>(
     program: &P,
     rules: &Rules<'_, N>,
     control: &mut Control<'_>,
@@ -67,7 +68,7 @@ pub fn run<P: Program, N: Noise, O: Observer>(
 }
 
 /// Runs an implicit schedule whose steps wait for one another, where receives do not overlap.
-pub fn run_steps<S: Script + ?Sized, N: Noise>(
+pub(crate) fn run_steps<S: Script + ?Sized, N: Noise>(
     script: &S,
     rules: &Rules<'_, N>,
     control: &mut Control<'_>,
@@ -78,7 +79,7 @@ pub fn run_steps<S: Script + ?Sized, N: Noise>(
 }
 
 /// Runs a materialised schedule of one CPU and one NIC, where receives do not overlap.
-pub fn run_graph<N: Noise>(
+pub(crate) fn run_graph<N: Noise>(
     program: &GraphProgram<'_, OneLane>,
     rules: &Rules<'_, N>,
     control: &mut Control<'_>,
@@ -129,7 +130,9 @@ fn run_actors<A: Actors>(
         let parts = edges.windows(2).enumerate().map(part).collect();
         let gate = gate.get_or_init(|| (Threads::new(edges), parts));
         let mut worked = vec![work(actors, 0, gate, cut, stop, control.progress)];
-        worked.extend(helpers.into_iter().filter_map(|helper| helper.join().ok()));
+        worked.extend(
+            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic))),
+        );
         worked
     });
     conclude(processes, parts)

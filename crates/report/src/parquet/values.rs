@@ -79,7 +79,8 @@ fn encode_presence(numbers: &[Option<u64>]) -> Vec<u8> {
 fn decode_optional(rows: usize, bytes: &[u8]) -> Option<Vec<Option<u64>>> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (runs, numbers) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    let mut numbers = numbers.as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number));
+    let (numbers, left_over) = numbers.as_chunks::<8>();
+    let mut numbers = numbers.iter().map(|&number| u64::from_le_bytes(number));
     let mut decoded = Vec::with_capacity(rows);
     let mut cursor = Cursor(runs);
     while !cursor.0.is_empty() {
@@ -93,7 +94,7 @@ fn decode_optional(rows: usize, bytes: &[u8]) -> Option<Vec<Option<u64>>> {
             decoded.push(if present == 1 { Some(numbers.next()?) } else { None });
         }
     }
-    (decoded.len() == rows && numbers.next().is_none()).then_some(decoded)
+    (decoded.len() == rows && numbers.next().is_none() && left_over.is_empty()).then_some(decoded)
 }
 
 /// Texts, one behind the other.

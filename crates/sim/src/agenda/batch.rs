@@ -1,4 +1,4 @@
-//! The agenda of an implicit schedule, in 24 bytes: the operations of one step, released together.
+//! An agenda in 24 bytes: at most one operation of each kind, released together. The butterfly has it.
 
 use super::Agenda;
 use super::early_pool::EarlyPool;

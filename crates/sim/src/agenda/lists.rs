@@ -139,8 +139,8 @@ impl List {
         }
     }
 
-    /// Walks to the first member that `is_it`, for at most `limit` steps: where it ended, what was there, and whether
-    /// the walk took more steps than that.
+    /// Walks to the first member that `is_it`, or to the end: where it stopped, and whether that took more than `limit`
+    /// steps.
     #[inline(always)]
     pub fn find<T: Copy>(self, slab: &Slab<T>, limit: u32, is_it: impl Fn(&T) -> bool) -> (Cursor, bool) {
         let mut cursor = self.start();

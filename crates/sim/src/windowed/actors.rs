@@ -135,10 +135,13 @@ impl<A: Actors + ?Sized> Turn<'_, A> {
         self.outgoing.push(self.chunks, to >> self.frame.shift, soon, message);
     }
 
-    /// The same where the receiver is known to be one of the processes and the message arrives in the next window.
+    /// The same where the message is known to arrive in the next window, unless time ends before.
     #[inline(always)]
     pub fn post_soon(&mut self, message: MessageOf<A>) {
-        debug_assert!(message.to < self.processes && Time(message.arrival) < self.frame.next_until);
+        debug_assert!(message.arrival < self.frame.next_until.ps() || message.arrival == Time::NEVER.ps());
+        if message.to >= self.processes {
+            return self.refuse(message.from, message.to);
+        }
         self.outgoing.push_soon(self.chunks, message.to >> self.frame.shift, message);
     }
 

@@ -36,15 +36,17 @@ impl<M> Bucket<M> {
     }
 }
 
-/// Spare chunks of a part. None is given back before the run ends: what was needed once is needed again.
+/// Spare chunks of a part, up to a number: where messages go one way, the part that receives would collect them all.
 #[derive(Debug)]
 pub(super) struct Chunks<M> {
     spare: Vec<Chunk<M>>,
+    most: usize,
 }
 
 impl<M> Chunks<M> {
-    pub fn new() -> Self {
-        Chunks { spare: Vec::new() }
+    /// Keeps room for two messages of each of so many processes.
+    pub fn new(processes: usize) -> Self {
+        Chunks { spare: Vec::new(), most: processes / CHUNK * 2 + 64 }
     }
 
     pub fn take(&mut self) -> Chunk<M> {
@@ -52,8 +54,10 @@ impl<M> Chunks<M> {
     }
 
     pub fn put(&mut self, mut chunk: Chunk<M>) {
-        chunk.clear();
-        self.spare.push(chunk);
+        if self.spare.len() < self.most {
+            chunk.clear();
+            self.spare.push(chunk);
+        }
     }
 
     /// Appends a message to a list of chunks.

@@ -48,7 +48,7 @@ impl<'a, A: Actors> Domain<'a, A> {
             first_block: blocks.start,
             due: BTreeMap::from([(0, (0..blocks.len() as u32).collect())]),
             outgoing: Outgoing::new(processes.div_ceil(1 << shift) as usize),
-            chunks: Chunks::new(),
+            chunks: Chunks::new(slots.len()),
             scratch: Scratch::new(),
             blocks: blocks
                 .zip(slots.chunks_mut(1 << shift))

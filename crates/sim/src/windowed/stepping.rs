@@ -87,6 +87,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         let largest = script.largest_message();
         let rendezvous = rules.network.may_rendezvous(largest);
         let alike = rules.network.levels.is_empty() && !rendezvous;
+        // An acknowledgement has this length too, and none is on its way while a process only waits for a message.
         let usual = if alike { largest } else { u64::MAX };
         Stepping { script, rules, rendezvous, usual, tariff: Tariff::of(&rules.network.base, largest) }
     }
@@ -132,7 +133,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
     /// waits for its turn.
     #[inline(always)]
     fn exchange(&self, rank: Rank, slot: &mut Slot, around: &mut Around<'_, '_, 'a, S, N>) {
-        while slot.may_exchange(around.turn.frame.until) {
+        while slot.may_exchange(around.turn.frame.until) && around.turn.count_operation() {
             let step = self.step(rank, slot);
             let t = slot.ready;
             let pending = std::mem::take(&mut slot.state.pending);
