@@ -269,7 +269,8 @@ fn worker(core: u32, shared: &Shared<'_>, ready: Sender<Prepared>) -> Result1 {
     let kernel = prepared?;
     let mut clock = Native::default();
     let Some(start) = wait_for_start(shared, &mut clock) else { return Err(MeasureError::Died { core }) };
-    let deadline = start.saturating_add(shared.rate.ticks(shared.options.length));
+    // A tick more, so that rounding never makes it shorter than what was asked for.
+    let deadline = start.saturating_add(shared.rate.ticks(shared.options.length) + 1);
     let enough = enough(shared);
     let seen = kernel.run(&mut clock, start, deadline, enough);
     let thread = rustix::thread::gettid().as_raw_nonzero().get();

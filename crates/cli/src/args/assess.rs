@@ -22,7 +22,8 @@ EXAMPLES
 
   What would it cost my program? The trace of a run on a few processes, replayed in copies:
   straggler assess --time 500ms --trace fixtures/traces/halo --copies 1,16,256
-  straggler assess signature:name=altix --goal fixtures/conformance/eager-00.goal
+  straggler assess signature:name=altix \\
+      --goal fixtures/conformance/eager-00.goal
 
 WHAT IT DOES
   1. Measures noise on all cores the process may use, and asks the kernel what it did meanwhile.

@@ -76,8 +76,11 @@ fn a_traced_program_is_assessed_in_copies() {
         let predicted = folder.run(&line).good().json()["predicted_seconds"].as_f64().unwrap();
         let quiet = point["quiet_ps"].as_u64().unwrap() as f64 * 1e-12;
         assert!((quiet - predicted).abs() < 1e-12, "{copies} copies: {quiet} {predicted}");
-        assert!(point["slowdown"]["median"].as_f64().unwrap() > 0.0);
     }
+    // Half of the runs of four processes meet no detour; sixteen and more processes nearly always do.
+    let medians: Vec<f64> =
+        points.iter().map(|point| point["slowdown"]["median"].as_f64().unwrap()).collect();
+    assert!(medians[0] >= 0.0 && medians[1] > 1.0 && medians[2] > medians[1], "{medians:?}");
     let text = folder.run(&format!("{line} --network chic")).good().stdout();
     for part in [
         "On chic, noise",
