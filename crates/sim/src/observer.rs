@@ -50,6 +50,46 @@ pub struct Ran<S> {
     pub cause: S,
 }
 
+impl<S> Ran<S> {
+    /// The same event, its cause named otherwise.
+    pub fn with_cause<T>(&self, cause: T) -> Ran<T> {
+        let &Ran {
+            what,
+            rank,
+            id,
+            cpu,
+            nic,
+            t,
+            done,
+            cpu_free,
+            nic_free,
+            noise,
+            amount,
+            peer,
+            tag,
+            arrival,
+            ..
+        } = self;
+        Ran {
+            what,
+            rank,
+            id,
+            cpu,
+            nic,
+            t,
+            done,
+            cpu_free,
+            nic_free,
+            noise,
+            amount,
+            peer,
+            tag,
+            arrival,
+            cause,
+        }
+    }
+}
+
 /// Watches the events of some processes. Events of one process come in the order in which they ran;
 /// the operations that an event releases are told right after it.
 pub trait Observer: Send + Sized {

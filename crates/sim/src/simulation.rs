@@ -4,7 +4,7 @@
 use crate::control::Control;
 use crate::host::{ManyLanes, OneLane};
 use crate::observer::{Nothing, Observer};
-use crate::observers::{Recorder, Selection, TimelineObserver};
+use crate::observers::{Recorder, Selection, TimelineObserver, Watcher};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
 use crate::programs::{GraphProgram, OverlappingProgram, Replay, Tracked, Untracked};
@@ -112,8 +112,9 @@ impl<'a> Simulation<'a> {
         selection: &Selection,
         control: &mut Control<'_>,
     ) -> Result<(Run, Timeline), RunError> {
-        let (run, parts) = self.run_observed(workload, control, |_, _| TimelineObserver::new(selection))?;
-        Ok((run, TimelineObserver::join(parts)))
+        let observer = |_, _: Range<Rank>| Watcher::Timeline(TimelineObserver::new(selection));
+        let (run, watchers) = self.run_observed(workload, control, observer)?;
+        Ok((run, TimelineObserver::join(watchers.into_iter().filter_map(Watcher::timeline))))
     }
 
     /// Runs a workload and records of every event what it waited for last. One recorder for each part of the
@@ -123,7 +124,9 @@ impl<'a> Simulation<'a> {
         workload: &Workload,
         control: &mut Control<'_>,
     ) -> Result<(Run, Vec<Recorder>), RunError> {
-        self.run_observed(workload, control, Recorder::new)
+        let observer = |part, ranks| Watcher::Recorder(Recorder::new(part, ranks));
+        let (run, watchers) = self.run_observed(workload, control, observer)?;
+        Ok((run, watchers.into_iter().filter_map(Watcher::recorder).collect()))
     }
 
     /// Runs a program that is not among the workloads: for the tests of this crate. A crate that calls this
@@ -294,15 +297,9 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Observed<O> {
-        // Engines for silence are compiled only where speed matters: without an observer.
-        let (outcome, observers) = if O::ACTIVE {
-            windowed::run(program, &self.rules(self.noise.unwrap_or(Injection::QUIET)), control, observer)?
-        } else {
-            match self.noise {
-                None => windowed::run(program, &self.rules(&Silence), control, observer)?,
-                Some(noise) => windowed::run(program, &self.rules(noise), control, observer)?,
-            }
-        };
+        // Only the fast paths are compiled for silence: here it is a comparison for each event.
+        let rules = self.rules(self.noise.unwrap_or(Injection::QUIET));
+        let (outcome, observers) = windowed::run(program, &rules, control, observer)?;
         let threads = outcome.threads;
         Ok((Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false }, observers))
     }

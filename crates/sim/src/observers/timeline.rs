@@ -43,7 +43,7 @@ impl<'a> TimelineObserver<'a> {
     }
 
     /// The whole timeline of a run from the observers of its parts.
-    pub fn join(parts: Vec<TimelineObserver<'_>>) -> Timeline {
+    pub fn join(parts: impl IntoIterator<Item = TimelineObserver<'a>>) -> Timeline {
         Timeline::join(parts.into_iter().map(|part| part.timeline))
     }
 

@@ -85,7 +85,8 @@ impl<P: Program, N: Noise, O: Observer> Actors for General<'_, P, N, O> {
         });
     }
 
-    #[inline(always)]
+    /// Compiled once for each kind of mail, not at every place that calls it: there are many programs.
+    #[inline(never)]
     fn run(
         &self,
         process: Process<'_, Self>,
