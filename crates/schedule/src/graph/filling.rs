@@ -34,7 +34,8 @@ pub(crate) struct Lists {
 }
 
 impl Filling {
-    /// For so many ranks and at most so many operations. Room that is not used costs nothing.
+    /// For so many ranks and at most so many operations. Room comes zeroed from the system: what is not used costs
+    /// nothing, and nothing is written twice.
     pub fn new(ranks: Rank, operations: usize, has_lanes: bool) -> Filling {
         let offsets = || {
             let mut offsets = Vec::with_capacity(ranks as usize + 1);
@@ -44,8 +45,8 @@ impl Filling {
         let graph = Graph {
             rank_start: offsets(),
             edge_base: offsets(),
-            rows: Vec::with_capacity(operations),
-            lane: Vec::with_capacity(if has_lanes { operations } else { 0 }),
+            rows: vec![[0; 5]; operations],
+            lane: vec![[0; 2]; if has_lanes { operations } else { 0 }],
             edges: Vec::new(),
             facts: Facts::default(),
         };
@@ -66,9 +67,6 @@ impl Filling {
     /// Neighbouring runs of ranks, in order, to be filled side by side.
     pub fn parts(&mut self, pieces: &[Range<Rank>]) -> Vec<Part<'_>> {
         let graph = &mut self.graph;
-        let operations = graph.rank_start.last().map_or(0, |&end| end as usize);
-        graph.rows.resize(operations, [0; 5]);
-        graph.lane.resize(if self.has_lanes { operations } else { 0 }, [0; 2]);
         let start = |rank: Rank| graph.rank_start[rank as usize] as usize;
         let first = pieces.first().map_or(0, |ranks| start(ranks.start));
         let (mut rows, mut lane) =
@@ -96,6 +94,9 @@ impl Filling {
     }
 
     pub fn finish(mut self) -> Graph {
+        let operations = self.graph.rank_start[self.ranks() as usize] as usize;
+        self.graph.rows.truncate(operations);
+        self.graph.lane.truncate(operations);
         if self.graph.lanes() == (1, 1) {
             self.graph.lane = Vec::new();
         }

@@ -4,64 +4,100 @@ use crate::message::Early;
 use crate::prefetch::prefetch;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
+use straggler_schedule::graph::ANY;
 
 /// Each process has a list that is closed to a ring, so that its last member names the first.
 #[derive(Debug, Default)]
 pub struct EarlyPool {
     nodes: Vec<Node>,
+    /// When the bytes of the message at each place are there, where that is not when it ran; a place beyond the list has 0.
+    done: Vec<Time>,
     /// Place plus one of the first free node, 0 for none.
     free: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    bytes: u64,
-    done: Time,
+    /// In two halves, so that a node takes 20 bytes.
+    bytes: [u32; 2],
     from: Rank,
     tag: Tag,
     /// Place plus one.
     next: u32,
 }
 
+const _: () = assert!(size_of::<Node>() == 20);
+
 impl EarlyPool {
     fn node(&mut self, place: u32) -> &mut Node {
         &mut self.nodes[place as usize - 1]
     }
 
-    /// Adds behind `last` (0: to an empty ring) and gives the new last place.
-    pub(crate) fn append(&mut self, last: u32, early: &Early) -> u32 {
-        let place = if self.free != 0 {
+    /// A place for one more. There may be as many as processes: the list grows by a quarter, not to its double.
+    #[inline(always)]
+    fn take_free(&mut self) -> u32 {
+        if self.free != 0 {
             let place = self.free;
             self.free = self.node(place).next;
-            place
-        } else {
-            self.nodes.push(Node { bytes: 0, done: Time::ZERO, from: 0, tag: 0, next: 0 });
-            self.nodes.len() as u32
-        };
+            return place;
+        }
+        if self.nodes.len() == self.nodes.capacity() {
+            self.nodes.reserve_exact(self.nodes.len() / 4 + 64);
+        }
+        self.nodes.push(Node::default());
+        self.nodes.len() as u32
+    }
+
+    /// Adds behind `last` (0: to an empty ring) and gives the new last place.
+    pub(crate) fn append(&mut self, last: u32, early: &Early) -> u32 {
+        let place = self.take_free();
         let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
-        *self.node(place) =
-            Node { bytes: early.bytes, done: early.done, from: early.from, tag: early.tag, next: first };
+        let bytes = [early.bytes as u32, (early.bytes >> 32) as u32];
+        *self.node(place) = Node { bytes, from: early.from, tag: early.tag, next: first };
+        if early.done != Time::ZERO || !self.done.is_empty() {
+            self.note_done(place, early.done);
+        }
         place
+    }
+
+    #[inline(never)]
+    fn note_done(&mut self, place: u32, done: Time) {
+        if self.done.len() < place as usize {
+            self.done.resize(place as usize, Time::ZERO);
+        }
+        self.done[place as usize - 1] = done;
     }
 
     /// Removes the first match from the ring that ends at `last`.
     pub(crate) fn remove(&mut self, last: &mut u32, source: Rank, tag: Tag) -> Option<Early> {
+        let place = self.unlink(last, source, tag);
+        (place != 0).then(|| self.early(place))
+    }
+
+    /// The same where nobody asks what the message was; says whether there was one.
+    #[inline(always)]
+    pub(crate) fn discard(&mut self, last: &mut u32, source: Rank, tag: Tag) -> bool {
+        self.unlink(last, source, tag) != 0
+    }
+
+    /// Takes the first match out of the ring that ends at `last`; gives its place, which is free now, or 0.
+    #[inline(never)]
+    fn unlink(&mut self, last: &mut u32, source: Rank, tag: Tag) -> u32 {
         let mut before = *last;
         loop {
             let place = self.node(before).next;
-            let node = *self.node(place);
-            let early = early_of(&node);
-            if early.matches(source, tag) {
-                self.node(before).next = node.next;
+            let Node { from, tag: sent_tag, next, .. } = *self.node(place);
+            if (from == source || source == ANY) && (sent_tag == tag || tag == ANY) {
+                self.node(before).next = next;
+                self.node(place).next = self.free;
+                self.free = place;
                 if place == *last {
                     *last = if before == place { 0 } else { before };
                 }
-                self.node(place).next = self.free;
-                self.free = place;
-                return Some(early);
+                return place;
             }
             if place == *last {
-                return None;
+                return 0;
             }
             before = place;
         }
@@ -83,23 +119,19 @@ impl EarlyPool {
         let mut place = last;
         while place != 0 {
             place = self.nodes[place as usize - 1].next;
-            list.push(early_of(&self.nodes[place as usize - 1]));
+            list.push(self.early(place));
             if place == last {
                 break;
             }
         }
         list
     }
-}
 
-fn early_of(node: &Node) -> Early {
-    Early {
-        from: node.from,
-        tag: node.tag,
-        bytes: node.bytes,
-        send: OperationKind::Send as u32,
-        cpu: 0,
-        nic: 0,
-        done: node.done,
+    fn early(&self, place: u32) -> Early {
+        let index = place as usize - 1;
+        let Node { bytes: [low, high], from, tag, .. } = self.nodes[index];
+        let bytes = u64::from(low) | u64::from(high) << 32;
+        let done = self.done.get(index).copied().unwrap_or(Time::ZERO);
+        Early { from, tag, bytes, send: OperationKind::Send as u32, cpu: 0, nic: 0, done }
     }
 }

@@ -41,6 +41,11 @@ pub(super) trait Actors: Sync {
     fn slot(&self) -> Self::Slot;
     fn shared(&self, ranks: Range<Rank>) -> Self::Shared;
     fn host(slot: &Self::Slot) -> &Self::Host;
+    /// Whether the messages of a process run in the order of their arrival, and of their sources: where they are on one
+    /// lane, all links are alike and nothing is acknowledged.
+    fn in_order_of_arrival(&self) -> bool {
+        false
+    }
 
     /// Makes ready what a process begins with.
     fn start(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>);

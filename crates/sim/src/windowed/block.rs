@@ -244,7 +244,10 @@ impl<'a, A: Actors> Block<'a, A> {
             let (place, members) = crowd.take(number);
             members.for_each(|(chunk, index)| inbox.push(bucket.chunks[chunk][index]));
             self.marks[place] = 0;
-            if inbox.len() <= MANY && !self.hoards.contains_key(&(place as u32)) {
+            if inbox.len() <= MANY && !self.has_hoard(place) {
+                if actors.in_order_of_arrival() {
+                    inbox.line_up();
+                }
                 self.run_process(actors, turn, place, inbox, note);
                 inbox.drain().for_each(|message| self.keep_one(turn, place, &message, note));
             } else {
@@ -252,6 +255,10 @@ impl<'a, A: Actors> Block<'a, A> {
             }
         }
         crowd.clear();
+    }
+
+    fn has_hoard(&self, place: usize) -> bool {
+        !self.hoards.is_empty() && self.hoards.contains_key(&(place as u32))
     }
 
     /// Runs a process that has hoarded messages, with those that have just come.

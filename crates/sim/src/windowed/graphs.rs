@@ -349,6 +349,10 @@ impl<N: Noise> Actors for Graphs<'_, N> {
         &slot.host
     }
 
+    fn in_order_of_arrival(&self) -> bool {
+        self.alike && !self.rendezvous
+    }
+
     /// Where sends take time and nobody waits for the start of a receive, receives that are ready at the start run
     /// before anything that could tell the difference: no message has come, a send moves on neither them nor their
     /// order, and what it releases becomes ready later.

@@ -47,46 +47,79 @@ impl<B: Body, S: Copy> Mail<B, S> for One<'_, B, S> {
 #[derive(Debug)]
 pub(super) struct Inbox<B: Copy, S: Copy> {
     messages: Vec<Message<B, S>>,
+    /// Whether they stand in the order in which they run, see [`Inbox::line_up`].
+    lined_up: bool,
+    /// The next of those that are lined up.
+    next: usize,
 }
 
 impl<B: Body, S: Copy> Inbox<B, S> {
     pub fn new() -> Self {
-        Inbox { messages: Vec::new() }
+        Inbox { messages: Vec::new(), lined_up: false, next: 0 }
     }
 
     pub fn push(&mut self, message: Message<B, S>) {
         self.messages.push(message);
     }
 
-    /// Takes all messages, for each source in the order of sending.
+    /// Puts messages that run in the order of their arrival into that order: where all links are alike and nothing is
+    /// acknowledged, the one that arrived first was sent first, and may run no later than the others.
+    pub fn line_up(&mut self) {
+        self.messages.sort_by_key(|message| (message.arrival, message.from));
+        self.lined_up = true;
+    }
+
+    /// Takes all messages. For each source they come in the order of sending.
     pub fn drain(&mut self) -> impl Iterator<Item = Message<B, S>> + '_ {
-        self.messages.drain(..)
+        self.lined_up = false;
+        let next = std::mem::take(&mut self.next);
+        self.messages.drain(..).skip(next)
     }
 
     pub fn len(&self) -> usize {
-        self.messages.len()
+        self.messages.len() - self.next
     }
 }
 
 impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
-    #[inline]
+    #[inline(always)]
     fn first<N: Noise>(&mut self, host: &impl Host, rules: &Rules<'_, N>) -> (Time, usize) {
-        let keys = self.messages.iter().enumerate();
-        let keys = keys.map(|(place, message)| (key_of(message, place, host, rules), place));
-        keys.min().map_or((Time::NEVER, 0), |(key, place)| (key.eligible, place))
+        if self.lined_up {
+            let first = self.messages.get(self.next);
+            return (first.map_or(Time::NEVER, |message| eligible_of(message, host)), self.next);
+        }
+        first_of(&self.messages, host, rules)
     }
 
     fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key {
         self.messages.get(place).map_or(Key::LAST, |message| key_of(message, place, host, rules))
     }
 
+    #[inline(always)]
     fn take(&mut self, place: usize) -> Option<Message<B, S>> {
-        Some(self.messages.remove(place))
+        if !self.lined_up {
+            return Some(self.messages.remove(place));
+        }
+        self.next = place + 1;
+        self.messages.get(place).copied()
     }
 
+    #[inline(always)]
     fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.messages.len() == self.next
     }
+}
+
+/// When the first of some messages may run, and its place.
+#[inline(never)]
+fn first_of<B: Body, S: Copy, N: Noise>(
+    messages: &[Message<B, S>],
+    host: &impl Host,
+    rules: &Rules<'_, N>,
+) -> (Time, usize) {
+    let keys = messages.iter().enumerate();
+    let keys = keys.map(|(place, message)| (key_of(message, place, host, rules), place));
+    keys.min().map_or((Time::NEVER, 0), |(key, place)| (key.eligible, place))
 }
 
 /// When a message or an acknowledgement may run.

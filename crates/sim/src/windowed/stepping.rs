@@ -318,10 +318,28 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         }
     }
 
+    /// Runs the exchange that a process has ready, and those that follow because their messages are there, as long as
+    /// they are usual. CPU and NIC are free, and nothing can come between.
+    #[inline(always)]
+    fn exchange_usual(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) {
+        while slot.state.is(State::EXCHANGES) && slot.may_exchange(turn.frame.until) {
+            let step = self.step(rank, slot);
+            let (Some(message), Some(recv)) = (self.usual_send(&step), step.recv) else { return };
+            let t = slot.ready;
+            self.send_usual(rank, slot, turn, t, &message);
+            slot.state = State::WAITS;
+            if slot.early == 0 || !pool.discard(&mut slot.early, recv.peer, recv.tag) {
+                return;
+            }
+            slot.state.posted = 0;
+            self.completed(rank, slot, RECV, t);
+        }
+    }
+
     /// Runs what a process has ready; it has no message, and what it has ready was not noted for a later window.
     #[inline(never)]
     fn go_on(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) -> Time {
-        self.exchange(rank, slot, &mut Around { pool, turn });
+        self.exchange_usual(rank, slot, pool, turn);
         let next = slot.next();
         if next >= turn.frame.until { next } else { self.run_unusual(rank, slot, pool, turn, None).0 }
     }
@@ -459,6 +477,10 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         &slot.host
     }
 
+    fn in_order_of_arrival(&self) -> bool {
+        self.usual != u64::MAX
+    }
+
     fn start(&self, process: Process<'_, Self>, _: &mut Turn<'_, Self>) {
         let Process { rank, slot, .. } = process;
         if self.find_phase(rank, slot) {
@@ -530,6 +552,12 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
             self.send_usual(rank, slot, turn, slot.ready, &message);
             slot.state = State::WAITS;
             return Time::NEVER;
+        }
+        if slot.state.pending == 0 {
+            return Time::NEVER;
+        }
+        if slot.may_exchange(turn.frame.until) {
+            return self.go_on(rank, slot, pool, turn);
         }
         self.run_unusual(rank, slot, pool, turn, None).0
     }
