@@ -3,6 +3,7 @@
 //! What was typed ([`args`]) is validated ([`plan`]) and becomes library options in the stage that
 //! runs it ([`commands`]). Every way out is one of the codes of [`exit`].
 
+mod allocator;
 mod args;
 mod commands;
 mod console;
@@ -17,6 +18,7 @@ use console::Console;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    allocator::grow_in_large_steps();
     let cli = args::Cli::parse();
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {

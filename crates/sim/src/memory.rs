@@ -9,14 +9,14 @@ use straggler_schedule::{Script, Steps};
 /// A process whose steps are computed, its messages on the way included.
 const STEPS: u64 = 112;
 /// The same with noise, which lets messages come before they are received.
-const NOISY_STEPS: u64 = 150;
+const NOISY_STEPS: u64 = 132;
 /// A process of which several steps can be under way.
 const OVERLAPPING: u64 = 350;
 /// A process of the redundant butterfly.
 const BUTTERFLY: u64 = 600;
 /// A process of a materialised schedule, and the counter of an operation's open dependencies.
-const GRAPH: u64 = 110;
-const GRAPH_OPERATION: u64 = 4;
+const GRAPH: u64 = 210;
+const GRAPH_OPERATION: u64 = 16;
 /// Every operation and every arrival is an event; each is recorded in 48 bytes, in lists that double.
 const RECORDED_EVENT: u64 = 48 * 2;
 /// What the recorder keeps of a process.

@@ -97,8 +97,16 @@ struct Cut {
     blocks: u32,
 }
 
-/// What a thread begins with: the blocks of its part and their observer.
-type Part<O> = Mutex<Option<(Range<u32>, O)>>;
+/// What a thread begins with.
+struct Start<'a, O> {
+    blocks: Range<u32>,
+    observer: O,
+    /// Where it is put when each process of the part has finished.
+    finish: &'a mut [Time],
+}
+
+/// To be taken by the thread of its part.
+type Part<'a, O> = Mutex<Option<Start<'a, O>>>;
 
 fn run_actors<A: Actors>(
     actors: &A,
@@ -113,7 +121,10 @@ fn run_actors<A: Actors>(
     let shift = control.block_shift.unwrap_or_else(|| block_shift(processes)).min(20);
     let cut = Cut { lookahead, shift, blocks: processes.div_ceil(1 << shift) };
     let wanted = control.threads.clamp(1, cut.blocks.max(1) as usize);
-    let gate: OnceLock<(Threads<_>, Vec<Part<A::Observer>>)> = OnceLock::new();
+    // Zeroed by the system: the thread that fills a page in is the first to touch it.
+    let mut finish: Vec<Time> = bytemuck::allocation::zeroed_vec(processes as usize);
+    let mut rest = &mut finish[..];
+    let gate: OnceLock<(Threads<_>, Vec<Part<'_, A::Observer>>)> = OnceLock::new();
     let stop = control.stop;
     let parts = std::thread::scope(|scope| {
         let (gate, cut) = (&gate, &cut);
@@ -125,7 +136,9 @@ fn run_actors<A: Actors>(
         let edges = edges(cut.blocks, helpers.len() as u32 + 1);
         let part = |(number, edge): (usize, &[u32])| {
             let ranks = ranks_of(edge[0], shift, processes).start..ranks_of(edge[1], shift, processes).start;
-            Mutex::new(Some((edge[0]..edge[1], observer(number as u32, ranks))))
+            let finish = rest.split_off_mut(..ranks.len()).unwrap_or_default();
+            let observer = observer(number as u32, ranks);
+            Mutex::new(Some(Start { blocks: edge[0]..edge[1], observer, finish }))
         };
         let parts = edges.windows(2).enumerate().map(part).collect();
         let gate = gate.get_or_init(|| (Threads::new(edges), parts));
@@ -135,7 +148,8 @@ fn run_actors<A: Actors>(
         );
         worked
     });
-    conclude(processes, parts)
+    drop(gate);
+    conclude(finish, parts)
 }
 
 /// The first block of every part, and the number of blocks.
@@ -150,14 +164,14 @@ type Worked<O> = Result<(Concluded<O>, u64, u64), RunError>;
 fn work<A: Actors>(
     actors: &A,
     part: usize,
-    (threads, parts): &(Threads<actors::MessageOf<A>>, Vec<Part<A::Observer>>),
+    (threads, parts): &(Threads<actors::MessageOf<A>>, Vec<Part<'_, A::Observer>>),
     cut: &Cut,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Worked<A::Observer> {
     let mut transport = threads.end(part);
     let taken = parts[part].lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some((blocks, observer)) = taken else { return Err(RunError::Interrupted) };
+    let Some(Start { blocks, observer, finish }) = taken else { return Err(RunError::Interrupted) };
     let first_rank = |block| ranks_of(block, cut.shift, actors.processes()).start;
     let processes = first_rank(blocks.end) - first_rank(blocks.start);
     // Memory is touched first by the thread that uses it.
@@ -180,27 +194,21 @@ fn work<A: Actors>(
         due = sent.min(domain.next_window());
     }
     let messages = domain.messages;
-    Ok((domain.conclude(), messages, windows))
+    Ok((domain.conclude(finish), messages, windows))
 }
 
 /// Puts the parts together, in their order.
-fn conclude<O>(processes: u32, parts: Vec<Worked<O>>) -> Result<(Outcome, Vec<O>), RunError> {
+fn conclude<O>(finish: Vec<Time>, parts: Vec<Worked<O>>) -> Result<(Outcome, Vec<O>), RunError> {
     // Parts that did nothing wrong say that they were interrupted.
     let mut errors: Vec<&RunError> = parts.iter().filter_map(|part| part.as_ref().err()).collect();
     errors.sort_by_key(|error| **error == RunError::Interrupted);
     if let Some(&error) = errors.first() {
         return Err(error.clone());
     }
-    let mut outcome = Outcome { threads: parts.len(), ..Outcome::default() };
+    let mut outcome = Outcome { threads: parts.len(), finish, ..Outcome::default() };
     let mut remains = Remains::default();
     let mut observers = Vec::with_capacity(parts.len());
-    for (mut part, messages, windows) in parts.into_iter().flatten() {
-        if outcome.finish.is_empty() {
-            outcome.finish = part.finish;
-            outcome.finish.reserve_exact(processes as usize - outcome.finish.len());
-        } else {
-            outcome.finish.append(&mut part.finish);
-        }
+    for (part, messages, windows) in parts.into_iter().flatten() {
         remains.append(part.remains);
         observers.push(part.observer);
         outcome.messages += messages;

@@ -337,9 +337,15 @@ impl<'a, A: Actors> Block<'a, A> {
         }
     }
 
-    pub fn conclude(self, actors: &A, finish: &mut Vec<Time>, remains: &mut Remains) {
-        for (place, slot) in self.slots.iter().enumerate() {
-            finish.push(actors.conclude(self.first + place as u32, slot, &self.shared, remains));
+    /// How many processes there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Says when each process has finished, and what is left of it.
+    pub fn conclude(self, actors: &A, finish: &mut [Time], remains: &mut Remains) {
+        for ((rank, slot), finish) in (self.first..).zip(self.slots.iter()).zip(finish) {
+            *finish = actors.conclude(rank, slot, &self.shared, remains);
         }
     }
 }

@@ -126,13 +126,14 @@ impl<'a, A: Actors> Domain<'a, A> {
         self.blocks[index as usize].accept(parcel, frame, &mut self.chunks, &mut note);
     }
 
-    /// Gives up the processes one block after the other, once no message is left.
-    pub fn conclude(self) -> Concluded<A::Observer> {
+    /// Gives up the processes one block after the other, once no message is left, and says when each has finished.
+    pub fn conclude(self, mut finish: &mut [Time]) -> Concluded<A::Observer> {
         let Domain { actors, blocks, observer, outgoing, chunks, .. } = self;
         drop((outgoing, chunks));
-        let mut concluded = Concluded { finish: Vec::new(), remains: Remains::default(), observer };
+        let mut concluded = Concluded { remains: Remains::default(), observer };
         for block in blocks {
-            block.conclude(actors, &mut concluded.finish, &mut concluded.remains);
+            let own = finish.split_off_mut(..block.len()).unwrap_or_default();
+            block.conclude(actors, own, &mut concluded.remains);
         }
         concluded
     }
@@ -141,8 +142,6 @@ impl<'a, A: Actors> Domain<'a, A> {
 /// What is left of a domain when nothing happens any more.
 #[derive(Debug)]
 pub(super) struct Concluded<O> {
-    /// By rank.
-    pub finish: Vec<Time>,
     pub remains: Remains,
     pub observer: O,
 }
