@@ -6,12 +6,14 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn grow_in_large_steps() {
     const STEP: libc::c_int = 32 << 20;
-    // SAFETY: no other thread runs yet, and the settings change only when the allocator talks to the system. Setting one
-    // freezes the others, so that blocks which the allocator would learn to keep are named besides.
+    /// Blocks from this size on come from the system one by one, zeroed. The allocator would find such a size by itself,
+    /// but not once another setting is given.
+    const LARGE: libc::c_int = 4 << 20;
+    // SAFETY: the allocator takes its own lock for this, and the settings only say it talks to the system.
     #[allow(unsafe_code)]
     unsafe {
         libc::mallopt(libc::M_TOP_PAD, STEP);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, STEP);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * STEP);
     }
 }

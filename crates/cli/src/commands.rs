@@ -26,7 +26,7 @@ use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
-use crate::{interrupt, plan};
+use crate::{allocator, interrupt, plan};
 use std::path::Path;
 
 pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
@@ -130,9 +130,15 @@ fn threads(asked: Option<usize>) -> usize {
     asked.map_or(available, |asked| asked.min(4 * available.max(2)))
 }
 
+/// So many threads get into each other's way when they ask for memory in small steps.
+const MANY_THREADS: usize = 4;
+
 /// Readers of schedules and parallel replicas take their threads from this pool.
 fn use_threads(common: &Common) {
     let count = threads(common.threads.map(Into::into));
+    if count >= MANY_THREADS {
+        allocator::grow_in_large_steps();
+    }
     // It fails only if the pool is there already, which it is not this early.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
 }

@@ -18,7 +18,6 @@ use console::Console;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    allocator::grow_in_large_steps();
     let cli = args::Cli::parse();
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {

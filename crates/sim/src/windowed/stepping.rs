@@ -136,6 +136,18 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         while slot.may_exchange(around.turn.frame.until) && around.turn.count_operation() {
             let step = self.step(rank, slot);
             let t = slot.ready;
+            if slot.state.is(State::EXCHANGES)
+                && let (Some(message), Some(recv)) = (self.usual_send(&step), step.recv)
+            {
+                self.send_usual(rank, slot, around.turn, t, &message);
+                slot.state = State::WAITS;
+                if slot.early == 0 || !around.pool.discard(&mut slot.early, recv.peer, recv.tag) {
+                    return;
+                }
+                slot.state.posted = 0;
+                self.completed(rank, slot, RECV, t);
+                continue;
+            }
             let pending = std::mem::take(&mut slot.state.pending);
             if pending & SEND != 0
                 && let Some(message) = &step.send
@@ -318,28 +330,10 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         }
     }
 
-    /// Runs the exchange that a process has ready, and those that follow because their messages are there, as long as
-    /// they are usual. CPU and NIC are free, and nothing can come between.
-    #[inline(always)]
-    fn exchange_usual(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) {
-        while slot.state.is(State::EXCHANGES) && slot.may_exchange(turn.frame.until) {
-            let step = self.step(rank, slot);
-            let (Some(message), Some(recv)) = (self.usual_send(&step), step.recv) else { return };
-            let t = slot.ready;
-            self.send_usual(rank, slot, turn, t, &message);
-            slot.state = State::WAITS;
-            if slot.early == 0 || !pool.discard(&mut slot.early, recv.peer, recv.tag) {
-                return;
-            }
-            slot.state.posted = 0;
-            self.completed(rank, slot, RECV, t);
-        }
-    }
-
     /// Runs what a process has ready; it has no message, and what it has ready was not noted for a later window.
     #[inline(never)]
     fn go_on(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) -> Time {
-        self.exchange_usual(rank, slot, pool, turn);
+        self.exchange(rank, slot, &mut Around { pool, turn });
         let next = slot.next();
         if next >= turn.frame.until { next } else { self.run_unusual(rank, slot, pool, turn, None).0 }
     }
