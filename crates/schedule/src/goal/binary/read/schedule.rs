@@ -83,7 +83,7 @@ impl<'a> Schedule<'a> {
             dependents,
             edges,
             base: *base,
-            total: 0,
+            listed: 0,
             forward: true,
             irequires: false,
         };
@@ -105,7 +105,7 @@ impl<'a> Schedule<'a> {
             facts.note(&operation);
             *row = Row::new(&operation, link).0;
         }
-        facts.edges = edges.total;
+        facts.edges = counted.iter().map(|&count| u64::from(count)).sum();
         facts.irequires = edges.irequires;
         let forward = edges.forward;
         for (lane, bytes) in columns.lane.iter_mut().zip(self.nodes) {
@@ -133,7 +133,8 @@ impl<'a> Schedule<'a> {
         let is_message = bytes[TYPE] == OperationKind::Recv as u8
             || bytes[TYPE] == OperationKind::Send as u8 && tag != ANY;
         let File { ranks, largest_cpu, largest_nic, .. } = *self.file;
-        (is_message && peer < ranks && cpu <= largest_cpu && nic <= largest_nic).then_some(operation)
+        let on_lanes = cpu | nic == 0 || cpu <= largest_cpu && nic <= largest_nic;
+        (is_message && peer < ranks && on_lanes).then_some(operation)
     }
 
     fn most_edges(&self) -> u64 {
@@ -252,6 +253,14 @@ fn number<const AT: usize>(bytes: &[u8; NODE]) -> u32 {
     u32::from_le_bytes([bytes[AT], bytes[AT + 1], bytes[AT + 2], bytes[AT + 3]])
 }
 
+/// Two numbers that follow each other, the first in the low half.
+#[inline(always)]
+fn pair<const AT: usize>(bytes: &[u8; NODE]) -> u64 {
+    let mut both = [0; 8];
+    both.copy_from_slice(&bytes[AT..AT + 8]);
+    u64::from_le_bytes(both)
+}
+
 /// The edges of a rank while they are read. For each node it is counted how many dependencies on others were found.
 struct Edges<'a> {
     schedule: &'a Schedule<'a>,
@@ -259,7 +268,8 @@ struct Edges<'a> {
     /// Where lists go; those of the rank begin at `base`.
     edges: &'a mut Vec<u32>,
     base: usize,
-    total: u64,
+    /// How many were listed by [`Edges::any`].
+    listed: u64,
     /// Whether every dependency so far goes from an earlier node to a later one.
     forward: bool,
     irequires: bool,
@@ -270,14 +280,14 @@ impl<'a> Edges<'a> {
     /// completion.
     #[inline(always)]
     fn plain(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Option<Link> {
-        let (length, irequires) = (number::<23>(bytes), number::<31>(bytes));
-        if length | irequires == 0 {
+        let (requires, irequires) = (pair::<23>(bytes), number::<31>(bytes));
+        let (length, start) = (requires as u32 as usize, (requires >> 32) as usize);
+        if length == 0 && irequires == 0 {
             return Some(Link::NOBODY);
         }
         if irequires != 0 || length > 3 {
             return None;
         }
-        let (start, length) = (number::<27>(bytes) as usize, length as usize);
         let list = self.schedule.appendix.get(start..start + length)?;
         let first = u32::from_le_bytes(list[0]);
         let follows = |place: usize| {
@@ -292,7 +302,6 @@ impl<'a> Edges<'a> {
             [one, two] => (*one, *two) = (*one + 1, *two + 1),
             more => more.iter_mut().for_each(|count| *count += 1),
         }
-        self.total += length as u64;
         Some(link)
     }
 
@@ -321,9 +330,9 @@ impl<'a> Edges<'a> {
         if count == 0 {
             return Ok(&[]);
         }
-        self.total += count;
-        if start + count > limit || self.total > limit {
-            let found = (start + count).max(self.total);
+        self.listed += count;
+        if start + count > limit || self.listed > limit {
+            let found = (start + count).max(self.listed);
             return self.schedule.fail(field, BinaryProblem::NodeOutOfRange { node, found, limit });
         }
         Ok(&self.schedule.appendix[start as usize..(start + count) as usize])
