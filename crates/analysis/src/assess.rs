@@ -12,11 +12,13 @@ mod asked;
 mod curve;
 mod noise;
 mod removal;
+mod variation;
 
 pub use asked::Asked;
 pub use curve::{Curve, Point};
 pub use noise::{CauseId, CauseName, Noise, Stream};
 pub use removal::{Ranking, Removal};
+pub use variation::{Part, Variation};
 
 use crate::inflection::{LEAST_REPLICAS, inflection_point};
 use std::ops::Range;
@@ -26,7 +28,6 @@ use straggler_sim::outcome::RunError;
 use straggler_sim::{Replicas, Run, Stuck, Workload};
 
 /// What is to be assessed, and how thoroughly.
-#[derive(Debug)]
 pub struct Question<'a> {
     /// Without noise: that is what is asked about.
     pub runner: Replicas<'a>,
@@ -37,6 +38,17 @@ pub struct Question<'a> {
     /// Noise is the bottleneck where the median slowdown is above this.
     pub threshold: f64,
     pub effort: Effort,
+    /// Told what is simulated next, and on how many processes.
+    pub begins: &'a dyn Fn(&str, u32),
+}
+
+impl std::fmt::Debug for Question<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Question")
+            .field("asked", &self.asked)
+            .field("effort", &self.effort)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How much is simulated.
@@ -50,8 +62,10 @@ pub struct Effort {
     pub precision: f64,
     /// Causes whose removal is simulated at each scale.
     pub causes: usize,
-    /// A curve ends where its next point would cost more than so many messages without noise.
+    /// A point gets no more replicas when they would cost more than so many messages without noise.
     pub point_work: u64,
+    /// A curve ends where its points would together cost more than so many messages without noise.
+    pub curve_work: u64,
     /// The removals at the largest scale may cost as much as so many messages without noise; if they would
     /// cost more, they are done at a smaller scale.
     pub removal_work: u64,
@@ -64,8 +78,9 @@ impl Default for Effort {
             messages: 10_000_000,
             precision: 0.2,
             causes: 4,
-            point_work: 3_000_000_000,
-            removal_work: 1_000_000_000,
+            point_work: 200_000_000,
+            curve_work: 400_000_000,
+            removal_work: 300_000_000,
         }
     }
 }
@@ -76,6 +91,8 @@ pub struct Answer {
     pub curves: Vec<Curve>,
     /// At the inflection point of the first curve, and at the largest scale at which it is affordable.
     pub rankings: Vec<Ranking>,
+    /// How much depends on when it was measured; nothing of noise that was not.
+    pub variation: Option<Variation>,
 }
 
 /// Why there is no answer.
@@ -104,17 +121,15 @@ impl Question<'_> {
             (Some(asked), Some(curve)) => self.rankings(asked, curve)?,
             _ => Vec::new(),
         };
-        Ok(Answer { curves, rankings })
+        let variation = match (self.asked.first(), curves.first()) {
+            (Some(asked), Some(curve)) => self.variation(asked, curve)?,
+            _ => None,
+        };
+        Ok(Answer { curves, rankings, variation })
     }
 
-    /// Messages that will be delivered, at most: the effort's limit, or what the least replicas need.
-    pub fn messages(&self) -> u64 {
-        let alone = (0..self.asked.len()).filter(|&index| self.twin(index).is_none());
-        let points = alone.filter_map(|index| self.asked.get(index)).flat_map(|asked| &asked.scales);
-        let curves = points.map(|workload| self.point_messages(workload)).fold(0, u64::saturating_add);
-        let largest = self.asked.first().and_then(|asked| asked.scales.last());
-        let removals = largest.map_or(0, |workload| self.point_messages(workload));
-        curves.saturating_add(removals.saturating_mul(self.effort.causes as u64 + removal::STEPS as u64 - 1))
+    fn begin(&self, what: &str, processes: u32) {
+        (self.begins)(what, processes);
     }
 
     /// What the largest runs take, in bytes, those that go side by side together.
@@ -144,10 +159,6 @@ impl Question<'_> {
         let noise = Injection { sources, phases, wallclock: false, computation_only: false };
         let runs = self.runner.with_noise(&noise).each(workload, replicas, |_, run| finished(run))?;
         runs.into_iter().collect()
-    }
-
-    fn point_messages(&self, workload: &Workload) -> u64 {
-        workload.messages().saturating_mul(u64::from(self.most_replicas(workload)) + 1)
     }
 
     fn most_replicas(&self, workload: &Workload) -> u32 {

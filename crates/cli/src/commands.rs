@@ -33,7 +33,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
     let Cli { common, command } = cli;
     // What is recorded gets the signals.
     if !matches!(&command, Command::Trace(typed) if typed.command.is_none()) {
-        interrupt::listen(|text| console.warn(text));
+        interrupt::listen();
     }
     match command {
         Command::Assess(typed) => {

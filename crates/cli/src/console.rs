@@ -46,21 +46,21 @@ impl Console {
     /// Something the user should know about the result.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
-            eprintln!("warning: {text}");
+            tell(&format!("warning: {text}"));
         }
     }
 
     /// Something only the curious want to know.
     pub fn detail(&self, text: &str) {
         if self.verbose && !self.quiet {
-            eprintln!("{text}");
+            tell(text);
         }
     }
 
     /// Something that was done and is no result: a file was written.
     pub fn note(&self, text: &str) {
         if !self.quiet && !self.json {
-            eprintln!("{text}");
+            tell(text);
         }
     }
 
@@ -76,9 +76,15 @@ impl Console {
     /// Prints the error and gives the code to end with.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
         // The libraries' messages include what caused them, so only the outermost is printed.
-        let _ = writeln!(io::stderr(), "error: {}", failure.error);
+        tell(&format!("error: {}", failure.error));
         ExitCode::from(failure.exit as u8)
     }
+}
+
+/// A line on stderr. Where it cannot be written (a full disk, a pipe that is closed) there is nobody to tell, and the
+/// work goes on; `eprintln!` would end the program.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 pub fn to_json(value: &impl Serialize) -> Outcome<String> {

@@ -2,6 +2,7 @@
 //! stage ends in order; at any other time, and at the second signal, the program ends at once. A file
 //! that is being written then still has its temporary name.
 
+use crate::console::tell;
 use crate::exit::{Exit, Failure, Outcome};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,19 +11,24 @@ use straggler_measure::sources::tracefs;
 static STOP: AtomicBool = AtomicBool::new(false);
 static ORDERLY: AtomicU32 = AtomicU32::new(0);
 
-/// Starts to listen. Without a handler the system's default holds, which is good enough.
-pub fn listen(warn: impl FnOnce(&str)) {
+static LISTENS: AtomicBool = AtomicBool::new(false);
+
+/// Starts to listen, once. Without a handler the system's default holds, which is good enough.
+pub fn listen() {
+    if LISTENS.swap(true, Ordering::Relaxed) {
+        return;
+    }
     let handler = || {
         let again = STOP.swap(true, Ordering::Relaxed);
         if again || ORDERLY.load(Ordering::Relaxed) == 0 {
-            eprintln!("error: interrupted");
+            tell("error: interrupted");
             // The kernel goes on tracing if nobody tells it to stop.
             tracefs::stop_own();
             std::process::exit(Exit::Interrupted as i32);
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        warn(&format!("signals cannot be handled: {error}"));
+        tell(&format!("warning: signals cannot be handled: {error}"));
     }
 }
 

@@ -3,6 +3,9 @@
 //! What was typed ([`args`]) is validated ([`plan`]) and becomes library options in the stage that
 //! runs it ([`commands`]). Every way out is one of the codes of [`exit`].
 
+// Both end the program when nobody can read what they print; `console.rs` does not.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod allocator;
 mod args;
 mod commands;
@@ -18,6 +21,11 @@ use console::Console;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // As early as can be: a signal before this ends the program as the system has it, not with 130. A command that is
+    // recorded takes its signals itself.
+    if !std::env::args_os().any(|word| word == "trace") {
+        interrupt::listen();
+    }
     let cli = args::Cli::parse();
     let console = Console::new(&cli.common);
     match commands::run(cli, &console) {

@@ -1,6 +1,6 @@
 //! A progress bar on stderr, for work that lasts longer than a second.
 
-use crate::console::Console;
+use crate::console::{Console, tell};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,7 +90,7 @@ impl Meter {
         let share = (done as f64 / self.expected.max(1) as f64).min(1.0);
         let left = Duration::from_secs_f64(elapsed.as_secs_f64() * (1.0 / share.max(1e-9) - 1.0).min(1e6));
         let (percent, expected) = (share * 100.0, rounded(self.expected as f64));
-        eprintln!("{percent:.0} % of {expected} {}, about {} left", self.unit, HumanDuration(left));
+        tell(&format!("{percent:.0} % of {expected} {}, about {} left", self.unit, HumanDuration(left)));
     }
 }
 
@@ -101,6 +101,46 @@ fn new_bar(meter: &Meter) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// What is being done, for work whose end cannot be told: how long it has taken so far, never how long it will take.
+#[derive(Debug)]
+pub struct Stages {
+    bar: Option<ProgressBar>,
+}
+
+impl Stages {
+    pub fn new(console: &Console) -> Stages {
+        let bar = console.may_show_progress().then(|| {
+            let bar = ProgressBar::new_spinner();
+            match ProgressStyle::with_template("{spinner} simulating {msg} ({elapsed} so far)") {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        Stages { bar }
+    }
+
+    pub fn begin(&self, what: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what);
+        }
+    }
+
+    /// Still at work.
+    pub fn turn(&self) {
+        if let Some(bar) = &self.bar {
+            bar.tick();
+        }
+    }
+}
+
+impl Drop for Stages {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 impl Drop for Meter {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +34,11 @@ fn replace<T>(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Res
     }
     // A link's target is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    sweep(folder_of(&target));
     let mut file = temporary_beside(&target)?;
+    // Held until the end of the process, however that comes: a file that nobody holds is left over. Where a file
+    // system knows no locks, nothing is swept either.
+    let _ = file.as_file().try_lock();
     let mut out = BufWriter::with_capacity(256 << 10, file.as_file_mut());
     let value = fill(&mut out)?;
     out.flush()?;
@@ -43,13 +48,42 @@ fn replace<T>(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Res
     Ok(value)
 }
 
-fn temporary_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let directory = match target.parent() {
+/// How temporary files are called.
+const PREFIX: &str = ".straggler-";
+const SUFFIX: &str = ".tmp";
+
+/// A temporary file is locked long before it is so old.
+const OLD: Duration = Duration::from_secs(60);
+
+fn folder_of(target: &Path) -> &Path {
+    match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    };
+    }
+}
+
+/// Removes temporary files that a killed process left behind. What cannot be removed stays.
+fn sweep(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        if is_ours && is_left_over(&entry.path()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Old, and held by no process.
+fn is_left_over(path: &Path) -> bool {
+    let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
+    let age = file.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > OLD) && file.try_lock().is_ok()
+}
+
+fn temporary_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let directory = folder_of(target);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".straggler-").suffix(".tmp");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -80,6 +114,25 @@ mod tests {
         assert!(failed.unwrap_err().to_string().ends_with("out.csv: cannot be written: no more"));
         assert_eq!(std::fs::read(&path).unwrap(), b"first");
         assert_eq!(names(directory.path()), ["out.csv"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, age: Duration| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - age).unwrap();
+            file
+        };
+        make(".straggler-old.tmp", 2 * OLD);
+        make(".straggler-new.tmp", Duration::ZERO);
+        make("mine.tmp", 2 * OLD);
+        let held = make(".straggler-held.tmp", 2 * OLD);
+        held.try_lock().unwrap();
+        replace_file(&folder.path().join("a"), |out| out.write_all(b"x")).unwrap();
+        let mut names = names(folder.path());
+        names.sort();
+        assert_eq!(names, [".straggler-held.tmp", ".straggler-new.tmp", "a", "mine.tmp"]);
     }
 
     #[test]

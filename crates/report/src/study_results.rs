@@ -118,6 +118,27 @@ mod tests {
         }
     }
 
+    /// Every byte of a small file changed, one at a time, and the file cut at every length: never other rows, never a
+    /// panic.
+    #[test]
+    fn changed_and_cut_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        write(&path, Format::Parquet, &sample(4, 6)).unwrap();
+        let file = std::fs::read(&path).unwrap();
+        let refused = |bytes: &[u8], what: &str| {
+            std::fs::write(&path, bytes).unwrap();
+            let fault = read(&path).expect_err(what).to_string();
+            assert!(fault.contains("a.parquet"), "{what}: {fault}");
+        };
+        for at in 0..file.len() {
+            let mut changed = file.clone();
+            changed[at] ^= 1 << (at % 8);
+            refused(&changed, &format!("byte {at} of {} changed", file.len()));
+            refused(&file[..at], &format!("cut after {at} of {} bytes", file.len()));
+        }
+    }
+
     #[test]
     fn other_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();

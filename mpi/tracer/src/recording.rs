@@ -6,6 +6,7 @@ use crate::process::{self, Phase};
 use crate::site::pmpi;
 use crate::{clock, output, thread, turns};
 use libc::c_int;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -118,7 +119,12 @@ fn folder_of(folder: &Path, number: u64) -> PathBuf {
 
 fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
     let Some(file) = file else {
-        eprintln!("straggler: rank {rank} is not recorded: no stream can be made in {}", folder.display());
+        // A stderr that cannot be written must not end the program.
+        let _ = writeln!(
+            std::io::stderr(),
+            "straggler: rank {rank} is not recorded: no stream can be made in {}",
+            folder.display()
+        );
         process::set_phase(Phase::Over);
         return;
     };

@@ -72,16 +72,25 @@ pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
 impl Question<'_> {
     pub(super) fn curve(&self, asked: &Asked, sources: &[Source]) -> Result<Curve, AssessError> {
         let mut points: Vec<Point> = Vec::with_capacity(asked.scales.len());
+        let mut left = self.effort.curve_work;
         for workload in &asked.scales {
+            self.begin(&asked.name, workload.processes());
             // It will be slowed down at least as much as the one before.
             let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
             let messages = workload.messages().saturating_mul(LEAST_REPLICAS.into());
-            if work(messages, slowdown) > self.effort.point_work {
+            if work(messages, slowdown) > left {
                 break;
             }
             points.extend(self.point(workload, sources)?);
+            left = left.saturating_sub(self.work_of(workload, points.last()));
         }
         Ok(Curve::new(&asked.name, points, self.threshold))
+    }
+
+    /// What a point has cost, in messages of a run without noise.
+    fn work_of(&self, workload: &Workload, point: Option<&Point>) -> u64 {
+        let runs = |point: &Point| workload.messages().saturating_mul(point.replicas.into());
+        point.map_or(0, |point| work(runs(point), point.slowdown.median))
     }
 
     /// Doubles the replicas until the interval of the median is narrow, or they are enough.
@@ -93,8 +102,11 @@ impl Question<'_> {
         loop {
             let done = makespans.len() as u32;
             makespans.extend(self.makespans(workload, sources, done..wanted)?);
-            let settled = Slowdown::of(&slowdowns(quiet, &makespans)).is_some_and(|all| self.settles(&all));
-            if settled || wanted >= most {
+            let found = Slowdown::of(&slowdowns(quiet, &makespans));
+            let settled = found.is_some_and(|all| self.settles(&all));
+            let more = workload.messages().saturating_mul((2 * wanted).min(most).into());
+            let too_long = work(more, found.map_or(0.0, |all| all.median)) > self.effort.point_work;
+            if settled || wanted >= most || too_long {
                 return Ok(Point::of(workload.processes(), quiet, makespans, settled));
             }
             wanted = (wanted * 2).min(most);

@@ -71,6 +71,26 @@ impl Noise {
         noise
     }
 
+    /// Makes one cause of several: programs that belong together are removed together.
+    pub fn join(&mut self, causes: &[CauseId], name: String) {
+        let Some((&first, others)) = causes.split_first() else { return };
+        if let Some(cause) = self.causes.get_mut(usize::from(first)) {
+            cause.name = name;
+        }
+        for detour in self.streams.iter_mut().flat_map(|stream| &mut stream.detours) {
+            if others.contains(&detour.source) {
+                detour.source = first;
+            }
+        }
+    }
+
+    /// One of several parts of the time, as if only that had been measured.
+    pub fn part(&self, index: u64, parts: u64) -> Noise {
+        let streams = self.streams.iter().map(|stream| stream.part(index, parts)).collect();
+        let measured = self.measured.map(|measured| Time(measured.ps() / parts.max(1)));
+        Noise { streams, causes: self.causes.clone(), measured }
+    }
+
     /// What a simulation is given when `removed` causes are gone. Streams keep their places and lengths, so
     /// that what is left falls where it fell before.
     pub fn sources(&self, removed: &[CauseId]) -> Result<Vec<Source>, DetoursError> {
@@ -106,6 +126,18 @@ impl Noise {
 }
 
 impl Stream {
+    fn part(&self, index: u64, parts: u64) -> Stream {
+        let border = |index: u64| {
+            Time((u128::from(self.length.ps()) * u128::from(index) / u128::from(parts.max(1))) as u64)
+        };
+        let (begin, end) = (border(index), border(index + 1));
+        let from = self.detours.partition_point(|detour| detour.start < begin);
+        let to = self.detours.partition_point(|detour| detour.start < end);
+        let inside = self.detours.get(from..to).unwrap_or_default();
+        let detours = inside.iter().map(|detour| Detour { start: detour.start.since(begin), ..*detour });
+        Stream { length: end.since(begin), detours: detours.collect(), ..self.clone() }
+    }
+
     fn causes(&self) -> impl Iterator<Item = CauseId> + '_ {
         self.detours.iter().map(|detour| detour.source)
     }

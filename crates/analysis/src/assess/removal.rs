@@ -8,6 +8,7 @@ use super::curve::slowdowns;
 use super::{AssessError, CauseId, Point, Question, exposure};
 use crate::inflection::Slowdown;
 use straggler_model::Time;
+use straggler_model::noise::recording::Evidence;
 use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
 use straggler_sim::Workload;
 
@@ -61,6 +62,7 @@ impl Question<'_> {
         let (tried, rest) = candidates.split_at(candidates.len().min(self.effort.causes));
         let mut removals = Vec::with_capacity(tried.len());
         for candidate in tried {
+            self.begin(&format!("without {}", self.name(candidate.id)), point.processes);
             removals.extend(self.removal(workload, point, candidate)?);
         }
         // Equal gains, none above all, are ordered by what the cause can do.
@@ -78,12 +80,17 @@ impl Question<'_> {
         self.noise.causes.get(usize::from(id)).map_or_else(String::new, |cause| cause.name.clone())
     }
 
-    /// Causes with any detours, those that reach farthest first.
+    /// Causes with any detours, those that reach farthest first. What has no name cannot be removed.
     fn candidates(&self, point: &Point) -> Vec<Candidate> {
         let exposure = exposure(point.processes, Time(point.median_ps));
         let share = |id| exposure / self.noise.length_of(id).seconds().max(f64::MIN_POSITIVE);
         let all = (0..self.noise.causes.len() as u32).map(|id| id as CauseId);
+        let named = |id: &CauseId| {
+            let cause = self.noise.causes.get(usize::from(*id));
+            cause.is_some_and(|cause| cause.evidence != Evidence::None)
+        };
         let mut candidates: Vec<Candidate> = all
+            .filter(named)
             .map(|id| Candidate { id, reach: reach(&self.noise.durations(id), share(id)) })
             .filter(|candidate| candidate.reach > Time::ZERO)
             .collect();
@@ -131,6 +138,7 @@ impl Question<'_> {
         let mut steps: Vec<Slowdown> = removals.first().map(|first| first.slowdown).into_iter().collect();
         let ids: Vec<CauseId> = removals.iter().map(|removal| removal.id).collect();
         for count in 2..=ids.len().min(STEPS) {
+            self.begin("sources one after another", point.processes);
             steps.extend(Slowdown::of(&self.slowdowns_without(workload, point, &ids[..count])?));
         }
         Ok(steps)

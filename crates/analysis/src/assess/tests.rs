@@ -23,6 +23,7 @@ fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: 
         asked,
         threshold: 0.1,
         effort: Effort::default(),
+        begins: &|_, _| (),
     }
 }
 
@@ -124,7 +125,6 @@ fn equal_schedules_are_run_once() {
     let large = asked(8, &[2, 16]);
     let other = ask(&network, &noise, &large, 1);
     assert_eq!(other.answer().unwrap().curves[1].same_as, None);
-    assert!(other.messages() > question.messages());
 }
 
 #[test]
@@ -139,6 +139,68 @@ fn no_noise_no_ranking() {
     assert_eq!(answer.curves[0].inflection, None);
     assert!(answer.rankings[0].removals.is_empty());
     assert_eq!(answer.curves[0].points[1].slowdown.largest, 0.0);
+}
+
+/// Noise without a name is simulated, but nobody can remove it.
+#[test]
+fn what_has_no_name_is_not_ranked() {
+    let network = Network::load("chic").unwrap();
+    let mut recording = measured();
+    for detour in recording.cores.iter_mut().flat_map(|core| &mut core.detours) {
+        detour.source = if detour.duration > Time::from_ns(10_000) { 0 } else { detour.source };
+    }
+    let answer =
+        ask(&network, &Noise::of_recording(&recording, &[]), &asked(1, &[2, 1024]), 2).answer().unwrap();
+    let names: Vec<_> = answer.rankings[0].removals.iter().map(|removal| removal.cause.as_str()).collect();
+    assert_eq!(names, ["timer tick"]);
+}
+
+#[test]
+fn programs_that_belong_together_are_one_cause() {
+    let mut noise = Noise::of_recording(&measured(), &[]);
+    let before = noise.share();
+    noise.join(&[1, 2], "other jobs".into());
+    assert_eq!((noise.causes[1].name.as_str(), noise.durations(2).len()), ("other jobs", 0));
+    assert!((noise.share_of(1) / before - 1.0).abs() < 1e-9);
+}
+
+/// A daemon that runs in the second half of the measurement only.
+#[test]
+fn parts_of_a_measurement_differ() {
+    let network = Network::load("chic").unwrap();
+    let mut recording = measured();
+    let half = Time::from_ns(5_000_000_000);
+    for core in &mut recording.cores {
+        core.detours.retain(|detour| detour.start > half || detour.duration < Time::from_ns(10_000));
+    }
+    let noise = Noise::of_recording(&recording, &[]);
+    let answer = ask(&network, &noise, &asked(1, &[2, 1024, 4096]), 2).answer().unwrap();
+    let variation = answer.variation.unwrap();
+    let (least, most) = variation.range();
+    assert_eq!((variation.processes, variation.parts.len()), (1024, 5));
+    assert!(most > 5.0 && least < 0.5, "{variation:?}");
+    assert_eq!(variation.varies_most.as_deref(), Some("daemon"));
+    assert!((variation.part_seconds - 2.0).abs() < 1e-9);
+    assert!(variation.relative_error(5.0) > 0.2 && variation.relative_error(500.0) < 0.2, "{variation:?}");
+    let steady = Noise::of_recording(&measured(), &[]);
+    let answer = ask(&network, &steady, &asked(1, &[2, 1024]), 2).answer().unwrap();
+    assert!(answer.variation.unwrap().relative_error(5.0) < 0.2);
+    let drawn = described("periodic:period=1ms,duration=100us");
+    assert_eq!(ask(&network, &drawn, &asked(1, &[4]), 1).answer().unwrap().variation, None);
+}
+
+/// However large the slowdown, the work stays within bounds: the curve ends earlier.
+#[test]
+fn heavy_noise_means_less_scale_not_more_time() {
+    let network = Network::load("chic").unwrap();
+    let noise = described("periodic:period=10ms,duration=7ms");
+    let small = asked(1, &[2, 64, 1024]);
+    let mut question = ask(&network, &noise, &small[..1], 2);
+    question.effort.curve_work = 100_000;
+    let points = |question: &Question<'_>| question.answer().unwrap().curves[0].points.len();
+    assert_eq!(points(&question), 2);
+    question.effort.curve_work = u64::MAX;
+    assert_eq!(points(&question), 3);
 }
 
 #[test]

@@ -7,27 +7,37 @@
 //!
 //! A peak counts when it stands so far above its neighbourhood that chance would lift one frequency of all
 //! there as high in one recording of ten thousand. Rhythms that drift have broad peaks, so the search is
-//! repeated with sums over 8 and 64 neighbouring frequencies. Multiples of a frequency belong to it: a train of
-//! short pulses has as strong a second harmonic as a fundamental. What is above the highest frequency of the
-//! slots folds back below it; so each line is evaluated once more from the exact times of the detours, where
-//! nothing folds back.
+//! repeated with sums over 8 and 64 neighbouring frequencies. A peak only suggests a frequency. Whether detours
+//! keep step with it, and which, is decided from their exact times (`comb.rs`); the slowest of the rhythms that
+//! are kept best is a line, its detours are taken away, and what is left is asked again. So multiples, what folds
+//! back and what a burst spreads over the spectrum are no lines, and no detour counts for two.
 
+mod comb;
 mod exact;
 mod peaks;
 mod power;
 
 pub(super) use exact::{Pulse, refine};
 
+use comb::Comb;
 use peaks::Peak;
 use power::Powers;
 use serde::Serialize;
 use straggler_model::noise::Recording;
 use straggler_model::noise::recording::Core;
 
-/// Lines that are evaluated, lowest frequency first; after so many there is no rhythm but a forest.
-const MOST_LINES: usize = 48;
-/// … but these, the strongest, are always evaluated.
-const ALWAYS_LOOKED_AT: usize = 16;
+/// Frequencies that are tried, the strongest, and as many of the lowest: a comb has its strongest peak anywhere.
+const MOST_TRIED: usize = 24;
+/// Detours of a core that decide which frequency is tried first; all are then counted.
+const MOST_TO_DECIDE: usize = 20_000;
+/// After so many there is no rhythm but a forest.
+const MOST_LINES: usize = 8;
+/// How often what is left is transformed again.
+const ROUNDS: usize = 3;
+/// Whether a line is a multiple of a lower one is tried up to this multiple.
+const MOST_PARTS: u32 = 16;
+/// How far a frequency that drifts is from its mean, as a part of it.
+const DRIFT: f64 = 0.01;
 /// Points of the curve that a plot gets.
 const CURVE_POINTS: usize = 800;
 
@@ -76,11 +86,11 @@ pub struct Point {
 impl Spectrum {
     pub fn of(recording: &Recording) -> Spectrum {
         let cores: Vec<&Core> = recording.cores.iter().filter(|core| !core.detours.is_empty()).collect();
-        let Some(powers) = Powers::of(&cores) else { return Spectrum::default() };
         let pulses: Vec<Vec<Pulse>> = cores.iter().map(|core| exact::pulses(core)).collect();
-        let found = peaks::find(&powers);
-        let mut lines = fold(&found, &powers, &pulses);
+        let length_ps = cores.iter().map(|core| core.length.ps()).max().unwrap_or(0);
+        let Some(powers) = Powers::of(&pulses, length_ps) else { return Spectrum::default() };
         let noise_ps: f64 = pulses.iter().flatten().map(|pulse| pulse.duration_ps).sum();
+        let mut lines = lines(pulses, &powers, length_ps);
         lines.iter_mut().for_each(|line| line.share = line.noise_ps / noise_ps.max(1.0));
         lines.sort_by(|a, b| b.noise_ps.total_cmp(&a.noise_ps));
         Spectrum {
@@ -93,97 +103,130 @@ impl Spectrum {
     }
 }
 
-/// Peaks from the lowest frequency on; those that are multiples of a line join it.
-fn fold(found: &[Peak], powers: &Powers, pulses: &[Vec<Pulse>]) -> Vec<Line> {
-    let mut amplitudes: Vec<f64> = found.iter().map(|peak| peak.amplitude).collect();
-    amplitudes.sort_by(|a, b| b.total_cmp(a));
-    let strong = amplitudes.get(ALWAYS_LOOKED_AT).copied().unwrap_or(0.0);
-    let mut lines: Vec<Series> = Vec::new();
-    for peak in found {
-        let joined = lines.iter_mut().find_map(|series| Some((series.multiple(peak, powers)?, series)));
-        if let Some((multiple, series)) = joined {
-            series.join(peak, multiple);
-        } else if lines.len() < MOST_LINES || peak.amplitude > strong {
-            lines.extend(evaluate(peak, powers, pulses));
+/// The lines of the whole, then those of what is left without them, until nothing new is found.
+fn lines(mut pulses: Vec<Vec<Pulse>>, whole: &Powers, length_ps: u64) -> Vec<Line> {
+    let all = peaks::find(whole);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut peaks = all.clone();
+    for _ in 0..ROUNDS {
+        let before = lines.len();
+        while lines.len() < MOST_LINES {
+            peaks.retain(|peak| !lines.iter().any(|line| is_multiple(peak.frequency_hz, line, whole)));
+            let Some((peak, comb)) = best(&worth_trying(&peaks), &pulses, whole.seconds) else { break };
+            lines.push(line(&peak, &comb, &all, whole));
+            take_away(&mut pulses, &comb);
         }
+        if lines.len() == before {
+            break;
+        }
+        let Some(rest) = Powers::of(&pulses, length_ps) else { break };
+        peaks = peaks::find(&rest);
     }
-    lines.into_iter().map(Series::line).collect()
+    lines
 }
 
-/// A line with its harmonics. The n-th of them tells the frequency n times as exactly, so that it is fitted to
-/// all: the sum of n·f_n by the sum of n².
-struct Series {
-    line: Line,
-    /// Of its detours, or of its noise time in mean durations.
-    amplitude: f64,
-    weighted: f64,
-    squares: f64,
+/// The strongest peaks, the lowest, and the lowest of the strong: the fundamental of a comb is among them.
+fn worth_trying(found: &[Peak]) -> Vec<Peak> {
+    let mut strongest = found.to_vec();
+    strongest.sort_by(|a, b| b.amplitude.total_cmp(&a.amplitude));
+    let strong = strongest.first().map_or(0.0, |peak| 0.5 * peak.amplitude);
+    let lowest = found.iter().take(MOST_TRIED);
+    let lowest_strong = found.iter().filter(|peak| peak.amplitude >= strong).take(MOST_TRIED);
+    let mut tried: Vec<Peak> =
+        strongest.iter().take(MOST_TRIED).chain(lowest).chain(lowest_strong).copied().collect();
+    tried.sort_by(|a, b| a.frequency_hz.total_cmp(&b.frequency_hz));
+    tried.dedup_by_key(|peak| peak.bin);
+    tried
 }
 
-impl Series {
-    fn frequency_hz(&self) -> f64 {
-        self.weighted / self.squares
-    }
-
-    /// Which multiple of the line a peak is, or 0 if a frequency above the highest that looks like it is one. A
-    /// line of its own at the n-th multiple would have about n times the detours; a harmonic has no more than
-    /// the fundamental.
-    fn multiple(&self, peak: &Peak, powers: &Powers) -> Option<f64> {
-        let rate = 2.0 * powers.nyquist_hz();
-        let (bin, own) = (powers.resolution_hz(), self.frequency_hz());
-        let nearest = |frequency: f64| {
-            let multiple = (frequency / own).round();
-            let width = if self.line.steady { 1.0 } else { peaks::WIDEST as f64 * multiple };
-            let tolerance = (bin * (width + 0.02 * multiple)).min(0.2 * own);
-            (multiple >= 1.0 && (frequency - multiple * own).abs() <= tolerance).then_some(multiple)
-        };
-        if peak.amplitude > 1.5 * self.amplitude {
-            return None;
-        }
-        let image = || [rate - peak.frequency_hz, rate + peak.frequency_hz].into_iter().find_map(nearest);
-        nearest(peak.frequency_hz).or_else(|| image().map(|_| 0.0))
-    }
-
-    fn join(&mut self, peak: &Peak, multiple: f64) {
-        self.line.harmonics += 1;
-        if self.line.steady && peak.width == 1 {
-            self.weighted += multiple * peak.frequency_hz;
-            self.squares += multiple * multiple;
-        }
-    }
-
-    fn line(self) -> Line {
-        let frequency_hz = self.frequency_hz();
-        Line { frequency_hz, period_ps: (1e12 / frequency_hz).round() as u64, ..self.line }
-    }
-}
-
-/// The line of a peak from the exact times; nothing for a reflection.
-fn evaluate(peak: &Peak, powers: &Powers, pulses: &[Vec<Pulse>]) -> Option<Series> {
-    let (frequency_hz, events, noise_ps) = if peak.width == 1 {
-        let exact = refine(pulses, peak.frequency_hz, powers.seconds, peak.by_time);
-        let strength = if peak.by_time { exact.noise_ps / powers.mean_ps } else { exact.events };
-        if strength < 0.6 * peak.amplitude {
-            return None;
-        }
-        (exact.frequency_hz, exact.events, exact.noise_ps)
-    } else {
-        (peak.frequency_hz, peak.events, peak.noise_ps)
+/// The slowest of the rhythms that are kept best. One that is kept in few of its periods is worth less: all that keeps
+/// step with a frequency keeps step with its multiples.
+fn best(tried: &[Peak], pulses: &[Vec<Pulse>], seconds: f64) -> Option<(Peak, Comb)> {
+    let few: Vec<Vec<Pulse>> =
+        pulses.iter().map(|core| core.iter().take(MOST_TO_DECIDE).copied().collect()).collect();
+    let found: Vec<(Peak, Comb)> =
+        tried.iter().filter_map(|peak| Some((*peak, comb_of(peak, &few, seconds)?))).collect();
+    let by_number = found.iter().any(|(_, comb)| comb.by_number);
+    let score = |comb: &Comb| {
+        let kept = if by_number { counted(comb) } else { comb.noise_ps };
+        kept * comb.occupancy.sqrt()
     };
-    let by_chance: f64 = pulses.iter().map(|core| (core.len() as f64).sqrt()).sum();
-    let counted = events > by_chance;
-    let line = Line {
-        frequency_hz,
-        period_ps: 0,
-        noise_ps,
+    let most = found.iter().map(|(_, comb)| score(comb)).fold(0.0, f64::max);
+    let is_best = |(_, comb): &&(Peak, Comb)| score(comb) >= 0.8 * most;
+    let slowest = found.iter().find(is_best)?;
+    // One that drifts may have been drawn here from a steady one beside it.
+    let own = slowest.1.frequency_hz;
+    let is_near = |(_, comb): &&(Peak, Comb)| comb.steady && (comb.frequency_hz / own - 1.0).abs() < DRIFT;
+    let (peak, comb) = found.iter().filter(is_best).find(is_near).unwrap_or(slowest);
+    match fundamental(comb, &few) {
+        Some(frequency_hz) => Some((*peak, comb::track(pulses, frequency_hz)?)),
+        None => Some((*peak, comb_of(peak, pulses, seconds)?)),
+    }
+}
+
+/// The lowest of the frequencies of which this one is a multiple and with which as much keeps step.
+fn fundamental(comb: &Comb, pulses: &[Vec<Pulse>]) -> Option<f64> {
+    let keeps_as_much = |other: &Comb| match comb.by_number {
+        true => counted(other) >= 0.95 * comb.events,
+        false => other.noise_ps >= 0.95 * comb.noise_ps,
+    };
+    let parts = (2..=MOST_PARTS).rev().map(|part| comb.frequency_hz / f64::from(part));
+    let mut tracked = parts.filter_map(|frequency_hz| comb::track(pulses, frequency_hz));
+    tracked.find(keeps_as_much).map(|comb| comb.frequency_hz)
+}
+
+/// Detours in step, where their number shows it.
+fn counted(comb: &Comb) -> f64 {
+    if comb.by_number { comb.events } else { 0.0 }
+}
+
+fn comb_of(peak: &Peak, pulses: &[Vec<Pulse>], seconds: f64) -> Option<Comb> {
+    let near = refine(pulses, peak.frequency_hz, seconds, peak.by_time).frequency_hz;
+    let frequency = if peak.width == 1 { near } else { peak.frequency_hz };
+    comb::track(pulses, frequency)
+}
+
+fn line(peak: &Peak, comb: &Comb, all: &[Peak], powers: &Powers) -> Line {
+    let mut line = Line {
+        frequency_hz: comb.frequency_hz,
+        period_ps: (1e12 / comb.frequency_hz).round() as u64,
+        noise_ps: comb.noise_ps,
         share: 0.0,
-        events: if counted { events.round() as u64 } else { 0 },
-        noise_per_event_ps: counted.then(|| noise_ps / events),
+        events: counted(comb).round() as u64,
+        noise_per_event_ps: (counted(comb) > 0.0).then(|| comb.noise_ps / comb.events),
         harmonics: 0,
-        steady: peak.width == 1,
+        steady: comb.steady,
         over_floor: peak.over_floor,
     };
-    Some(Series { line, amplitude: peak.amplitude, weighted: frequency_hz, squares: 1.0 })
+    let multiples = all.iter().filter(|peak| is_multiple(peak.frequency_hz, &line, powers));
+    let mut multiples: Vec<u64> = multiples
+        .map(|peak| (peak.frequency_hz / line.frequency_hz).round() as u64)
+        .filter(|&n| n > 1)
+        .collect();
+    multiples.dedup();
+    line.harmonics = multiples.len() as u32;
+    line
+}
+
+/// Whether a frequency is a line's or a multiple of it, as exactly as the line keeps its own.
+fn is_multiple(frequency_hz: f64, line: &Line, powers: &Powers) -> bool {
+    let multiple = (frequency_hz / line.frequency_hz).round();
+    let exact = powers.resolution_hz() * (1.5 + 0.02 * multiple);
+    let drift = if line.steady { 0.0 } else { DRIFT * frequency_hz };
+    let tolerance = (exact + drift).min(0.2 * line.frequency_hz);
+    multiple >= 1.0 && (frequency_hz - multiple * line.frequency_hz).abs() <= tolerance
+}
+
+fn take_away(pulses: &mut [Vec<Pulse>], comb: &Comb) {
+    for (pulses, members) in pulses.iter_mut().zip(&comb.members) {
+        let mut members = members.iter().copied().peekable();
+        let mut index = 0;
+        pulses.retain(|_| {
+            let is_member = members.next_if_eq(&index).is_some();
+            index += 1;
+            !is_member
+        });
+    }
 }
 
 /// The spectrum of noise time, the largest value in each of some hundred ranges of equal ratio.

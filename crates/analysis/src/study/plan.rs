@@ -278,7 +278,8 @@ mod tests {
         let base = "network = 'chic'\ncollective = 'allreduce:ring'\nprocesses = [4, 8]\nnoise = 'altix'\n";
         let print = |lines: &str| plan(&format!("{base}{lines}")).unwrap().fingerprint();
         let plain = print("");
-        assert_eq!(plain, print("[[sweep]]\nname = 'x'\nreplicas = 20\nuntil-ci = '1%'"));
+        let more = Study::parse(&format!("name = 'x'\nreplicas = 20\nuntil-ci = '1%'\n{base}")).unwrap();
+        assert_eq!(plain, Plan::new(&more, Path::new("")).unwrap().fingerprint());
         for other in [
             "seed = 2",
             "cosched = true",

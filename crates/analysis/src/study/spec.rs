@@ -12,7 +12,8 @@
 //! name = "co-scheduled"
 //! cosched = true
 //! ```
-//! A sweep takes what it does not say from the top of the file; without any, the top is the only one. What
+//! The top of the file is a sweep of its own. Each `[[sweep]]` adds another, which takes what it does not say from
+//! the top. A top that could not be run alone (it lacks a network, say) only holds what the sweeps share. What
 //! spans the product takes one value or a list. A sweep that names a collective, a workload, a GOAL file or a trace
 //! runs only those.
 
@@ -38,12 +39,14 @@ pub struct Study {
     /// What it was read from; empty if it was made otherwise.
     pub text: String,
     pub sweeps: Vec<Sweep>,
+    /// The key without which the top of the file cannot be run: it is only the base of the sweeps.
+    pub top_lacks: Option<&'static str>,
 }
 
 /// One product of settings.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Empty for the only one.
+    /// Empty for the top of the file.
     pub name: String,
     pub seeds: Vec<u64>,
     /// The most of a point.
@@ -169,7 +172,17 @@ impl Study {
             description: file.description.clone().unwrap_or_default(),
             text: text.into(),
             sweeps: Vec::new(),
+            top_lacks: None,
         };
+        if file.sweep.is_empty() {
+            study.sweeps.push(Sweep::of(String::new(), "the study", top, &Given::default())?);
+            return Ok(study);
+        }
+        match Sweep::of(String::new(), "the top level", Given::default(), &top) {
+            Ok(sweep) => study.sweeps.push(sweep),
+            Err(SpecError::Missing { key, .. }) => study.top_lacks = Some(key),
+            Err(fault) => return Err(fault),
+        }
         for (index, sweep) in file.sweep.iter().enumerate() {
             let name = sweep.name.clone().map_or_else(|| (index + 1).to_string(), |One(name)| name);
             if study.sweeps.iter().any(|other| other.name == name) {
@@ -177,9 +190,6 @@ impl Study {
             }
             let place = format!("sweep `{name}`");
             study.sweeps.push(Sweep::of(name, &place, sweep.given(), &top)?);
-        }
-        if file.sweep.is_empty() {
-            study.sweeps.push(Sweep::of(String::new(), "the study", top, &Given::default())?);
         }
         Ok(study)
     }
@@ -308,7 +318,8 @@ only = "p2p"
     #[test]
     fn sweeps_take_what_they_do_not_say() {
         let study = Study::parse(WHOLE).unwrap();
-        let [chic, second] = &study.sweeps[..] else { panic!() };
+        let [top, chic, second] = &study.sweeps[..] else { panic!() };
+        assert_eq!((top.name.as_str(), top.networks.as_slice()), ("", &["cnl".into()][..]));
         assert_eq!((chic.name.as_str(), second.name.as_str()), ("CHiC", "2"));
         assert_eq!(chic.seeds, [1, 2]);
         assert_eq!((chic.replicas, chic.until_ci, second.until_ci), (1000, Some(0.05), Some(0.02)));
@@ -333,6 +344,20 @@ only = "p2p"
             ("", DEFAULT_REPLICAS, &[1][..])
         );
         assert_eq!(only.noises, ["none"]);
+    }
+
+    #[test]
+    fn a_top_that_cannot_run_alone_is_only_a_base() {
+        let base = "name='a'\nprocesses=4\nsize=8\n";
+        let sweep = "[[sweep]]\ncollective='barrier'\nnetwork='chic'";
+        for (lines, lacks, sweeps) in [
+            ("", Some("collective"), 1),
+            ("collective='bcast'\n", Some("network"), 1),
+            ("workload='pop'\nnetwork='chic'\n", None, 2),
+        ] {
+            let study = Study::parse(&format!("{base}{lines}{sweep}")).unwrap();
+            assert_eq!((study.top_lacks, study.sweeps.len()), (lacks, sweeps), "{lines}");
+        }
     }
 
     #[test]

@@ -322,3 +322,111 @@ fn a_hundred_thousand_detours_in_about_a_second() {
     // About a second; a machine that is busy with other things gets more.
     assert!(taken.as_secs() < 10, "{taken:?}");
 }
+
+/// A core of 10 s with detours at these moments, in seconds, of these lengths, in microseconds.
+fn placed(mut moments: Vec<(f64, f64)>) -> Recording {
+    moments.retain(|&(at, _)| (0.0..10.0).contains(&at));
+    moments.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut free = Time::ZERO;
+    let mut detours = Vec::new();
+    for (at, length) in moments {
+        let start = Time((at * 1e12) as u64).max(free);
+        let duration = Time((length * 1e6) as u64);
+        free = start + duration;
+        detours.push(Detour { start, duration, source: UNNAMED });
+    }
+    let length = seconds(10).max(free);
+    let core = Core { length, detours, ..Core::default() };
+    Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+}
+
+fn comb(hz: f64, first: f64, length: f64) -> Vec<(f64, f64)> {
+    (0..(10.0 * hz) as u32).map(|tick| (first + f64::from(tick) / hz, length)).collect()
+}
+
+/// Random moments and lengths, most of the time in few of them.
+fn heavy(count: u32, seed: u64) -> Vec<(f64, f64)> {
+    let mut stream = Stream::new(seed, 0, 0, 0);
+    (0..count).map(|_| (10.0 * stream.unit(), (20.0 / stream.unit().powf(0.9)).min(3e5))).collect()
+}
+
+/// Frequencies, and what always holds: no line has more than there is.
+fn lines_of(recording: &Recording) -> Vec<(f64, f64, u64)> {
+    let spectrum = Spectrum::of(recording);
+    let shares: f64 = spectrum.lines.iter().map(|line| line.share).sum();
+    let events: u64 = spectrum.lines.iter().map(|line| line.events).sum();
+    assert!((0.0..1.02).contains(&shares), "{:?}", spectrum.lines);
+    assert!(events <= recording.cores[0].detours.len() as u64 + 5, "{:?}", spectrum.lines);
+    spectrum.lines.iter().map(|line| (line.frequency_hz, line.share, line.events)).collect()
+}
+
+#[track_caller]
+fn has(lines: &[(f64, f64, u64)], hz: f64, share: f64, events: u64) {
+    let found = lines.iter().any(|line| {
+        (line.0 / hz - 1.0).abs() < 2e-3
+            && (line.1 - share).abs() < 0.1 * share + 0.01
+            && line.2.abs_diff(events) <= events / 10 + 2
+    });
+    assert!(found, "{hz} Hz, {share}, {events}: {lines:?}");
+}
+
+#[test]
+fn a_comb_is_one_line() {
+    let lines = lines_of(&placed(comb(250.0, 1e-3, 4.0)));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    has(&lines, 250.0, 1.0, 2500);
+}
+
+#[test]
+fn two_combs_are_two_lines() {
+    for (hz, first, length) in [(83.1, 3e-4, 20.0), (100.0, 5e-4, 50.0), (1000.0, 7e-5, 2.0)] {
+        let lines = lines_of(&placed([comb(250.0, 1e-3, 4.0), comb(hz, first, length)].concat()));
+        let (one, other) = (10_000.0, 10.0 * hz * length);
+        assert_eq!(lines.len(), 2, "{hz}: {lines:?}");
+        has(&lines, 250.0, one / (one + other), 2500);
+        has(&lines, hz, other / (one + other), (10.0 * hz) as u64);
+    }
+}
+
+/// A frequency that swings by two thousandths, and one whose every period is off by a hundredth.
+#[test]
+fn a_drifting_comb_is_one_line() {
+    let mut stream = Stream::new(1, 0, 0, 0);
+    let mut walk = |at: f64| at + 0.004 * (1.0 + 0.03 * (stream.unit() - 0.5));
+    let swing = |at: f64| at + 1.0 / (250.0 * (1.0 + 0.002 * (0.9 * at).sin()));
+    let steps: [&mut dyn FnMut(f64) -> f64; 2] = [&mut { swing }, &mut walk];
+    for step in steps {
+        let mut moments = vec![(1e-3, 4.0)];
+        while let Some(&(at, _)) = moments.last().filter(|(at, _)| *at < 10.0) {
+            moments.push((step(at), 4.0));
+        }
+        let lines = lines_of(&placed(moments));
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!((lines[0].0 / 250.0 - 1.0).abs() < 0.01 && lines[0].1 > 0.9, "{lines:?}");
+    }
+}
+
+/// Detours in bunches have no rhythm, wherever the bunches are.
+#[test]
+fn bursts_are_no_lines() {
+    for seed in 0..4 {
+        assert_eq!(lines_of(&bursts(seed, seconds(10))), [], "{seed}");
+    }
+    let mut stream = Stream::new(9, 0, 0, 0);
+    let middle: Vec<(f64, f64)> = (0..3000).map(|_| (4.8 + 0.4 * stream.unit(), 50.0)).collect();
+    assert_eq!(lines_of(&placed(middle.clone())), []);
+    let lines = lines_of(&placed([middle, comb(100.0, 1e-3, 100.0)].concat()));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!((lines[0].0 - 100.0).abs() < 0.1, "{lines:?}");
+}
+
+/// A tick among detours that take far more time: it is found, and nothing else.
+#[test]
+fn heavy_noise_hides_no_comb_and_makes_none() {
+    for seed in 0..3 {
+        assert_eq!(lines_of(&placed(heavy(6000, seed))), [], "{seed}");
+        let lines = lines_of(&placed([heavy(3000, seed), comb(250.0, 1e-3, 4.0)].concat()));
+        assert_eq!(lines.len(), 1, "{seed}: {lines:?}");
+        assert!((lines[0].0 / 250.0 - 1.0).abs() < 1e-3, "{seed}: {lines:?}");
+    }
+}

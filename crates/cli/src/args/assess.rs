@@ -26,7 +26,8 @@ EXAMPLES
       --goal fixtures/conformance/eager-00.goal
 
 WHAT IT DOES
-  1. Measures noise on all cores the process may use, and asks the kernel what it did meanwhile.
+  1. Measures noise on all cores the process may use, and asks the kernel what it did meanwhile. The
+     time is cut into five batches with pauses between them, so that it tells more than one moment.
   2. Simulates an allreduce, a barrier and a broadcast over 2, 4, 8, … processes, or your program,
      with every process suffering this noise from a randomly drawn moment on, in as many replicas as
      the median needs.
@@ -43,7 +44,7 @@ pub struct Assess {
     /// Assess this noise instead of measuring: a recording, a trace, or a description as --noise takes it
     #[arg(value_name = "FILE|SPEC")]
     pub noise: Option<String>,
-    /// How long to measure
+    /// How long to measure; from a second on in five batches with pauses, three times as long in all
     #[arg(long, value_name = "TIME", default_value = "10s", conflicts_with = "noise")]
     pub time: Time,
     /// The cores to measure, as in 0-3,8; all that this process may use unless given
@@ -52,6 +53,9 @@ pub struct Assess {
     /// How to find out what took the CPU
     #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
     pub sources: SourcesName,
+    /// Leave out the noise of this source, as the tables call it: a job that happened to run. May be given several times
+    #[arg(long, value_name = "NAME")]
+    pub ignore: Vec<String>,
     /// The network: LogGOPS parameters, a preset or a .toml file; slingshot-11 unless given, or with --trace the
     /// network that is fitted from the trace
     #[arg(long, value_name = "NETWORK")]

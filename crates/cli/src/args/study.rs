@@ -23,7 +23,7 @@ A STUDY is a TOML file. Every key that spans the product takes one value or a li
   noise = \"chic\"                          # as --noise takes it, or a signature's name
   cosched = [false, true]
   seed = 1
-  [[sweep]]                               # any number, each with keys of its own
+  [[sweep]]                               # adds the same with these keys changed; any number
   name = \"Altix\"
   network = \"altix\"
   noise = \"altix\"";

@@ -2,21 +2,27 @@
 //! collectives or to a program at scale, and ranks its sources by what their removal would give.
 
 mod files;
+mod findings;
+mod jobs;
 mod page;
 mod subject;
 mod target;
+mod when;
 mod words;
 
 use crate::commands::simulate::{NetworkAnswer, stuck_failure};
 use crate::commands::{command_line, refuse_unwritable, threads};
 use crate::console::Console;
-use crate::exit::Outcome;
+use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
-use crate::meter::Meter;
-use crate::plan::assess::{Plan, What};
+use crate::meter::Stages;
+use crate::plan::assess::{Origin, Plan, What};
+use findings::Finding;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use straggler_analysis::assess::{Answer, AssessError, Effort, Question};
+use straggler_report::numbers::grouped;
 use straggler_sim::{Replicas, Simulation};
 pub use subject::Subject;
 use target::{Kind, Program, Target};
@@ -35,6 +41,8 @@ pub struct Report {
     pub answer: Answer,
     pub warnings: Vec<String>,
     pub wall_seconds: f64,
+    /// Where the noise can be read again.
+    pub noise_file: Option<PathBuf>,
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
@@ -44,8 +52,13 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
     let (subject, warnings) = Subject::obtain(plan, console)?;
     interrupt::check()?;
-    let answer = simulate(plan, &subject, &target, console)?;
-    interrupt::check()?;
+    let noise_file = keep(plan, &subject)?;
+    let interrupted = |failure: Failure| match (&noise_file, failure.exit) {
+        (Some(path), Exit::Interrupted) => kept(path),
+        _ => failure,
+    };
+    let answer = simulate(plan, &subject, &target, console).map_err(interrupted)?;
+    interrupt::check().map_err(interrupted)?;
     let (processes, bytes) = match plan.what {
         What::Collectives { processes, bytes } => (processes, Some(bytes)),
         _ => (target.processes(), None),
@@ -61,33 +74,59 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         answer,
         warnings,
         wall_seconds: began.elapsed().as_secs_f64(),
+        noise_file: noise_file.clone(),
     };
-    let json = Json::of(&report);
-    let written = files::write(&plan.output, &report, &json)?;
+    let findings = findings::findings(&report);
+    let json = Json::of(&report, &findings);
+    let written = files::write(&plan.output, &report, &findings, &json).map_err(interrupted)?;
     if console.json {
         return console.print_json(&json);
     }
-    console.print(&words::say(&report))?;
+    console.print(&words::say(&report, &findings))?;
     console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
     Ok(())
 }
 
+/// Writes a measurement as soon as it is there, so that nothing that comes can lose it; where noise can be read again.
+fn keep(plan: &Plan, subject: &Subject) -> Outcome<Option<PathBuf>> {
+    let given = match &plan.noise {
+        Origin::Given(text) => Some(PathBuf::from(text)).filter(|path| path.is_file()),
+        Origin::Measured(_) => None,
+    };
+    match subject.bytes() {
+        Some(bytes) => files::keep(&plan.output, &bytes).map(Some),
+        None => Ok(given),
+    }
+}
+
+/// Interrupted with a measurement that is finished.
+fn kept(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::new(
+        Exit::Interrupted,
+        anyhow::Error::msg(format!(
+            "interrupted: the measurement is in {path}; go on with: straggler assess {path}"
+        )),
+    )
+}
+
 fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<Answer> {
-    let question = |advance| Question {
+    let stages = Stages::new(console);
+    let question = Question {
         runner: Replicas {
             simulation: Simulation::new(&target.network),
             threads: threads(plan.threads),
             stop: interrupt::flag(),
-            advance,
+            advance: &|_| stages.turn(),
         },
         seed: plan.seed,
         noise: &subject.noise,
         asked: &target.asked,
         threshold: plan.threshold,
         effort: Effort::default(),
+        begins: &|what, processes| stages.begin(format!("{what}, {} processes", grouped(processes))),
     };
-    let meter = Meter::new(console, question(&|_| ()).messages());
-    match question(&|more| meter.advance(more)).answer() {
+    match question.answer() {
         Err(AssessError::Stuck(stuck)) => Err(stuck_failure(&stuck)),
         answer => Ok(answer?),
     }
@@ -99,6 +138,8 @@ pub struct Json<'a> {
     version: &'static str,
     command: String,
     verdict: Vec<String>,
+    /// All that the console and the page say, in their order.
+    findings: &'a [Finding],
     noise: subject::NoiseJson<'a>,
     network: &'a NetworkAnswer,
     processes: u32,
@@ -111,18 +152,16 @@ pub struct Json<'a> {
     seed: u64,
     #[serde(flatten)]
     answer: &'a Answer,
-    /// Said where a run at scale meets more core time than was measured.
-    lower_bound: Option<String>,
-    warnings: &'a [String],
     wall_seconds: f64,
 }
 
-impl Json<'_> {
-    fn of(report: &Report) -> Json<'_> {
+impl<'a> Json<'a> {
+    fn of(report: &'a Report, findings: &'a [Finding]) -> Json<'a> {
         Json {
             version: env!("CARGO_PKG_VERSION"),
             command: command_line(),
-            verdict: words::verdict(report),
+            verdict: findings::Kind::Verdict.of(findings),
+            findings,
             noise: report.subject.json(),
             network: &report.network,
             processes: report.processes,
@@ -132,8 +171,6 @@ impl Json<'_> {
             confidence: straggler_analysis::inflection::CONFIDENCE,
             seed: report.seed,
             answer: &report.answer,
-            lower_bound: words::lower_bound(report),
-            warnings: &report.warnings,
             wall_seconds: report.wall_seconds,
         }
     }

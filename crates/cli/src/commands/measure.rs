@@ -15,7 +15,7 @@ use crate::meter::Meter;
 use crate::plan::measure::{Job, Plan};
 use answer::{Answer, RunAnswer};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use straggler_measure::noise::{self, MeasureError, Measured, Options};
 use straggler_measure::sources::Observation;
 use straggler_measure::timer::{Clock, Native};
@@ -38,10 +38,38 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     }
 }
 
-/// One measurement, for whoever wants to go on with it.
-pub fn record(plan: &Plan, console: &Console) -> Outcome<Recording> {
-    let session = Session::prepare(plan, console)?;
-    Ok(session.measure(&session.cores, &session.meter(1))?.recording)
+/// Into so many batches a measurement is cut,
+const BATCHES: u64 = 5;
+/// if it lasts at least this long.
+const LONG_ENOUGH: Time = Time::from_ns(1_000_000_000);
+/// The longest pause between batches.
+const LONGEST_PAUSE: Time = Time::from_ns(5_000_000_000);
+
+/// A measurement for whoever wants to go on with it. What a node does in one moment says little about the next, so a
+/// long one is cut into batches, with a pause of two batches after each.
+pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<Recording> {
+    let batches = if plan.length < LONG_ENOUGH { 1 } else { BATCHES };
+    let batch = Plan { length: Time(plan.length.ps() / batches), ..plan.clone() };
+    let session = Session::prepare(&batch, console)?;
+    let meter = session.meter(batches);
+    let mut recording = session.measure(&session.cores, &meter)?.recording;
+    for _ in 1..batches {
+        rest(Time(2 * batch.length.ps()).min(LONGEST_PAUSE))?;
+        recording.append(&session.measure(&session.cores, &meter)?.recording);
+    }
+    Ok(recording)
+}
+
+/// Waits, unless a signal comes.
+fn rest(pause: Time) -> Outcome<()> {
+    let end = Instant::now() + Duration::from_nanos(pause.ps() / 1000);
+    loop {
+        interrupt::check()?;
+        match end.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => return Ok(()),
+            left => std::thread::sleep(left.min(Duration::from_millis(100))),
+        }
+    }
 }
 
 /// Counters of different cores that contradict each other are a reason to doubt the timer.

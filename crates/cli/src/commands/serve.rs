@@ -17,15 +17,17 @@ use crate::commands::report::Search;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use answer::Answer;
-use request::Request;
+use request::{Request, RequestError};
 use serde::Serialize;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Connections that are answered at the same time; more are turned away.
+/// Connections that are open at the same time. One more, and the one that has kept silent longest is closed; where all
+/// are being answered, the new one is turned away.
 const MOST_CONNECTIONS: usize = 32;
 
 pub fn run(typed: &Serve, seed: u64, console: &Console) -> Outcome<()> {
@@ -41,7 +43,11 @@ pub fn run(typed: &Serve, seed: u64, console: &Console) -> Outcome<()> {
             console.note("Open this address in a browser on this machine. Ctrl-C ends it.");
         }
     }
-    answer_all(&listener, &Arc::new(Server { site, port, busy: AtomicUsize::new(0) }), console);
+    answer_all(
+        &listener,
+        &Arc::new(Server { site, port, busy: AtomicUsize::new(0), silent: Mutex::default() }),
+        console,
+    );
     Ok(())
 }
 
@@ -81,6 +87,8 @@ struct Server {
     site: Site,
     port: u16,
     busy: AtomicUsize,
+    /// Connections whose request is not there yet, the oldest first.
+    silent: Mutex<VecDeque<TcpStream>>,
 }
 
 /// One connection counts as busy as long as this lives.
@@ -93,19 +101,37 @@ impl Drop for Place {
 }
 
 impl Server {
-    fn begin(self: Arc<Self>, mut connection: TcpStream) {
+    /// Never waits: whoever is next in line is waiting, too.
+    fn begin(self: Arc<Self>, connection: TcpStream) {
         let others = self.busy.fetch_add(1, Ordering::Relaxed);
         let place = Place(self);
-        if others >= MOST_CONNECTIONS {
-            let _ = Answer::busy().send(&mut connection, false);
-            return;
+        if others >= MOST_CONNECTIONS && !place.0.close_a_silent_one() {
+            return Answer::busy().send_and_close(connection);
         }
         // Where no thread can be had, the connection and its place are dropped.
         let _ = std::thread::Builder::new().spawn(move || place.0.answer(connection));
     }
 
+    fn silent(&self) -> MutexGuard<'_, VecDeque<TcpStream>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its thread then reads the end of the connection and gives its place up.
+    fn close_a_silent_one(&self) -> bool {
+        let oldest = self.silent().pop_front();
+        oldest.is_some_and(|oldest| oldest.shutdown(Shutdown::Both).is_ok())
+    }
+
+    fn read(&self, connection: &mut TcpStream) -> Result<Request, RequestError> {
+        let peer = connection.peer_addr().ok();
+        self.silent().extend(connection.try_clone());
+        let request = Request::read(connection);
+        self.silent().retain(|other| other.peer_addr().ok() != peer);
+        request
+    }
+
     fn answer(&self, mut connection: TcpStream) {
-        let (answer, head_only) = match Request::read(&mut connection) {
+        let (answer, head_only) = match self.read(&mut connection) {
             Ok(request) => (self.site.answer(&request, self.port), request.method == "HEAD"),
             Err(fault) => (fault.answer(), false),
         };

@@ -2,6 +2,7 @@
 
 mod answer;
 mod details;
+mod estimate;
 mod inputs;
 mod page;
 mod replicas;
@@ -43,6 +44,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     details::check(plan, &inputs)?;
     plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
+    estimate::check(plan, &inputs, console)?;
     let load_seconds = began.elapsed().as_secs_f64();
     console.detail(&format!("loaded in {load_seconds:.3} s"));
     let findings = simulate(plan, &inputs, console, load_seconds)?;

@@ -23,6 +23,8 @@ pub struct Plan {
     pub seed: u64,
     pub threads: Option<usize>,
     pub output: PathBuf,
+    /// Sources of noise that are left out.
+    pub ignore: Vec<String>,
 }
 
 /// Where the noise comes from.
@@ -63,6 +65,7 @@ impl Plan {
             seed: common.seed,
             threads: common.threads.map(Into::into),
             output: typed.output,
+            ignore: typed.ignore,
         })
     }
 }

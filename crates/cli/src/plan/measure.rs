@@ -8,7 +8,7 @@ use straggler_measure::noise::Kernel;
 use straggler_measure::sources::Wish;
 use straggler_model::Time;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     pub kernel: Kernel,
     pub length: Time,
@@ -22,7 +22,7 @@ pub struct Plan {
 }
 
 /// What is done with the kernel.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
     Runs { count: u32, choose: Choose },
     OneAndAll,

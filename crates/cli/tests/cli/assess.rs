@@ -142,3 +142,119 @@ fn programs_that_cannot_be_assessed() {
         folder.run(&format!("assess none {line}")).ends_with(code).says(text);
     }
 }
+
+/// A recording of one core: a job for half of the time, a tick, straggler itself, and noise without a name.
+fn busy_recording(folder: &Folder) {
+    use straggler_model::Time;
+    use straggler_model::noise::Recording;
+    use straggler_model::noise::format::{self, Format};
+    use straggler_model::noise::recording::{Core, Detour, Evidence};
+    let mut recording = Recording { sources: Recording::unnamed(), ..Recording::default() };
+    let us = |count: u64| Time::from_ns(count * 1000);
+    let mut source = |name: &str| recording.source_id(name, Evidence::Traced);
+    let parts = [
+        (source("rustc"), 0, 5000),
+        (source("timer tick"), 6000, 4),
+        (source("straggler itself"), 7000, 900),
+        (0, 8000, 9),
+    ];
+    let detours = (0..100).flat_map(|slice| {
+        parts.map(|(source, at, length)| Detour {
+            start: us(slice * 10_000 + at),
+            duration: us(length),
+            source,
+        })
+    });
+    recording.cores.push(Core { length: us(1_000_000), detours: detours.collect(), ..Core::default() });
+    let written = format::write(&recording, Format::Straggler).unwrap();
+    std::fs::write(folder.path().join("busy.noise"), &written.files[0].bytes).unwrap();
+}
+
+#[test]
+fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
+    let folder = Folder::new();
+    busy_recording(&folder);
+    let answer = folder.run("assess busy.noise --network chic --processes 256 -o a --json").good().json();
+    let verdict: Vec<&str> =
+        answer["verdict"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(verdict[0].starts_with("busy.noise was busy: 50 % of the time went to rustc."), "{verdict:?}");
+    assert!(verdict[0].ends_with("straggler assess busy.noise --ignore rustc"), "{verdict:?}");
+    assert!(
+        verdict.iter().any(|line| line.starts_with("Keep other jobs (rustc) off the node first.")),
+        "{verdict:?}"
+    );
+    let removals = |answer: &serde_json::Value| -> Vec<String> {
+        let all =
+            answer["rankings"].as_array().unwrap().last().unwrap()["removals"].as_array().unwrap().clone();
+        all.iter().map(|removal| removal["cause"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(removals(&answer), ["other jobs (rustc)", "timer tick"]);
+    let quiet = folder
+        .run("assess busy.noise --ignore RUSTC --ignore nobody --network chic --processes 256 -o b --json");
+    let quiet = quiet.good().json();
+    assert_eq!(removals(&quiet), ["timer tick"]);
+    let text = quiet["findings"].to_string();
+    assert!(
+        !text.contains("was busy") && text.contains("--ignore nobody: there is no such source"),
+        "{text}"
+    );
+}
+
+#[test]
+fn console_page_and_json_say_the_same() {
+    let folder = Folder::new();
+    let noise = "periodic:period=10ms,duration=7ms,name=hog+periodic:period=7ms,duration=1us,name=tick";
+    let line = format!("assess {noise} --network chic --processes 4096 -o out");
+    let text = folder.run(&line).good().stdout();
+    let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let html = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    let page = straggler_report::page::Page::from_html(&html).unwrap().unwrap();
+    let findings = json["findings"].as_array().unwrap();
+    assert!(findings.len() > 3, "{findings:?}");
+    for finding in findings {
+        let said = finding["text"].as_str().unwrap();
+        assert!(text.contains(said), "the console lacks: {said}\n{text}");
+        let shown = page.summary.iter().chain(&page.warnings).any(|line| line == said);
+        assert!(shown, "the page lacks: {said}");
+    }
+}
+
+#[test]
+fn an_older_assessment_leaves_nothing_behind() {
+    let folder = Folder::new();
+    folder.run("assess --time 100ms --processes 16 --sources none -o out").good();
+    assert!(folder.path().join("out/node.noise").exists() && folder.path().join("out/detours.svg").exists());
+    folder.write("out/mine.txt", "stays");
+    // The recording is read from the folder: it stays.
+    folder.run("assess out/node.noise --processes 16 -o out").good();
+    assert!(folder.path().join("out/node.noise").exists());
+    folder.run("assess periodic:period=1ms,duration=10us --processes 16 -o out").good();
+    for name in ["node.noise", "detours.svg", "detours.png"] {
+        assert!(!folder.path().join("out").join(name).exists(), "{name}");
+    }
+    assert!(folder.path().join("out/mine.txt").exists());
+}
+
+#[test]
+fn a_finished_measurement_survives_an_interruption() {
+    use std::io::Read;
+    let folder = Folder::new();
+    // A daemon below makes the simulation last; the measurement is over after a moment.
+    let mut command = folder.command("assess --time 50ms --processes 67108864 --sources none -o out");
+    let mut child =
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let file = folder.path().join("out/node.noise");
+    let there = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        file.exists()
+    });
+    assert!(there);
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    assert!(said.contains("go on with: straggler assess out/node.noise"), "{said}");
+    folder.run("assess out/node.noise --processes 4 -o out").good();
+}

@@ -167,3 +167,35 @@ fn a_closed_pipe_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// Messages that nobody can read are lost; the work is not.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_or_closed_stderr_is_no_error() {
+    let folder = Folder::new();
+    folder.write("a.noise", "0 100\n10000 500\n20000 1\n30000 7\n");
+    for line in [
+        "simulate fixtures/conformance/eager-00.goal --network chic --cosched",
+        "noise fit a.noise -o a.toml",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let status = folder.command(line).stdout(std::process::Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{line}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = folder.command(line);
+        let status = command.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{line}");
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let status = folder.command("simulate no.goal --network chic").stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(3));
+}
+
+#[test]
+fn too_many_replicas_are_refused_before_they_are_run() {
+    Folder::new()
+        .run("simulate --collective barrier --processes 4 --network chic --replicas 4000000000")
+        .ends_with(2)
+        .says("the results of 4,000,000,000 replicas take about");
+}

@@ -285,3 +285,37 @@ fn one_replica_is_one_simulation() {
         assert_eq!(row.split(',').nth(10).unwrap(), replica["makespan_ps"].to_string());
     }
 }
+
+#[test]
+fn a_sweep_adds_to_the_top_level() {
+    let top =
+        "name='a'\nreplicas=20\nprocesses=[4, 64]\ncollective='barrier'\nnetwork='chic'\nnoise='chic'\n";
+    let folder = study(&format!("{top}[[sweep]]\nname='Altix'\nnetwork='altix'\nnoise='altix'"));
+    folder.run("study check s.toml").good().says("Run: the top level, Altix.");
+    let text = folder.run("study run s.toml --csv").good().stdout();
+    assert!(text.contains("\nnetwork chic, noise chic: "), "{text}");
+    assert!(text.contains("\nAltix, network altix, noise altix: "), "{text}");
+    let csv = std::fs::read_to_string(folder.path().join("s/results.csv")).unwrap();
+    let rows = |start: &str| csv.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((rows(",barrier,"), rows("Altix,barrier,")), (40, 40));
+    folder
+        .write("s.toml", "name='a'\nprocesses=4\ncollective='barrier'\n[[sweep]]\nname='x'\nnetwork='chic'");
+    folder
+        .run("study check s.toml")
+        .good()
+        .says("The top level is not run: it lacks `network`")
+        .says("Run: x.");
+}
+
+/// Killed between the two files, or the file lost: the next run writes it.
+#[test]
+fn a_lost_provenance_is_written_again() {
+    let folder =
+        study("name='a'\nreplicas=6\nprocesses=4\ncollective='barrier'\nnetwork='chic'\nnoise='chic'");
+    folder.run("study run s.toml --quiet").good();
+    let file = folder.path().join("s/provenance.json");
+    let before = results(&folder, "s");
+    std::fs::remove_file(&file).unwrap();
+    folder.run("study run s.toml --quiet").good();
+    assert!(file.exists() && results(&folder, "s") == before);
+}

@@ -123,6 +123,52 @@ pub fn thread(name: &[u8]) -> String {
     }
 }
 
+/// The beginnings of what kernel threads are called.
+const KERNEL_THREADS: [&str; 22] = [
+    "kworker",
+    "migration",
+    "ksoftirqd",
+    "rcu",
+    "kswapd",
+    "kcompactd",
+    "khugepaged",
+    "kthreadd",
+    "ktimer",
+    "irq/",
+    "watchdog",
+    "cpuhp",
+    "idle_inject",
+    "jbd2",
+    "xfs",
+    "ext4",
+    "nvme",
+    "scsi",
+    "kblockd",
+    "kauditd",
+    "ksmd",
+    "md",
+];
+
+/// Whether a source is a program that somebody started: no interrupt, no thread of the kernel, nothing below it.
+pub fn is_program(name: &str) -> bool {
+    let known = [
+        "unnamed",
+        BELOW_THE_KERNEL,
+        TIMER_TICK,
+        PAGE_FAULT,
+        NMI,
+        RESCHEDULE,
+        FUNCTION_CALL,
+        QUOTA,
+        ASLEEP,
+        SAMPLER,
+        OWN,
+    ];
+    let interrupt = name.starts_with("softirq ") || name.starts_with("irq ") || name.ends_with(" interrupt");
+    let kernel = KERNEL_THREADS.iter().any(|start| name.starts_with(start));
+    !known.contains(&name) && !interrupt && !kernel
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +209,18 @@ mod tests {
         let worker = names.thread(7, b"tokio-rt-worker");
         assert_eq!(worker, names.thread(3, b"telegraf"));
         assert_ne!(worker, names.activity(&Activity::Thread { thread: 8, name: b"tokio-rt-worker" }));
+    }
+
+    #[test]
+    fn programs_are_told_from_the_system() {
+        for name in ["rustc", "LogGOPSim", "telegraf", OTHER_THREADS] {
+            assert!(is_program(name), "{name}");
+        }
+        for name in
+            ["kworker", "rcu_sched", "softirq NET_RX", "irq 36 virtio1", TIMER_TICK, OWN, BELOW_THE_KERNEL]
+        {
+            assert!(!is_program(name), "{name}");
+        }
     }
 
     #[test]

@@ -287,6 +287,24 @@ impl Recording {
         Ok(())
     }
 
+    /// Puts a later measurement of the same cores behind this one. Cores that are in one of them only are left out.
+    pub fn append(&mut self, later: &Recording) {
+        let ids: Vec<SourceId> =
+            later.sources.iter().map(|source| self.source_id(&source.name, source.evidence)).collect();
+        self.cores.retain(|core| later.cores.iter().any(|other| other.core == core.core));
+        for core in &mut self.cores {
+            if let Some(other) = later.cores.iter().find(|other| other.core == core.core) {
+                core.append(other, &ids);
+            }
+        }
+        let (mine, theirs) = (&mut self.attribution, &later.attribution);
+        mine.lost_events = mine.lost_events.saturating_add(theirs.lost_events);
+        mine.covered_ps = mine.covered_ps.saturating_add(theirs.covered_ps);
+        mine.hindrance = mine.hindrance.take().or_else(|| theirs.hindrance.clone());
+        let steal = self.machine.steal_ps.zip(later.machine.steal_ps);
+        self.machine.steal_ps = steal.map(|(one, other)| one.saturating_add(other));
+    }
+
     /// Time lost on all cores, and time measured.
     pub fn noise_and_length(&self) -> (Time, Time) {
         let add = |sum: Time, time: Time| sum + time;
@@ -330,6 +348,23 @@ impl Core {
             busy_until = detour.end();
         }
         Ok(())
+    }
+
+    fn append(&mut self, later: &Core, ids: &[SourceId]) {
+        // The last detour may end after the measurement.
+        let begin = self.detours.last().map_or(self.length, |last| self.length.max(last.end()));
+        let source = |id: SourceId| ids.get(usize::from(id)).copied().unwrap_or(UNNAMED);
+        self.detours.extend(later.detours.iter().map(|detour| Detour {
+            start: begin + detour.start,
+            source: source(detour.source),
+            ..*detour
+        }));
+        self.phases.extend(later.phases.iter().map(|phase| Phase { start: begin + phase.start, ..*phase }));
+        self.length = begin + later.length;
+        self.t_min = self.t_min.min(later.t_min);
+        self.iterations = self.iterations.saturating_add(later.iterations);
+        self.lost.detours = self.lost.detours.saturating_add(later.lost.detours);
+        self.lost.time += later.lost.time;
     }
 
     /// Time lost in detours.
@@ -396,6 +431,20 @@ mod tests {
             Explained { traced: Time(11), remainder: Time(30), unnamed: Time(9), ..Explained::default() };
         assert_eq!(explained, expected);
         assert_eq!(explained.total(), recording.noise_and_length().0);
+    }
+
+    #[test]
+    fn a_later_measurement_goes_behind() {
+        let mut first = recording(&[(0, 5, 0), (999, 11, 0)]);
+        let mut later = recording(&[(0, 7, 0), (20, 3, 1)]);
+        later.source_id("timer tick", Evidence::Traced);
+        first.source_id("daemon", Evidence::Traced);
+        first.append(&later);
+        assert_eq!(first.check(), Ok(()));
+        let starts: Vec<u64> = first.cores[0].detours.iter().map(|detour| detour.start.ps()).collect();
+        assert_eq!((starts, first.cores[0].length), (vec![0, 999, 1010, 1030], Time(2010)));
+        let last = first.cores[0].detours[3].source;
+        assert_eq!(first.sources[usize::from(last)].name, "timer tick");
     }
 
     #[test]

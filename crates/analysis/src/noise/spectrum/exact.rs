@@ -60,6 +60,16 @@ pub(in crate::noise) fn refine(
     Exact { frequency_hz, events: amplitude(0), noise_ps: amplitude(1) }
 }
 
+/// Where in its period the pulses of a core, or their time, come on average, as a part of it.
+pub(super) fn circular_phase(pulses: &[Pulse], frequency_hz: f64, by_time: bool) -> f64 {
+    let turn = |pulse: &Pulse| {
+        let weight = if by_time { pulse.duration_ps } else { 1.0 };
+        Complex::from_polar(weight, TAU * (pulse.seconds * frequency_hz).fract())
+    };
+    let sum: Complex<f64> = pulses.iter().map(turn).sum();
+    (sum.arg() / TAU).rem_euclid(1.0)
+}
+
 /// Sums of e^(-2πift), under Hann's window, over the pulses of each piece: their number and their durations.
 fn demodulate(pulses: &[Pulse], frequency_hz: f64, seconds: f64) -> Vec<[Complex<f64>; 2]> {
     let mut pieces = vec![[Complex::new(0.0, 0.0); 2]; PIECES];

@@ -7,7 +7,7 @@ use crate::noise::chance::exceeded;
 pub(super) const FIRST: usize = 3;
 /// Neighbouring frequencies that are added up in search of broad lines.
 const WIDTHS: [usize; 3] = [1, 8, WIDEST];
-pub(super) const WIDEST: usize = 64;
+const WIDEST: usize = 64;
 /// In so many recordings of noise without rhythm one false line is found.
 const FALSE_ALARM: f64 = 1e-4;
 /// Near the highest frequency of the slots, what folds back from above it is not to be told apart.
@@ -31,10 +31,9 @@ pub(super) struct Peak {
     pub width: usize,
     /// Whether it was found in the noise time, else in the number of detours.
     pub by_time: bool,
-    /// Detours, or mean durations, that keep step.
+    /// Detours, or mean durations, that would have this power.
     pub amplitude: f64,
-    pub events: f64,
-    pub noise_ps: f64,
+    /// How many times the power of its neighbourhood it has.
     pub over_floor: f64,
 }
 
@@ -49,7 +48,7 @@ pub(super) fn find(powers: &Powers) -> Vec<Peak> {
             for (bin, over_floor) in search(series, width, powers.cores, random) {
                 let near = |peak: &Peak| peak.bin.abs_diff(bin) <= 3 * peak.width.max(width);
                 if !found.iter().any(near) {
-                    found.push(peak(powers, bin, width, by_time, over_floor));
+                    found.push(Peak { by_time, ..peak(powers, series, bin, width, over_floor) });
                 }
             }
         }
@@ -58,32 +57,14 @@ pub(super) fn find(powers: &Powers) -> Vec<Peak> {
     found
 }
 
-fn peak(powers: &Powers, bin: usize, width: usize, by_time: bool, over_floor: f64) -> Peak {
-    let (events, time) = (&powers.events, &powers.time);
-    let series = if by_time { time } else { events };
+fn peak(powers: &Powers, series: &[f64], bin: usize, width: usize, over_floor: f64) -> Peak {
     let (from, to) = (bin.saturating_sub(width.max(2)).max(1), (bin + width.max(2)).min(series.len() - 1));
-    let sum = |series: &[f64]| -> f64 {
-        match width {
-            1 => series[bin],
-            // Hann's window counts the power of a line one and a half times.
-            _ => series[from..=to].iter().sum::<f64>() / 1.5,
-        }
-    };
-    let centre = {
-        let weight: f64 = series[from..=to].iter().sum();
-        let moment: f64 = (from..=to).map(|bin| bin as f64 * series[bin]).sum();
-        if weight > 0.0 { moment / weight } else { bin as f64 }
-    };
-    Peak {
-        bin,
-        frequency_hz: centre * powers.resolution_hz(),
-        width,
-        by_time,
-        amplitude: powers.amplitude(sum(series)),
-        events: powers.amplitude(sum(events)),
-        noise_ps: powers.amplitude(sum(time)) * powers.mean_ps,
-        over_floor,
-    }
+    let weight: f64 = series[from..=to].iter().sum();
+    let moment: f64 = (from..=to).map(|bin| bin as f64 * series[bin]).sum();
+    let centre = if weight > 0.0 { moment / weight } else { bin as f64 };
+    let power = if width == 1 { series[bin] } else { weight };
+    let frequency_hz = centre * powers.resolution_hz();
+    Peak { bin, frequency_hz, width, by_time: false, amplitude: powers.amplitude(power), over_floor }
 }
 
 /// Bins of a series that stand out, with how many times the mean of their neighbourhood they are; strongest

@@ -1,9 +1,9 @@
 //! The power of noise at every frequency, by fast Fourier transform.
 
+use super::exact::Pulse;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
-use straggler_model::noise::recording::Core;
 
 /// Slots are at most this long if that many are allowed: frequencies up to 10 kHz are seen.
 const WIDEST_SLOT_PS: u64 = 50_000_000;
@@ -29,17 +29,15 @@ pub(super) struct Powers {
 
 impl Powers {
     /// Nothing where there are too few detours or no time.
-    pub fn of(cores: &[&Core]) -> Option<Powers> {
-        let length_ps = cores.iter().map(|core| core.length.ps()).max()?;
-        let detours: usize = cores.iter().map(|core| core.detours.len()).sum();
-        let noise: f64 = cores.iter().map(|core| core.noise().ps() as f64).sum();
+    pub fn of(cores: &[Vec<Pulse>], length_ps: u64) -> Option<Powers> {
+        let detours: usize = cores.iter().map(Vec::len).sum();
+        let noise: f64 = cores.iter().flatten().map(|pulse| pulse.duration_ps).sum();
         if length_ps < FEWEST_SLOTS || detours < 8 || noise <= 0.0 {
             return None;
         }
         let slots = slots(length_ps, cores.len() as u64);
         let mean_ps = noise / detours as f64;
-        let durations = cores.iter().flat_map(|core| &core.detours);
-        let squares = durations.map(|detour| (detour.duration.ps() as f64 / mean_ps).powi(2)).sum();
+        let squares = cores.iter().flatten().map(|pulse| (pulse.duration_ps / mean_ps).powi(2)).sum();
         let mut powers = Powers {
             events: vec![0.0; slots / 2],
             time: vec![0.0; slots / 2],
@@ -51,8 +49,8 @@ impl Powers {
             slots,
         };
         let transform = FftPlanner::new().plan_fft_forward(slots);
-        for core in cores {
-            let mut series = series(core, slots, length_ps, mean_ps);
+        for pulses in cores {
+            let mut series = series(pulses, slots, length_ps, mean_ps);
             transform.process(&mut series);
             powers.add(&series);
         }
@@ -88,9 +86,11 @@ impl Powers {
         2.0 * (power * self.cores as f64).sqrt()
     }
 
-    /// The share of one core's time that noise with this power takes.
+    /// The share of one core's time that noise with this power takes. The window weighs the middle of the recording
+    /// twice, so that a burst there would seem to take more than there is.
     pub fn share(&self, power: f64) -> f64 {
-        self.amplitude(power) * self.mean_ps * 1e-12 / self.seconds / self.cores as f64
+        let amplitude = self.amplitude(power).min(self.detours);
+        amplitude * self.mean_ps * 1e-12 / self.seconds / self.cores as f64
     }
 }
 
@@ -107,13 +107,13 @@ fn slots(length_ps: u64, cores: u64) -> usize {
 
 /// Detours as points shared between the two nearest slots, less the mean, under Hann's window. Numbers are the
 /// real part and durations the imaginary.
-fn series(core: &Core, slots: usize, length_ps: u64, mean_ps: f64) -> Vec<Complex<f64>> {
+fn series(pulses: &[Pulse], slots: usize, length_ps: u64, mean_ps: f64) -> Vec<Complex<f64>> {
     let mut series = vec![Complex::new(0.0, 0.0); slots];
-    let scale = slots as f64 / length_ps as f64;
-    for detour in &core.detours {
-        let position = detour.start.ps() as f64 * scale;
+    let scale = slots as f64 / (length_ps as f64 * 1e-12);
+    for pulse in pulses {
+        let position = pulse.seconds * scale;
         let (slot, part) = (position as usize, position.fract());
-        let weight = Complex::new(1.0, detour.duration.ps() as f64 / mean_ps);
+        let weight = Complex::new(1.0, pulse.duration_ps / mean_ps);
         series[slot.min(slots - 1)] += weight * (1.0 - part);
         series[(slot + 1).min(slots - 1)] += weight * part;
     }

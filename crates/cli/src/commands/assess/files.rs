@@ -1,11 +1,13 @@
 //! The folder of an assessment: numbers, pictures and the recording.
 
-use super::{Json, Report, page, words};
+use super::findings::{Finding, title};
+use super::{Json, Report, page};
 use crate::commands::{command_line, report};
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use straggler_analysis::assess;
 use straggler_model::noise::recording::Origin;
 use straggler_report::charts::{
@@ -21,19 +23,68 @@ fn make(folder: &Path) -> Outcome<()> {
     })
 }
 
-/// Writes everything and gives the names.
-pub fn write(folder: &Path, report: &Report, json: &Json<'_>) -> Outcome<Vec<String>> {
+/// The recording.
+const NOISE: &str = "node.noise";
+
+/// Everything else that an assessment writes.
+const RESULTS: [&str; 9] = [
+    "assess.json",
+    "assess.page",
+    "report.html",
+    "slowdown.svg",
+    "slowdown.png",
+    "sources.svg",
+    "sources.png",
+    "detours.svg",
+    "detours.png",
+];
+
+/// Writes the recording, and removes what an older assessment left: its results are not of this noise.
+pub fn keep(folder: &Path, bytes: &[u8]) -> Outcome<PathBuf> {
     make(folder)?;
+    clear(folder)?;
+    let path = folder.join(NOISE);
+    interrupt::or_interrupted(replace_file(&path, |out| out.write_all(bytes)))?;
+    Ok(path)
+}
+
+fn clear(folder: &Path) -> Outcome<()> {
+    RESULTS.iter().try_for_each(|name| remove(&folder.join(name)))
+}
+
+fn remove(path: &Path) -> Outcome<()> {
+    match std::fs::remove_file(path) {
+        Err(fault) if fault.kind() != ErrorKind::NotFound => Err(Failure::bad_input(format!(
+            "{} of an older assessment cannot be removed: {fault}; give another -o",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A recording in the folder that is neither this measurement nor what was read belongs to an older assessment.
+fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
+    let path = folder.join(NOISE);
+    let own = report.noise_file.as_ref().and_then(|own| own.canonicalize().ok());
+    match path.canonicalize() {
+        Ok(old) if Some(&old) != own.as_ref() => remove(&path),
+        _ => Ok(()),
+    }
+}
+
+/// Writes everything and gives the names.
+pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'_>) -> Outcome<Vec<String>> {
+    make(folder)?;
+    clear(folder)?;
+    clear_recording(folder, report)?;
     let mut names = Vec::new();
+    names.extend(report.subject.measured_here.then(|| NOISE.to_string()));
     let mut put = |name: &str, bytes: &[u8]| -> Outcome<()> {
         interrupt::or_interrupted(replace_file(&folder.join(name), |out| out.write_all(bytes)))?;
         names.push(name.to_string());
         Ok(())
     };
     put("assess.json", to_json(json)?.as_bytes())?;
-    if let Some(bytes) = report.subject.bytes() {
-        put("node.noise", &bytes)?;
-    }
     for (name, svg) in pictures(report) {
         for ending in ["svg", "png"] {
             let name = format!("{name}.{ending}");
@@ -41,7 +92,7 @@ pub fn write(folder: &Path, report: &Report, json: &Json<'_>) -> Outcome<Vec<Str
             names.push(name);
         }
     }
-    let page = page::page(report, is_synthetic(report));
+    let page = page::page(report, findings, is_synthetic(report));
     for name in ["assess.page", "report.html"] {
         report::write(&folder.join(name), &page)?;
         names.push(name.to_string());
@@ -91,7 +142,7 @@ fn slowdown(report: &Report) -> String {
             drawn.name = format!("{} and {}", drawn.name, twin.name);
         }
     }
-    let title = words::title(report);
+    let title = title(report);
     SlowdownCurves { curves, ..SlowdownCurves::default() }.draw(&heading(report, &title))
 }
 

@@ -1,6 +1,7 @@
 //! The page of an assessment.
 
-use super::{Kind, Report, words};
+use super::findings::{self, Finding, largest_scale, title};
+use super::{Kind, Report};
 use crate::commands::{command_line, report};
 use straggler_analysis::assess;
 use straggler_analysis::noise::Analysis;
@@ -10,7 +11,7 @@ use straggler_report::page::{
     Axis, Bar, Bars, Cell, Chart, Line, Lines, Mark, Page, Role, Scale, Section, Table, Unit,
 };
 
-pub fn page(report: &Report, synthetic: bool) -> Page {
+pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     let command = command_line();
     let mut sections = vec![costs(report, &command, synthetic)];
     sections
@@ -21,7 +22,7 @@ pub fn page(report: &Report, synthetic: bool) -> Page {
         sections.push(subject.section(&Analysis::of(recording, report.seed)));
     }
     let title = format!("What noise costs: {}", report.subject.name);
-    let mut page = report::page(title, words::verdict(report), sections);
+    let mut page = report::page(title, findings::Kind::Verdict.of(findings), sections);
     if let Some(program) = &report.program {
         page.facts.add(if program.kind == Kind::Trace { "Trace" } else { "Schedule" }, &program.name);
         let copies: Vec<String> = program.copies.iter().map(|&copies| grouped(copies)).collect();
@@ -30,11 +31,9 @@ pub fn page(report: &Report, synthetic: bool) -> Page {
         }
     }
     page.facts.add("Network", &report.network.name);
-    page.facts.add("Largest scale", format!("{} processes", grouped(report.processes)));
+    page.facts.add("Largest scale", largest_scale(report));
     page.facts.add("Seed", report.seed.to_string());
-    page.warnings = report.warnings.clone();
-    page.warnings.extend(words::lower_bound(report));
-    page.warnings.extend(report.program.iter().flat_map(|program| program.notes.clone()));
+    page.warnings = findings::Kind::Note.of(findings);
     page
 }
 
@@ -55,7 +54,7 @@ fn costs(report: &Report, command: &str, synthetic: bool) -> Section {
         series: separate().map(|curve| line(curve, &report.answer.curves)).collect(),
         marks: separate().filter_map(mark).chain([threshold]).collect(),
     };
-    let title = words::title(report);
+    let title = title(report);
     let mut section = Section::new("Slowdowns by processes");
     section.text.push("Median of the replicas, with its interval; T / T0 - 1, so that 0 is no loss.".into());
     section.add(Chart::new(title, command, plot).synthetic(synthetic));
@@ -130,7 +129,7 @@ fn removals(report: &Report, ranking: &assess::Ranking, command: &str, synthetic
     let processes = grouped(ranking.processes);
     let title = format!("What the removal of each source gives at {processes} processes");
     let mut section = Section::new("What to remove first");
-    section.text = words::verdict(report).into_iter().skip(3).collect();
+    section.text = vec![findings::advice(report, ranking)];
     section.add(Chart::new(title, command, plot).synthetic(synthetic));
     section
 }

@@ -1,5 +1,6 @@
 //! The noise that is assessed: measured here, read from a file, or described.
 
+use super::jobs::Jobs;
 use crate::commands::{measure, noise_file};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -22,6 +23,8 @@ pub struct Subject {
     pub noise: Noise,
     pub recording: Option<Recording>,
     pub measured_here: bool,
+    /// Other jobs on the node.
+    pub jobs: Jobs,
 }
 
 impl Subject {
@@ -29,35 +32,54 @@ impl Subject {
     pub fn obtain(plan: &Plan, console: &Console) -> Outcome<(Subject, Vec<String>)> {
         match &plan.noise {
             Origin::Measured(request) => {
-                let recording = measure::record(request, console)?;
-                Ok((Subject::of_recording("This node".into(), recording, true), Vec::new()))
+                let recording = measure::record_in_batches(request, console)?;
+                Ok(Subject::of_recording("This node".into(), recording, true, &plan.ignore))
             }
             Origin::Given(text) if Path::new(text).is_file() && !text.ends_with(".toml") => {
-                Subject::of_file(text)
+                Subject::of_file(text, &plan.ignore)
             }
-            Origin::Given(text) => Subject::of_description(text, plan.seed),
+            Origin::Given(text) => Subject::of_description(text, plan.seed, &plan.ignore),
         }
     }
 
-    fn of_recording(name: String, recording: Recording, measured_here: bool) -> Subject {
-        let noise = Noise::of_recording(&recording, &[OWN, SAMPLER]);
-        Subject { name, noise, recording: Some(recording), measured_here }
+    /// Sources that are called as one of `ignore` are left out; also what the user should know about that.
+    fn of_recording(
+        name: String,
+        recording: Recording,
+        measured_here: bool,
+        ignore: &[String],
+    ) -> (Subject, Vec<String>) {
+        let (mut left_out, warnings) = ignored(recording.sources.iter().map(|source| &source.name), ignore);
+        left_out.extend([OWN, SAMPLER].map(String::from));
+        let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
+        let mut noise = Noise::of_recording(&recording, &names);
+        let jobs = Jobs::of(&recording, &left_out);
+        noise.join(&jobs.sources, jobs.name());
+        (Subject { name, noise, recording: Some(recording), measured_here, jobs }, warnings)
     }
 
-    fn of_file(path: &str) -> Outcome<(Subject, Vec<String>)> {
+    fn of_file(path: &str, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
         let file = noise_file::read(Path::new(path), None, &FormatOptions::default())?;
-        Ok((Subject::of_recording(path.to_string(), file.recording, false), file.warnings))
+        let (subject, warnings) = Subject::of_recording(path.to_string(), file.recording, false, ignore);
+        Ok((subject, file.warnings.into_iter().chain(warnings).collect()))
     }
 
-    fn of_description(text: &str, seed: u64) -> Outcome<(Subject, Vec<String>)> {
+    fn of_description(text: &str, seed: u64, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
         let spec = NoiseSpec::of_typed(text).map_err(|fault| Failure::usage(fault.to_string()))?;
-        let Loaded { sources, .. } = spec.load(seed)?;
+        let Loaded { mut sources, .. } = spec.load(seed)?;
+        let (left_out, mut warnings) = ignored(sources.iter().map(|source| &source.name), ignore);
+        sources.retain(|source| !left_out.contains(&source.name));
         let noise = Noise::of_sources(&sources);
-        let mut warnings = Vec::new();
         if noise.streams.len() < sources.len() {
             warnings.push("a delay that happens once is no noise of a node: left out".to_string());
         }
-        let subject = Subject { name: text.to_string(), noise, recording: None, measured_here: false };
+        let subject = Subject {
+            name: text.to_string(),
+            noise,
+            recording: None,
+            measured_here: false,
+            jobs: Jobs::default(),
+        };
         Ok((subject, warnings))
     }
 
@@ -71,6 +93,8 @@ impl Subject {
             core_seconds: measured.map(|(_, length)| length.seconds()),
             detours: measured.map(|_| self.noise.streams.iter().map(|stream| stream.detours.len()).sum()),
             causes: &self.noise.causes,
+            jobs: &self.jobs.names,
+            jobs_share: self.jobs.share,
             explained: self.recording.as_ref().map(Explained::of),
             machine: self.recording.as_ref().map(|recording| &recording.machine),
             timer: self.recording.as_ref().map(|recording| &recording.timer),
@@ -86,6 +110,26 @@ impl Subject {
     }
 }
 
+/// Which of the sources are to be left out, and what is to be said about it.
+fn ignored<'a>(
+    sources: impl Iterator<Item = &'a String> + Clone,
+    ignore: &[String],
+) -> (Vec<String>, Vec<String>) {
+    let (mut left_out, mut warnings) = (Vec::new(), Vec::new());
+    for name in ignore {
+        let found: Vec<String> =
+            sources.clone().filter(|source| source.eq_ignore_ascii_case(name)).cloned().collect();
+        if found.is_empty() {
+            let all: Vec<&str> = sources.clone().map(String::as_str).collect();
+            warnings.push(format!("--ignore {name}: there is no such source; there are {}", all.join(", ")));
+        } else {
+            warnings.push(format!("left out because of --ignore: {name}"));
+        }
+        left_out.extend(found);
+    }
+    (left_out, warnings)
+}
+
 #[derive(Serialize)]
 pub struct NoiseJson<'a> {
     name: &'a str,
@@ -95,6 +139,9 @@ pub struct NoiseJson<'a> {
     core_seconds: Option<f64>,
     detours: Option<usize>,
     causes: &'a [CauseName],
+    /// Programs that took more than a hundredth of the time, and what they took together.
+    jobs: &'a [String],
+    jobs_share: f64,
     /// Shares of the noise time, by how sure their source is.
     explained: Option<Explained>,
     machine: Option<&'a Machine>,

@@ -58,6 +58,17 @@ impl Answer {
         Answer::text("500 Internal Server Error", &format!("the page cannot be made: {why}"))
     }
 
+    /// Sends a short answer without waiting for anything. What is not read resets the connection, so that the answer may
+    /// be lost: whoever is turned away need not be told why.
+    pub fn send_and_close(&self, mut connection: TcpStream) {
+        let Answer { status, body, .. } = self;
+        let head =
+            format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        if connection.set_nonblocking(true).is_ok() {
+            let _ = connection.write_all(&[head.as_bytes(), body].concat());
+        }
+    }
+
     /// Sends everything, or only what would come before the body.
     pub fn send(&self, connection: &mut TcpStream, head_only: bool) -> io::Result<()> {
         let Answer { status, kind, more, body } = self;

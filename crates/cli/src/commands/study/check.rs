@@ -7,12 +7,28 @@ use crate::console::Console;
 use crate::exit::Outcome;
 use crate::memory::{available_bytes, free_disk_bytes};
 use std::path::Path;
-use straggler_analysis::study::Plan;
+use straggler_analysis::study::{Plan, Study, Sweep};
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, memory, rounded, seconds};
 
 /// Messages that a core delivers in a second, about; `straggler bench` measures it.
 const MESSAGES_A_SECOND: f64 = 1e7;
+
+/// What the sweeps of a study are called, the top of the file first.
+fn names<'a>(study: &'a Study) -> Vec<&'a str> {
+    let name = |sweep: &'a Sweep| if sweep.name.is_empty() { "the top level" } else { &*sweep.name };
+    study.sweeps.iter().map(name).collect()
+}
+
+/// Which parts of the file are run, where it has sweeps.
+fn sweeps(study: &Study) -> String {
+    let base = study.top_lacks.map(|key| {
+        format!("The top level is not run: it lacks `{key}` and only holds what the sweeps share.\n")
+    });
+    let several = study.sweeps.len() > 1 || base.is_some();
+    let named = several.then(|| format!("Run: {}.\n", names(study).join(", ")));
+    named.into_iter().chain(base).collect()
+}
 
 pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     let study = read_study(file)?;
@@ -23,7 +39,7 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     let time = needs.messages as f64 / MESSAGES_A_SECOND / threads as f64;
     if console.json {
         return console.print_json(&serde_json::json!({
-            "name": plan.name, "points": needs.points, "runs": plan.tasks.len(), "rows": needs.rows,
+            "name": plan.name, "sweeps": names(&study), "points": needs.points, "runs": plan.tasks.len(), "rows": needs.rows,
             "messages": needs.messages, "memory_bytes": needs.memory_bytes, "disk_bytes": needs.disk_bytes,
             "largest_processes": needs.largest_processes, "estimated_seconds": time,
         }));
@@ -42,5 +58,6 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     let fits = super::driver::refuse_too_large(&needs, available_bytes(), free_disk_bytes(Path::new(".")));
     let verdict =
         fits.err().map_or_else(|| "It fits this machine.".into(), |failure| failure.error.to_string());
-    console.print(&format!("{}: {settings} will be run. {verdict}\n{table}", plan.name))
+    let sweeps = sweeps(&study);
+    console.print(&format!("{}: {settings} will be run. {verdict}\n{sweeps}{table}", plan.name))
 }

@@ -61,14 +61,14 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
     let mut tracks = Tracks::new(&plan);
     tracks.restore(&opened.batches);
     tell_what_is_there(&opened, console);
-    let complete = tracks.is_finished() && folder.join(RESULTS).exists();
+    let complete =
+        tracks.is_finished() && [RESULTS, PROVENANCE].iter().all(|name| folder.join(name).exists());
     if !complete {
         remove_results(folder)?;
     }
     put(folder, STUDY, study.text.as_bytes())?;
     let threads = threads(options.threads);
     let (tracks, results) = simulate(&plan, tracks, threads, &mut opened.journal, console)?;
-    study_results::write(&folder.join(RESULTS), Format::Parquet, &results)?;
     let wall_seconds = began.elapsed().as_secs_f64();
     let session =
         Session { plan: &plan, tracks: &tracks, threads, wall_seconds, sessions: opened.sessions + 1 };
@@ -76,6 +76,8 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
         // Of the run that found something, not of one that only looked.
         put(folder, PROVENANCE, provenance::text(&session)?.as_bytes())?;
     }
+    // Last: where there are results, everything is there.
+    study_results::write(&folder.join(RESULTS), Format::Parquet, &results)?;
     Ok(results)
 }
 

@@ -1,6 +1,5 @@
 //! What series are called: by what sets them apart.
 
-use std::collections::HashMap;
 use straggler_analysis::study::{Coordinates, Series};
 use straggler_model::units::write_bytes;
 
@@ -24,14 +23,7 @@ pub fn labels(all: &[Series]) -> Vec<String> {
     let varies: [bool; 8] = std::array::from_fn(|place| {
         all.iter().any(|one| all.first().is_some_and(|first| first[place] != one[place]))
     });
-    let mut series_of: HashMap<&str, usize> = HashMap::new();
-    all.iter().for_each(|one| *series_of.entry(one[0].as_str()).or_default() += 1);
-    // A sweep that has a name and one series needs no other.
-    let named = |one: &[String; 8]| !one[0].is_empty() && series_of.get(one[0].as_str()) == Some(&1);
     let label = |one: &[String; 8]| {
-        if named(one) {
-            return one[0].clone();
-        }
         let told = one.iter().enumerate().filter(|(place, text)| varies[*place] && !text.is_empty());
         let text = told.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ");
         if text.is_empty() { one[1].clone() } else { text }
@@ -45,30 +37,49 @@ mod tests {
     use straggler_model::Time;
     use straggler_model::study::{PointResult, Results};
 
-    fn names(places: &[(&str, &str, bool)]) -> Vec<String> {
-        let point = |&(sweep, workload, cosched): &(&str, &str, bool)| PointResult {
-            point: Coordinates {
-                sweep: sweep.into(),
-                workload: workload.into(),
-                size: Some(8),
-                network: "chic".into(),
-                network_scale: 1.0,
-                noise: "chic".into(),
-                cosched,
-                seed: 1,
-                processes: 4,
-            },
-            quiet: Time(1),
-            makespans: vec![Time(2)],
-        };
-        let results = Results { points: places.iter().map(point).collect() };
+    fn place(sweep: &str, workload: &str, machine: &str, cosched: bool) -> Coordinates {
+        Coordinates {
+            sweep: sweep.into(),
+            workload: workload.into(),
+            size: Some(8),
+            network: machine.into(),
+            network_scale: 1.0,
+            noise: machine.into(),
+            cosched,
+            seed: 1,
+            processes: 4,
+        }
+    }
+
+    fn names_at(places: Vec<Coordinates>) -> Vec<String> {
+        let point = |point| PointResult { point, quiet: Time(1), makespans: vec![Time(2)] };
+        let results = Results { points: places.into_iter().map(point).collect() };
         labels(&straggler_analysis::study::series(&results, 0.1))
+    }
+
+    fn names(places: &[(&str, &str, bool)]) -> Vec<String> {
+        names_at(
+            places
+                .iter()
+                .map(|&(sweep, workload, cosched)| place(sweep, workload, "chic", cosched))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn the_top_level_and_a_sweep_tell_their_machines() {
+        let names =
+            names_at(vec![place("", "barrier", "chic", false), place("Altix", "barrier", "altix", false)]);
+        assert_eq!(names, ["network chic, noise chic", "Altix, network altix, noise altix"]);
     }
 
     #[test]
     fn by_what_differs() {
         assert_eq!(names(&[("", "barrier", false)]), ["barrier"]);
-        assert_eq!(names(&[("A", "barrier", false), ("B", "bcast", true)]), ["A", "B"]);
+        assert_eq!(
+            names(&[("A", "barrier", false), ("B", "bcast", true)]),
+            ["A, barrier", "B, bcast, co-scheduled"]
+        );
         assert_eq!(
             names(&[
                 ("", "barrier", false),

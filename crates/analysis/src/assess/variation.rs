@@ -1,0 +1,90 @@
+//! How much the answer depends on when the noise was measured.
+//!
+//! A recording is cut into parts of equal length, one after another, and each is simulated as if it were all there is.
+//! Where they differ, one measurement is not the node's noise but that of a moment.
+
+use super::curve::slowdowns;
+use super::{Asked, AssessError, Curve, Noise, Question};
+use crate::inflection::LEAST_REPLICAS;
+use serde::Serialize;
+use straggler_model::Time;
+use straggler_model::stats::quantile_of_sorted;
+
+/// Into so many parts a recording is cut.
+pub const PARTS: u64 = 5;
+
+/// The scale at which they are compared: a small job, or the largest of those that are smaller.
+const PROCESSES: u32 = 1024;
+
+/// Replicas of each part.
+const REPLICAS: u32 = 2 * LEAST_REPLICAS;
+
+/// The parts of a recording, each as if it were all.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Variation {
+    pub processes: u32,
+    /// In the order in which they were measured.
+    pub parts: Vec<Part>,
+    /// The source whose share of the time differs most between the parts.
+    pub varies_most: Option<String>,
+    /// Of one part.
+    pub part_seconds: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Part {
+    /// Of the time, lost to noise.
+    pub share: f64,
+    pub median_slowdown: f64,
+}
+
+impl Variation {
+    /// The least and the largest median slowdown of the parts.
+    pub fn range(&self) -> (f64, f64) {
+        let medians = || self.parts.iter().map(|part| part.median_slowdown);
+        (medians().fold(f64::INFINITY, f64::min), medians().fold(0.0, f64::max))
+    }
+
+    /// The standard error of the mean slowdown, relative to it, if there were so many parts like these.
+    pub fn relative_error(&self, parts: f64) -> f64 {
+        let count = self.parts.len().max(2) as f64;
+        let mean = self.parts.iter().map(|part| part.median_slowdown).sum::<f64>() / count;
+        let squares: f64 = self.parts.iter().map(|part| (part.median_slowdown - mean).powi(2)).sum();
+        (squares / (count - 1.0)).sqrt() / parts.max(1.0).sqrt() / mean.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Question<'_> {
+    pub(super) fn variation(&self, asked: &Asked, curve: &Curve) -> Result<Option<Variation>, AssessError> {
+        let scales = asked.scales.iter().zip(&curve.points);
+        let Some((workload, point)) = scales.rev().find(|(_, point)| point.processes <= PROCESSES) else {
+            return Ok(None);
+        };
+        let Some(measured) = self.noise.measured else { return Ok(None) };
+        let noises: Vec<Noise> = (0..PARTS).map(|index| self.noise.part(index, PARTS)).collect();
+        let mut parts = Vec::with_capacity(noises.len());
+        for noise in &noises {
+            self.begin("one part of the measurement", point.processes);
+            let makespans = self.makespans(workload, &noise.sources(&[])?, 0..REPLICAS)?;
+            let mut found = slowdowns(Time(point.quiet_ps), &makespans);
+            found.sort_unstable_by(f64::total_cmp);
+            let median_slowdown = quantile_of_sorted(&found, 0.5).unwrap_or(0.0);
+            parts.push(Part { share: noise.share(), median_slowdown });
+        }
+        let cores = self.noise.streams.len().max(1) as f64;
+        let part_seconds = measured.seconds() / cores / PARTS as f64;
+        let varies_most = varies_most(&noises);
+        Ok(Some(Variation { processes: point.processes, parts, varies_most, part_seconds }))
+    }
+}
+
+fn varies_most(parts: &[Noise]) -> Option<String> {
+    let causes = &parts.first()?.causes;
+    let range = |id: u16| {
+        let shares: Vec<f64> = parts.iter().map(|part| part.share_of(id)).collect();
+        shares.iter().copied().fold(0.0, f64::max) - shares.iter().copied().fold(f64::INFINITY, f64::min)
+    };
+    let ranges = (0u16..).zip(causes).map(|(id, cause)| (range(id), cause));
+    let (range, cause) = ranges.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (range > 0.0).then(|| cause.name.clone())
+}

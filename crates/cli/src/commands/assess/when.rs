@@ -1,0 +1,75 @@
+//! How much the verdict depends on when the noise was measured, in words.
+
+use super::Report;
+use super::findings::an_operation;
+use straggler_analysis::assess::Variation;
+use straggler_measure::sources::names::BELOW_THE_KERNEL;
+use straggler_report::numbers::{counted, grouped, significant};
+
+/// Parts of a measurement that differ by more than this factor make the verdict depend on the moment.
+const REPEATS: f64 = 1.5;
+
+/// A mean that is known better than this is settled.
+const SETTLED: f64 = 0.2;
+
+/// How much longer to measure is proposed, in seconds.
+const LONGER: f64 = 60.0;
+
+/// "Depending on when it was measured, …": said where the parts of the measurement differ.
+pub fn depends_on_when(report: &Report) -> Option<String> {
+    let variation = report.answer.variation.as_ref()?;
+    let (least, most) = variation.range();
+    if 1.0 + most <= REPEATS * (1.0 + least) {
+        return None;
+    }
+    let parts = counted(variation.parts.len() as u64, "part", "parts");
+    Some(format!(
+        "That depends on when it was measured: with each of the {parts} of the measurement alone, {} on {} processes \
+         takes between {} and {} times as long{}. {}",
+        an_operation(report),
+        grouped(variation.processes),
+        significant(1.0 + least),
+        significant(1.0 + most),
+        cause_of(report, variation),
+        settling(variation)
+    ))
+}
+
+fn cause_of(report: &Report, variation: &Variation) -> String {
+    let machine = report.subject.recording.as_ref().map(|recording| &recording.machine);
+    let is_virtual = machine.is_some_and(|machine| machine.hypervisor.is_some());
+    match variation.varies_most.as_deref() {
+        Some(BELOW_THE_KERNEL) if is_virtual => "; the host below this virtual machine is the cause".into(),
+        Some(name) if name != "unnamed" => format!("; {name} varies most"),
+        _ => String::new(),
+    }
+}
+
+/// Whether measuring longer would help.
+fn settling(variation: &Variation) -> String {
+    let now = variation.parts.len() as f64;
+    let then = now + LONGER / variation.part_seconds.max(1e-9);
+    let longer = (now * variation.part_seconds + LONGER).round();
+    match () {
+        () if variation.relative_error(now) <= SETTLED => "Their mean is settled.".into(),
+        () if variation.relative_error(then) <= SETTLED => {
+            format!("One more minute of measuring would settle it: --time {longer}s.")
+        }
+        () => "One more minute of measuring would not settle it: measure at the times that matter to you."
+            .into(),
+    }
+}
+
+/// That the parts of the measurement agree.
+pub fn repeats(report: &Report) -> Option<String> {
+    let variation = report.answer.variation.as_ref().filter(|_| depends_on_when(report).is_none())?;
+    let (least, most) = variation.range();
+    Some(format!(
+        "the measurement repeats: with each of its {} parts alone, {} on {} processes takes between {} and {} times as long",
+        variation.parts.len(),
+        an_operation(report),
+        grouped(variation.processes),
+        significant(1.0 + least),
+        significant(1.0 + most)
+    ))
+}
