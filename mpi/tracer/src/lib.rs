@@ -43,5 +43,6 @@ mod table;
 mod thread;
 mod topology;
 mod turns;
+mod usage;
 mod windows;
 mod wrap;
