@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use straggler_report::visible;
 
 /// What may be said, and how.
 #[derive(Clone, Copy, Debug)]
@@ -27,20 +28,20 @@ impl Console {
 
     /// A result for people, on stdout.
     pub fn print(&self, text: &str) -> Outcome<()> {
-        let mut out = io::stdout().lock();
-        settle(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        write(&visible(text))
     }
 
     /// A result for programs, on stdout: one object and a newline.
     pub fn print_json(&self, value: &impl Serialize) -> Outcome<()> {
-        self.print(&to_json(value)?)
+        // A string of JSON has its own escapes.
+        write(&to_json(value)?)
     }
 
     /// The same as one line, for a place where others have written. What they wrote may not have ended with a newline,
     /// so this begins with one: the last line is the object, whole.
     pub fn print_json_line(&self, value: &impl Serialize) -> Outcome<()> {
         let text = serde_json::to_string(value).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
-        self.print(&format!("\n{text}\n"))
+        write(&format!("\n{text}\n"))
     }
 
     /// Something the user should know about the result.
@@ -81,15 +82,20 @@ impl Console {
     }
 }
 
-/// A line on stderr. Where it cannot be written (a full disk, a pipe that is closed) there is nobody to tell, and the
-/// work goes on; `eprintln!` would end the program.
+/// A line on stderr, without control characters. Where it cannot be written (a full disk, a pipe that is closed) there is
+/// nobody to tell, and the work goes on; `eprintln!` would end the program.
 pub fn tell(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", visible(line));
 }
 
 pub fn to_json(value: &impl Serialize) -> Outcome<String> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
     Ok(text + "\n")
+}
+
+fn write(text: &str) -> Outcome<()> {
+    let mut out = io::stdout().lock();
+    settle(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// A reader that has seen enough and closed the pipe is no error.

@@ -10,6 +10,8 @@ mod parquet;
 mod replace;
 pub mod study_results;
 mod table;
+mod visible;
 
 pub use replace::{ReplaceError, replace_file};
 pub use table::Table;
+pub use visible::{visible, visible_name};

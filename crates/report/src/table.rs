@@ -1,5 +1,7 @@
 //! Small tables for a terminal, aligned by column.
 
+use crate::visible_name;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Rows of text. Columns are as wide as their widest cell; the first is aligned to the left, and so
@@ -32,7 +34,12 @@ impl Table {
     }
 
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        // Names of files come in here: one that holds the end of a line must not begin another.
+        let cell = |cell: S| {
+            let text: String = cell.into();
+            if let Cow::Owned(shown) = visible_name(&text) { shown } else { text }
+        };
+        self.rows.push(cells.into_iter().map(cell).collect());
     }
 
     pub fn is_empty(&self) -> bool {

@@ -81,7 +81,8 @@ pub struct Details {
     /// What the call found completed. A wait or test for all lists only receives that were wildcards and
     /// requests that were cancelled; if it succeeded, the others completed too.
     pub completed: Vec<Completed>,
-    /// Whether a test or probe found something. Waits always do.
+    /// Whether a test or probe found something. Waits always do. Of a receive that failed: it took the message, which was
+    /// longer than its room.
     pub found: bool,
     /// Who a blocking wildcard receive, a probe or the receiving half of a [`crate::Class::Sendrecv`] matched.
     pub matched: Option<Matched>,
@@ -104,6 +105,13 @@ pub struct Details {
     pub text: Option<String>,
     /// The return code, when it was not success.
     pub error: Option<i32>,
+}
+
+impl Details {
+    /// Whether the call failed and took no message, so that nothing was sent or received.
+    pub fn came_to_nothing(&self) -> bool {
+        self.error.is_some() && !self.found
+    }
 }
 
 /// One request that a call found completed.

@@ -10,6 +10,7 @@ mod messages;
 mod requests;
 mod times;
 
+use crate::disturbance::Disturbance;
 use crate::format::assemble::Finding;
 use crate::messages::{Ends, Messages, Place};
 use crate::operations::Operations;
@@ -27,6 +28,7 @@ pub fn check(trace: &Trace, incomplete: &BTreeSet<Rank>) -> Vec<Finding> {
     collectives::check(trace, incomplete, &mut findings);
     requests::check(trace, &operations, incomplete, &mut findings);
     times::check(trace, &found, &mut findings);
+    findings.extend(Disturbance::of(trace).map(|found| Finding::warning(None, found.sentence())));
     findings
 }
 

@@ -72,6 +72,14 @@ pub mod end {
     pub const UNKNOWN: u64 = 1;
     /// How it ended: see [`super::read::Ending`].
     pub const HOW: u64 = 2;
+    /// Why the stream could not be written any further, as the system's error number.
+    pub const FAULT: u64 = 3;
+    /// Time from the beginning of the recording to its end, processor time in it, both in nanoseconds; how often the
+    /// process had to leave a core to others; how long its main thread waited for a core, in nanoseconds.
+    pub const WALL: u64 = 4;
+    pub const CPU: u64 = 5;
+    pub const PREEMPTIONS: u64 = 6;
+    pub const WAITING: u64 = 7;
 }
 
 /// Which of a call's fields follow in its record, by bit: those that differ from the last call of the same

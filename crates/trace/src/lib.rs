@@ -5,6 +5,7 @@ pub mod call;
 pub mod check;
 pub mod chrome;
 pub mod collectives;
+pub mod disturbance;
 pub mod format;
 pub mod function;
 pub mod import;

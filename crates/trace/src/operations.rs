@@ -54,7 +54,7 @@ pub struct Operation {
     pub source: Matched,
     pub kind: Kind,
     pub fate: Fate,
-    /// The call returned an error.
+    /// The call returned an error, and took no message.
     pub failed: bool,
     /// The call before it on its thread was the probe that found its message.
     pub just_probed: bool,

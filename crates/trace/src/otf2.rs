@@ -167,11 +167,13 @@ impl Archive {
         }
     }
 
-    fn meta<'a>(&self, mut threads: impl Iterator<Item = &'a LocationCalls>) -> Meta {
+    fn meta<'a>(&self, threads: impl Iterator<Item = &'a LocationCalls>) -> Meta {
         let [major, minor, _] = self.anchor.version;
-        let program = threads.find_map(|thread| thread.program);
+        let program = threads.map(|thread| &thread.program).find(|words| !words.is_empty());
+        let words: Vec<&str> =
+            program.into_iter().flatten().map(|&word| self.definitions.string(word)).collect();
         let mut meta = Meta { format: format!("OTF2 {major}.{minor}"), ..Meta::default() };
-        meta.program = program.map(|name| self.definitions.string(name)).unwrap_or_default().to_owned();
+        meta.program = words.join(" ");
         let ticks = self.definitions.ticks_per_second.to_string();
         let texts = [
             ("creator", &self.anchor.creator),

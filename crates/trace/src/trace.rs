@@ -45,7 +45,44 @@ pub struct RankTrace {
     pub clock: Clock,
     /// Calls that were seen and not understood, by name.
     pub unknown: BTreeMap<String, u64>,
+    /// What it got of the processor; none where nothing recorded it.
+    pub usage: Option<Usage>,
 }
+
+/// What a process got of the processor, from its MPI_Init to its MPI_Finalize.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    pub wall: Time,
+    /// Of all its threads.
+    pub cpu: Time,
+    /// How often it had to leave a core to others.
+    pub preemptions: u64,
+    /// How long its main thread was ready to run and had no core; none where the system does not count it.
+    pub waiting: Option<Time>,
+}
+
+impl Usage {
+    pub fn from_nanoseconds(wall: u64, cpu: u64, preemptions: u64, waiting: Option<u64>) -> Usage {
+        let time = |nanoseconds: u64| Time(nanoseconds.saturating_mul(1000));
+        Usage { wall: time(wall), cpu: time(cpu), preemptions, waiting: waiting.map(time) }
+    }
+
+    /// The share of the time in which other work had the core. Where the system does not say how long the process waited,
+    /// it is what it did not compute, provided that it was thrown off its core so often that this is why.
+    pub fn lost(&self) -> f64 {
+        let share = |time: Time| time.seconds() / self.wall.seconds().max(f64::MIN_POSITIVE);
+        match self.waiting {
+            Some(waiting) => share(waiting).min(1.0),
+            None if self.preemptions as f64 >= MANY_PREEMPTIONS * self.wall.seconds() => {
+                (1.0 - share(self.cpu)).max(0.0)
+            }
+            None => 0.0,
+        }
+    }
+}
+
+/// In a second: a process that has its core alone is interrupted once or twice.
+const MANY_PREEMPTIONS: f64 = 10.0;
 
 /// How this rank's clock was brought onto that of the run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -42,6 +42,7 @@ pub struct Abi {
     pub cart: i32,
     pub graph: i32,
     pub thread_multiple: i32,
+    pub err_truncate: i32,
     pub status_ignore: usize,
     pub in_place: usize,
 }
@@ -94,6 +95,7 @@ fn open_mpi() -> Abi {
         cart: 1,
         graph: 2,
         thread_multiple: 3,
+        err_truncate: 15,
         status_ignore: 0,
         in_place: 1,
     }
@@ -120,6 +122,7 @@ fn mpich() -> Abi {
         cart: 2,
         graph: 1,
         thread_multiple: 3,
+        err_truncate: 14,
         status_ignore: 1,
         in_place: usize::MAX,
     }
@@ -146,6 +149,7 @@ fn standard() -> Abi {
         cart: 211,
         graph: 212,
         thread_multiple: 4096,
+        err_truncate: 15,
         status_ignore: 0,
         in_place: 1,
     }

@@ -12,7 +12,7 @@ use crate::language::{Kind, Language};
 use crate::note::{bytes, call, good, is_persistent, made, peer, size_of_type};
 use crate::process::Comm;
 use crate::site::{Invoke, Site};
-use crate::thread::{Seen, Thread};
+use crate::thread::{Scratch, Seen};
 use crate::topology;
 use libc::c_int;
 use straggler_trace::Class;
@@ -22,7 +22,7 @@ use straggler_trace::format::attribute;
 /// A collective call that went well, for those who describe it.
 struct Joined<'a, L, const N: usize> {
     site: &'a Site<L, N>,
-    thread: &'a mut Thread,
+    scratch: &'a mut Scratch,
     seen: &'a mut Seen,
     comm: Comm,
 }
@@ -32,6 +32,7 @@ where
     [usize; N]: Invoke,
 {
     unsafe fn bytes(&self, count: usize, datatype: usize) -> u64 {
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         unsafe { bytes::<L>(self.site.args[count], self.site.args[datatype]) }
     }
 
@@ -41,12 +42,14 @@ where
 
     /// Notes the root and tells whether it is this rank. Between two groups, only one has a root, and it says so itself.
     unsafe fn is_root(&mut self, root: usize) -> bool {
+        // SAFETY: the caller's promise: the argument `root` is an integer.
         self.seen.peer = peer(unsafe { self.site.int(root) });
         self.seen.peer == special::ROOT || self.seen.peer == self.comm.rank as i32 && !self.comm.between
     }
 
     /// Sizes in bytes of a list of counts, of `members` of them.
     unsafe fn sizes(&self, counts: usize, datatype: usize, members: u32) -> Vec<u64> {
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         unsafe {
             let size = size_of_type(L::handle(Kind::Datatype, self.site.args[datatype]));
             let counts = self.site.args[counts];
@@ -56,6 +59,7 @@ where
 
     /// The same where every element has its datatype.
     unsafe fn typed_sizes(&self, counts: usize, datatypes: usize, members: u32) -> Vec<u64> {
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         unsafe {
             let (counts, datatypes) = (self.site.args[counts], self.site.args[datatypes]);
             let bytes = |member: usize| match L::count_at(counts, member) {
@@ -68,12 +72,12 @@ where
 
     fn tell_sent(&mut self, sizes: &[u64]) {
         self.seen.sent = sizes.iter().sum();
-        self.thread.attributes.sizes(attribute::SENT_SIZES, sizes.iter().copied());
+        self.scratch.attributes.sizes(attribute::SENT_SIZES, sizes.iter().copied());
     }
 
     fn tell_received(&mut self, sizes: &[u64]) {
         self.seen.received = sizes.iter().sum();
-        self.thread.attributes.sizes(attribute::RECEIVED_SIZES, sizes.iter().copied());
+        self.scratch.attributes.sizes(attribute::RECEIVED_SIZES, sizes.iter().copied());
     }
 
     /// How many processes this one sends to and receives from.
@@ -82,6 +86,7 @@ where
             return (self.comm.size, self.comm.size);
         }
         let base = N - after(self.site.function);
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         let comm = unsafe { L::handle(Kind::Comm, self.site.args[base - 1]) };
         let neighbors = topology::neighbors(comm).unwrap_or_default();
         (neighbors.destinations.len() as u32, neighbors.sources.len() as u32)
@@ -105,12 +110,13 @@ unsafe fn collective<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             if good(seen) {
-                let comm = thread.comm(L::handle(Kind::Comm, site.args[N - after(site.function) - 1]));
+                let comm = scratch.comm(L::handle(Kind::Comm, site.args[N - after(site.function) - 1]));
                 seen.comm = comm.local;
-                describe(&mut Joined { site: &site, thread, seen, comm });
+                describe(&mut Joined { site: &site, scratch, seen, comm });
             }
             if site.function.makes_request() {
                 made::<L>(seen, site.args[N - 1], is_persistent(site.function), false);
@@ -124,6 +130,7 @@ pub unsafe fn barrier<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { collective(site, |_| {}) }
 }
 
@@ -132,6 +139,7 @@ pub unsafe fn bcast<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let root = joined.is_root(3);
@@ -149,6 +157,7 @@ pub unsafe fn gather<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let root = joined.is_root(6);
@@ -174,6 +183,7 @@ pub unsafe fn scatter<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let root = joined.is_root(6);
@@ -194,6 +204,7 @@ pub unsafe fn gatherv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let root = joined.is_root(7);
@@ -216,6 +227,7 @@ pub unsafe fn scatterv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let root = joined.is_root(7);
@@ -238,6 +250,7 @@ pub unsafe fn allgather<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             joined.seen.received = joined.bytes(4, 5);
@@ -251,6 +264,7 @@ pub unsafe fn alltoall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { allgather(site) }
 }
 
@@ -259,6 +273,7 @@ pub unsafe fn allgatherv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let sizes = joined.sizes(4, 6, joined.partners().1);
@@ -277,6 +292,7 @@ pub unsafe fn alltoallv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let (to, from) = joined.partners();
@@ -293,6 +309,7 @@ pub unsafe fn alltoallw<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let (to, from) = joined.partners();
@@ -309,6 +326,7 @@ pub unsafe fn reduce<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let root = joined.is_root(5);
@@ -331,6 +349,7 @@ pub unsafe fn allreduce<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let size = joined.bytes(2, 3);
@@ -344,6 +363,7 @@ pub unsafe fn reduce_scatter<L: Language, const N: usize>(site: Site<L, N>) -> c
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         collective(site, |joined| {
             let members = if joined.comm.between { joined.comm.own_size } else { joined.comm.size };

@@ -10,7 +10,7 @@ use crate::language::{Kind, Language};
 use crate::note::{call, good, made, recorded};
 use crate::process;
 use crate::site::{Invoke, Site};
-use crate::thread::{Seen, Thread};
+use crate::thread::Seen;
 use libc::c_int;
 
 /// A call on the communicator at argument `parent` that puts a new one at argument `new`.
@@ -18,20 +18,21 @@ unsafe fn make<L: Language, const N: usize>(site: Site<L, N>, parent: Option<usi
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             if good(seen) {
                 if let Some(parent) = parent {
-                    seen.comm = thread.comm(L::handle(Kind::Comm, site.args[parent])).local;
+                    seen.comm = scratch.comm(L::handle(Kind::Comm, site.args[parent])).local;
                 }
                 let handle = L::handle_at(Kind::Comm, site.args[new], 0);
                 let unfinished = site.function.makes_request();
                 if handle != abi().comm_null && unfinished {
                     // Not to be asked anything before its request is over: it will be what its parent is.
                     let parent = parent.map_or(0, |parent| L::handle(Kind::Comm, site.args[parent]));
-                    process::know_like(parent, handle, &mut thread.attributes);
+                    process::know_like(parent, handle, &mut scratch.attributes);
                 } else if handle != abi().comm_null {
-                    process::know(handle, &mut thread.attributes);
+                    process::know(handle, &mut scratch.attributes);
                 }
             }
             if site.function.makes_request() {
@@ -46,6 +47,7 @@ pub unsafe fn from_first<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, Some(0), N - 1) }
 }
 
@@ -54,6 +56,7 @@ pub unsafe fn later_from_first<L: Language, const N: usize>(site: Site<L, N>) ->
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, Some(0), N - 2) }
 }
 
@@ -62,6 +65,7 @@ pub unsafe fn from_none<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, None, N - 1) }
 }
 
@@ -70,6 +74,7 @@ pub unsafe fn meet<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, Some(3), 4) }
 }
 
@@ -78,11 +83,12 @@ pub unsafe fn get_parent<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             if good(seen) {
                 let handle = L::handle_at(Kind::Comm, site.args[0], 0);
-                thread.comm(handle);
+                scratch.comm(handle);
             }
         })
     }
@@ -93,8 +99,9 @@ pub unsafe fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        let Some(guard) = recorded() else { return site.invoke() };
+        let Some(mut guard) = recorded() else { return site.invoke() };
         // It is forgotten before: another thread may get its handle before this call is back.
         let handle = L::first_handle(Kind::Comm, site.args[0]);
         let known = process::forget(handle);
@@ -107,7 +114,7 @@ where
                 process::remember(handle, comm);
             }
         }
-        Thread::of(&guard).record(&seen);
+        guard.record(&seen);
         code
     }
 }
@@ -117,5 +124,6 @@ pub unsafe fn spawn<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, Some(N - 3), N - 2) }
 }

@@ -10,12 +10,12 @@
 use crate::abi::{Handle, UNDEFINED, abi};
 use crate::clock;
 use crate::language::{Kind, Language};
-use crate::note::{call, good, recorded};
+use crate::note::{arrived, call, good, recorded};
 use crate::p2p::{OwnStatus, matched};
 use crate::process::{self, Process};
 use crate::requests::{Open, Place};
 use crate::site::{Invoke, Site, pmpi};
-use crate::thread::{Seen, Thread};
+use crate::thread::{Guard, Scratch, Seen};
 use libc::c_int;
 use smallvec::SmallVec;
 use straggler_trace::Function;
@@ -62,6 +62,7 @@ pub unsafe fn wait<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         complete(site, &Places { count: None, requests: 0, answer: Answer::All, status: 1, statuses: false })
     }
@@ -72,6 +73,7 @@ pub unsafe fn waitall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         complete(
             site,
@@ -85,6 +87,7 @@ pub unsafe fn waitany<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         complete(
             site,
@@ -99,6 +102,7 @@ where
     [usize; N]: Invoke,
 {
     let answer = Answer::Some { count: 2, indices: 3 };
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { complete(site, &Places { count: Some(0), requests: 1, answer, status: 4, statuses: true }) }
 }
 
@@ -107,6 +111,7 @@ pub unsafe fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         complete(
             site,
@@ -120,6 +125,7 @@ pub unsafe fn testall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         complete(
             site,
@@ -134,6 +140,7 @@ where
     [usize; N]: Invoke,
 {
     let answer = Answer::OneIf { index: 2, flag: 3 };
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { complete(site, &Places { count: Some(0), requests: 1, answer, status: 4, statuses: false }) }
 }
 
@@ -142,6 +149,7 @@ pub unsafe fn testsome<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { waitsome(site) }
 }
 
@@ -149,22 +157,25 @@ unsafe fn complete<L: Language, const N: usize>(mut site: Site<L, N>, places: &P
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        let Some(guard) = recorded() else { return site.invoke() };
-        let thread = Thread::of(&guard);
-        let mut given = std::mem::take(&mut thread.given);
+        let Some(mut guard) = recorded() else { return site.invoke() };
+        // Taken out for as long as the call has their addresses.
+        let mut given = std::mem::take(&mut guard.scratch().given);
+        let mut statuses = std::mem::take(&mut guard.scratch().statuses);
         list::<L, N>(&site, places, &mut given);
         let mut own = OwnStatus::new();
         if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
-            substitute::<L, N>(&mut site, places, thread, &mut own);
+            substitute::<L, N>(&mut site, places, &mut statuses, &mut own);
         }
         let enter = clock::ticks();
         let code = site.invoke();
         let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
-        thread.requests.extend(given.iter().map(|given| given.open.number));
-        finish::<L, N>(&site, places, thread, &mut seen, &given);
+        guard.scratch().requests.extend(given.iter().map(|given| given.open.number));
+        finish::<L, N>(&site, places, &mut guard, &mut seen, &given);
         given.clear();
-        thread.given = given;
+        let scratch = guard.scratch();
+        (scratch.given, scratch.statuses) = (given, statuses);
         code
     }
 }
@@ -174,6 +185,7 @@ unsafe fn requests<L: Language, const N: usize>(site: &Site<L, N>, places: &Plac
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     places.count.map_or(1, |count| unsafe { site.int(count) }.max(0) as usize)
 }
 
@@ -182,6 +194,7 @@ unsafe fn list<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, 
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let array = site.args[places.requests];
         let count = if array == 0 { 0 } else { requests(site, places) };
@@ -216,7 +229,7 @@ fn unknown_request(process: &mut Process, function: Function) {
 unsafe fn substitute<L: Language, const N: usize>(
     site: &mut Site<L, N>,
     places: &Places,
-    thread: &mut Thread,
+    statuses: &mut Vec<u64>,
     own: &mut OwnStatus,
 ) where
     [usize; N]: Invoke,
@@ -225,10 +238,11 @@ unsafe fn substitute<L: Language, const N: usize>(
     site.args[places.status] = if !places.statuses {
         own.instead_of::<L>(status)
     } else if L::ignores_status(status) {
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         let words = (unsafe { requests(site, places) } * abi().status_bytes).div_ceil(8);
-        thread.statuses.clear();
-        thread.statuses.resize(words, 0);
-        thread.statuses.as_mut_ptr() as usize
+        statuses.clear();
+        statuses.resize(words, 0);
+        statuses.as_mut_ptr() as usize
     } else {
         status
     };
@@ -245,25 +259,27 @@ struct Done {
 unsafe fn finish<L: Language, const N: usize>(
     site: &Site<L, N>,
     places: &Places,
-    thread: &mut Thread,
+    guard: &mut Guard,
     seen: &mut Seen,
     given: &[Given],
 ) where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let testing = matches!(places.answer, Answer::AllIf(_) | Answer::OneIf { .. })
             || matches!(seen.function, Function::Testsome);
-        if good(seen) && finish_plain(site, places, thread, seen, given, testing) {
+        if good(seen) && finish_plain(site, places, guard, seen, given, testing) {
             return;
         }
         if !good(seen) {
+            tell_gone(site, places, guard.scratch(), seen, given);
             give_back(given, |place| is_gone::<L, N>(site, places, &given[place]));
-            return thread.record(seen);
+            return guard.record(seen);
         }
         let Some(done) = completed::<L, N>(site, places, given) else {
             give_back(given, |_| false);
-            return if testing { thread.poll(seen) } else { thread.record(seen) };
+            return if testing { guard.poll(seen) } else { guard.record(seen) };
         };
         let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
         let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = done
@@ -276,10 +292,10 @@ unsafe fn finish<L: Language, const N: usize>(
             })
             .collect();
         if !told.is_empty() {
-            thread.attributes.completed(told.into_iter());
+            guard.scratch().attributes.completed(told.into_iter());
         }
         if testing {
-            thread.attributes.found();
+            guard.scratch().attributes.found();
         }
         let mut is_done: SmallVec<[bool; 64]> = SmallVec::from_elem(false, given.len());
         for done in &done {
@@ -288,7 +304,39 @@ unsafe fn finish<L: Language, const N: usize>(
             }
         }
         give_back(given, |place| is_done[place]);
-        thread.record(seen);
+        guard.record(seen);
+    }
+}
+
+/// A call that failed may have completed requests nevertheless, as one does whose message was longer than its room.
+#[cold]
+unsafe fn tell_gone<L: Language, const N: usize>(
+    site: &Site<L, N>,
+    places: &Places,
+    scratch: &mut Scratch,
+    seen: &Seen,
+    given: &[Given],
+) where
+    [usize; N]: Invoke,
+{
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    unsafe {
+        let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
+        let gone = given.iter().enumerate().filter(|(_, given)| is_gone::<L, N>(site, places, given));
+        let told: SmallVec<[(u32, Option<Matched>, bool); 8]> = gone
+            .map(|(place, given)| {
+                let has_status = given.open.wildcard && !places.statuses && arrived(seen);
+                (place as u32, has_status.then(|| matched(site.args[places.status])), false)
+            })
+            .collect();
+        if !told.is_empty() && !matches!(places.answer, Answer::All | Answer::One(_)) {
+            scratch.attributes.found();
+        }
+        let told = told.into_iter().filter(|(_, who, _)| !all || who.is_some());
+        let told: SmallVec<[_; 8]> = told.collect();
+        if !told.is_empty() {
+            scratch.attributes.completed(told.into_iter());
+        }
     }
 }
 
@@ -296,7 +344,7 @@ unsafe fn finish<L: Language, const N: usize>(
 unsafe fn finish_plain<L: Language, const N: usize>(
     site: &Site<L, N>,
     places: &Places,
-    thread: &mut Thread,
+    guard: &mut Guard,
     seen: &Seen,
     given: &[Given],
     testing: bool,
@@ -306,26 +354,29 @@ where
 {
     let done = match places.answer {
         Answer::All => true,
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         Answer::AllIf(flag) => unsafe { site.int_behind(flag) != 0 },
         // Nothing was open, so that nothing has to be told apart.
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         Answer::Some { count, .. } if given.is_empty() => unsafe { site.int_behind(count) != 0 },
+        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
         Answer::OneIf { flag, .. } if given.is_empty() => unsafe { site.int_behind(flag) != 0 },
         _ => return false,
     };
     // A test of nothing is one more look of a loop in which something else is waited for.
     if testing && (!done || given.is_empty()) {
         give_back(given, |_| false);
-        thread.poll(seen);
+        guard.poll(seen);
         return true;
     }
     if given.iter().any(|given| given.open.wildcard || given.open.cancelled) {
         return false;
     }
     if testing {
-        thread.attributes.found();
+        guard.scratch().attributes.found();
     }
     give_back(given, |_| true);
-    thread.record(seen);
+    guard.record(seen);
     true
 }
 
@@ -338,6 +389,7 @@ unsafe fn completed<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let status = site.args[places.status];
         let at = |index: usize| if places.statuses { status + index * abi().status_bytes } else { status };
@@ -383,6 +435,7 @@ unsafe fn is_gone<L: Language, const N: usize>(site: &Site<L, N>, places: &Place
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { L::handle_at(Kind::Request, site.args[places.requests], given.place) == abi().request_null }
 }
 
@@ -422,6 +475,7 @@ pub unsafe fn start<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { begin(site, None, 0) }
 }
 
@@ -430,6 +484,7 @@ pub unsafe fn startall<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { begin(site, Some(0), 1) }
 }
 
@@ -438,8 +493,9 @@ unsafe fn begin<L: Language, const N: usize>(site: Site<L, N>, count: Option<usi
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             if !good(seen) {
                 return;
             }
@@ -453,15 +509,15 @@ where
                     .collect();
                 let first = process.requests.number(known.len() as u32);
                 for (place, &(handle, persistent)) in known.iter().enumerate() {
-                    thread.requests.push(persistent);
+                    scratch.requests.push(persistent);
                     if let Some(open) = process.requests.find(handle) {
                         (open.number, open.active, open.cancelled) = (first + place as u32, true, false);
                     }
                 }
                 first
             });
-            if !thread.requests.is_empty() {
-                seen.made = Some((first, thread.requests.len() as u32));
+            if !scratch.requests.is_empty() {
+                seen.made = Some((first, scratch.requests.len() as u32));
             }
         })
     }
@@ -472,17 +528,17 @@ pub unsafe fn get_status<L: Language, const N: usize>(mut site: Site<L, N>) -> c
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let handle = L::handle(Kind::Request, site.args[0]);
-        let Some(guard) = recorded() else { return site.invoke() };
+        let Some(mut guard) = recorded() else { return site.invoke() };
         let mut own = OwnStatus::new();
         site.args[2] = own.instead_of::<L>(site.args[2]);
         let enter = clock::ticks();
         let code = site.invoke();
         let seen = Seen::new(site.function, enter, clock::ticks(), code);
-        let thread = Thread::of(&guard);
         if good(&seen) && site.int_behind(1) == 0 {
-            thread.poll(&seen);
+            guard.poll(&seen);
             return code;
         }
         process::with(|process| {
@@ -490,7 +546,7 @@ where
                 open.was_cancelled = was_cancelled(site.args[2]);
             }
         });
-        thread.record(&seen);
+        guard.record(&seen);
         code
     }
 }
@@ -500,13 +556,14 @@ pub unsafe fn cancel<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let handle = L::first_handle(Kind::Request, site.args[0]);
-        call(&site, |thread, _| {
+        call(&site, |scratch, _| {
             process::with(|process| {
                 if let Some(open) = process.requests.find(handle) {
                     open.cancelled = true;
-                    thread.requests.push(open.number);
+                    scratch.requests.push(open.number);
                 }
             });
         })
@@ -518,6 +575,7 @@ pub unsafe fn request_free<L: Language, const N: usize>(site: Site<L, N>) -> c_i
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let handle = L::first_handle(Kind::Request, site.args[0]);
         let open = process::with(|process| process.requests.find(handle).copied());
@@ -525,12 +583,12 @@ where
             open.was_cancelled
                 || open.cancelled && (open.persistent.is_none() || open.active) && is_cancelled(handle)
         });
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             process::with(|process| {
                 if let Some(&mut open) = process.requests.find(handle) {
-                    thread.requests.push(open.number);
+                    scratch.requests.push(open.number);
                     if was_cancelled {
-                        thread.attributes.completed([(0, None, true)].into_iter());
+                        scratch.attributes.completed([(0, None, true)].into_iter());
                     }
                     if good(seen) {
                         process.requests.remove_found(handle, open.number);

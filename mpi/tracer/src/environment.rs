@@ -4,7 +4,7 @@ use crate::process::{self, Phase};
 use crate::recording;
 use crate::site::c_string;
 use crate::symbols::Symbol;
-use crate::thread::{Seen, Thread, guard};
+use crate::thread::{Seen, enter};
 use crate::{clock, note};
 use libc::{c_char, c_int};
 use std::ffi::CStr;
@@ -13,14 +13,14 @@ use straggler_trace::format::read::Ending;
 
 /// Initialises MPI by `real` and begins to record.
 fn initialise(function: Function, real: impl FnOnce() -> c_int) -> c_int {
-    let Some(guard) = guard() else { return real() };
+    let Some(entered) = enter() else { return real() };
     clock::choose();
     let enter = clock::ticks();
     let code = real();
     if code == 0 && process::phase() == Phase::Before {
         recording::begin();
         if process::phase() == Phase::Recording {
-            Thread::of(&guard).record(&Seen::new(function, enter, clock::ticks(), 0));
+            entered.with_state().record(&Seen::new(function, enter, clock::ticks(), 0));
         }
     }
     code
@@ -31,9 +31,9 @@ fn finalise(real: impl FnOnce() -> c_int) -> c_int {
     let enter = clock::ticks();
     // Other ranks take part in the exchange whatever happened to this one's stream.
     recording::part();
-    let Some(guard) = note::recorded() else { return real() };
+    let Some(mut guard) = note::recorded() else { return real() };
     let code = real();
-    Thread::of(&guard).record(&Seen::new(Function::Finalize, enter, clock::ticks(), code));
+    guard.record(&Seen::new(Function::Finalize, enter, clock::ticks(), code));
     recording::finish(Ending::Finalized);
     code
 }
@@ -106,9 +106,9 @@ extern "C" fn mpi_finalize_f08_(error: *mut c_int) {
 
 /// What was recorded is written before the run is torn down.
 fn before_abort() {
-    if let Some(guard) = note::recorded() {
+    if let Some(mut guard) = note::recorded() {
         let now = clock::ticks();
-        Thread::of(&guard).record(&Seen::new(Function::Abort, now, now, 0));
+        guard.record(&Seen::new(Function::Abort, now, now, 0));
     }
     recording::finish(Ending::Aborted);
 }
@@ -133,11 +133,10 @@ extern "C" fn mpi_abort_f08_(comm: usize, code: usize, error: *mut c_int) {
 
 /// Records a mark of the program.
 fn mark(function: Function, text: &str) {
-    if let Some(guard) = note::recorded() {
+    if let Some(mut guard) = note::recorded() {
         let now = clock::ticks();
-        let thread = Thread::of(&guard);
-        thread.attributes.text(text);
-        thread.record(&Seen::new(function, now, now, 0));
+        guard.scratch().attributes.text(text);
+        guard.record(&Seen::new(function, now, now, 0));
     }
 }
 

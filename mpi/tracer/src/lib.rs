@@ -17,8 +17,9 @@
 //! undefined symbol of MPI, so that programs without MPI that inherit it are not harmed.
 
 #![allow(unsafe_code, reason = "standing between a program and its library is about raw arguments")]
+#![allow(clippy::missing_safety_doc, reason = "modules of routines say it once, for all of them")]
 #![allow(non_snake_case, reason = "the functions have MPI's names")]
-#![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
+#![warn(clippy::undocumented_unsafe_blocks)]
 
 mod abi;
 mod clock;
@@ -42,5 +43,6 @@ mod table;
 mod thread;
 mod topology;
 mod turns;
+mod usage;
 mod windows;
 mod wrap;

@@ -5,7 +5,7 @@ use crate::process::{self, Phase};
 use crate::recording;
 use crate::requests::Open;
 use crate::site::{Invoke, Site, pmpi};
-use crate::thread::{Guard, Seen, Thread, guard};
+use crate::thread::{Entered, Guard, Scratch, Seen, enter};
 use crate::{abi::Handle, abi::abi, clock};
 use libc::c_int;
 use straggler_trace::call::special;
@@ -15,7 +15,7 @@ use straggler_trace::{Class, Function, Start};
 #[inline(always)]
 pub fn recorded() -> Option<Guard> {
     match process::phase() {
-        Phase::Recording => guard().map(Guard::with_state),
+        Phase::Recording => enter().map(Entered::with_state),
         Phase::Over => None,
         Phase::Before => late(),
     }
@@ -23,9 +23,9 @@ pub fn recorded() -> Option<Guard> {
 
 #[cold]
 fn late() -> Option<Guard> {
-    let guard = guard()?;
+    let entered = enter()?;
     recording::begin_late();
-    (process::phase() == Phase::Recording).then(|| guard.with_state())
+    (process::phase() == Phase::Recording).then(|| entered.with_state())
 }
 
 /// Runs a call and records it as `describe` says.
@@ -35,22 +35,22 @@ fn late() -> Option<Guard> {
 #[inline(always)]
 pub unsafe fn call<L: Language, const N: usize>(
     site: &Site<L, N>,
-    describe: impl FnOnce(&mut Thread, &mut Seen),
+    describe: impl FnOnce(&mut Scratch, &mut Seen),
 ) -> c_int
 where
     [usize; N]: Invoke,
 {
+    let Some(mut guard) = recorded() else {
+        // SAFETY: the caller's promise.
+        return unsafe { site.invoke() };
+    };
+    let enter = clock::ticks();
     // SAFETY: the caller's promise.
-    unsafe {
-        let Some(guard) = recorded() else { return site.invoke() };
-        let thread = Thread::of(&guard);
-        let enter = clock::ticks();
-        let code = site.invoke();
-        let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
-        describe(thread, &mut seen);
-        thread.record(&seen);
-        code
-    }
+    let code = unsafe { site.invoke() };
+    let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
+    describe(guard.scratch(), &mut seen);
+    guard.record(&seen);
+    code
 }
 
 /// Whether a function only prepares what is started later.
@@ -124,6 +124,19 @@ pub fn size_of_type(datatype: Handle) -> u64 {
 #[inline(always)]
 pub fn good(seen: &Seen) -> bool {
     seen.error == 0
+}
+
+/// Whether a receive has taken a message: it went well, or the message was longer than there was room for.
+#[inline(always)]
+pub fn arrived(seen: &Seen) -> bool {
+    good(seen) || is_truncated(seen.error)
+}
+
+#[cold]
+fn is_truncated(code: i32) -> bool {
+    let mut class = 0i32;
+    pmpi!(Error_class(code, &raw mut class));
+    class == abi().err_truncate
 }
 
 /// Gives the request that a call has made its number. `request` points to the handle.

@@ -9,7 +9,7 @@ use crate::language::Language;
 use crate::note::{call, is_persistent, made, recorded};
 use crate::site::{Invoke, Site};
 use crate::symbols::Symbol;
-use crate::thread::{Seen, Thread};
+use crate::thread::Seen;
 use libc::c_int;
 use straggler_trace::Function;
 
@@ -18,6 +18,7 @@ pub unsafe fn timed<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         call(&site, |_, seen| {
             if site.function.makes_request() {
@@ -37,9 +38,10 @@ pub unsafe fn timed_strings<const N: usize>(
 ) where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let Some(real) = real.get() else { return };
-        let Some(guard) = recorded() else { return args.invoke_strings(real, error, lengths) };
+        let Some(mut guard) = recorded() else { return args.invoke_strings(real, error, lengths) };
         let mut own: c_int = 0;
         let error = if error == 0 { &raw mut own as usize } else { error };
         let enter = clock::ticks();
@@ -49,7 +51,7 @@ pub unsafe fn timed_strings<const N: usize>(
         if function.makes_request() && N > 0 {
             made::<crate::language::Fortran>(&mut seen, args[N - 1], is_persistent(function), false);
         }
-        Thread::of(&guard).record(&seen);
+        guard.record(&seen);
     }
 }
 
@@ -58,16 +60,16 @@ unsafe fn asked<L: Language, const N: usize, const FLAG: usize>(site: Site<L, N>
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        let Some(guard) = recorded() else { return site.invoke() };
+        let Some(mut guard) = recorded() else { return site.invoke() };
         let enter = clock::ticks();
         let code = site.invoke();
         let seen = Seen::new(site.function, enter, clock::ticks(), code);
-        let thread = Thread::of(&guard);
         if code == 0 && site.int_behind(FLAG) == 0 {
-            thread.poll(&seen);
+            guard.poll(&seen);
         } else {
-            thread.record(&seen);
+            guard.record(&seen);
         }
         code
     }
@@ -78,5 +80,6 @@ pub unsafe fn arrived<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { asked::<L, N, 2>(site) }
 }

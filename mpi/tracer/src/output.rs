@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
 use straggler_trace::format::block::{BlockKind, Header};
+use straggler_trace::format::end as end_keys;
 use straggler_trace::format::write::{CallBlock, Pairs};
 
 /// The open file and what has been written.
@@ -16,6 +17,8 @@ struct Output {
     sequence: u32,
     /// The process that opened it: a child of a fork must not write into its parent's stream.
     process: i32,
+    /// The bytes of all blocks so far.
+    written: i64,
     /// A write has failed: what would follow half a block is of no use.
     failed: bool,
 }
@@ -26,8 +29,8 @@ static OUTPUT: Mutex<Option<Output>> = Mutex::new(None);
 pub fn create(path: &Path) -> std::io::Result<c_int> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
-    // SAFETY: the path ends with a zero.
-    let file = unsafe { libc::open(path.as_ptr(), flags, 0o644) };
+    // SAFETY: the path ends with a zero. Command lines and names of hosts are nobody else's business.
+    let file = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
     if file < 0 { Err(std::io::Error::last_os_error()) } else { Ok(file) }
 }
 
@@ -36,7 +39,7 @@ pub fn begin(file: c_int) {
     // SAFETY: no conditions.
     let process = unsafe { libc::getpid() };
     if let Ok(mut output) = OUTPUT.lock() {
-        *output = Some(Output { file, sequence: 0, process, failed: false });
+        *output = Some(Output { file, sequence: 0, process, written: 0, failed: false });
     }
 }
 
@@ -103,19 +106,49 @@ impl Output {
 
     /// A full disk loses the rest of the trace, never the program.
     fn write(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        while !rest.is_empty() && !self.failed {
-            let written = write_quietly(self.file, rest);
-            match usize::try_from(written) {
-                Ok(0) => self.failed = true,
-                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-                Err(_) => {
-                    let why = std::io::Error::last_os_error().kind();
-                    self.failed = why != std::io::ErrorKind::Interrupted;
+        if self.failed {
+            return;
+        }
+        match write_all(self.file, bytes) {
+            Ok(()) => self.written += bytes.len() as i64,
+            Err(fault) => self.end_early(&fault),
+        }
+    }
+
+    /// The block that does not fit makes room for one that says why: without it the process would look killed.
+    #[cold]
+    fn end_early(&mut self, fault: &std::io::Error) {
+        self.failed = true;
+        eprintln!(
+            "straggler: a stream cannot be written any further ({fault}): the calls from here on are not recorded"
+        );
+        // SAFETY: the file is ours and open.
+        unsafe {
+            libc::ftruncate(self.file, self.written);
+            libc::lseek(self.file, self.written, libc::SEEK_SET);
+        }
+        self.sequence = self.sequence.wrapping_sub(1);
+        let code = fault.raw_os_error().and_then(|code| u64::try_from(code).ok()).unwrap_or_default();
+        let block = Pairs::new().number(end_keys::FAULT, code).finish(&self.header(BlockKind::End, 0));
+        // If even that does not fit, the stream has no end.
+        let _ = write_all(self.file, &block);
+    }
+}
+
+fn write_all(file: c_int, mut rest: &[u8]) -> std::io::Result<()> {
+    while !rest.is_empty() {
+        match usize::try_from(write_quietly(file, rest)) {
+            Ok(0) => return Err(std::io::Error::from_raw_os_error(libc::ENOSPC)),
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(_) => {
+                let fault = std::io::Error::last_os_error();
+                if fault.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(fault);
                 }
             }
         }
     }
+    Ok(())
 }
 
 /// A write beyond the limit of a file's size is an error, not the end of the process.
@@ -136,5 +169,49 @@ fn write_quietly(file: c_int, bytes: &[u8]) -> isize {
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         *libc::__errno_location() = error;
         written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use straggler_trace::format::read::{Ending, read};
+
+    fn scratch_file(name: &str) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("straggler-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        path
+    }
+
+    fn output(file: c_int) -> Output {
+        Output { file, sequence: 0, process: 0, written: 0, failed: false }
+    }
+
+    #[test]
+    fn streams_are_for_their_owner_alone() {
+        let path = scratch_file("mode");
+        create(&path).unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    /// As after a block of which only a part fitted onto the disk.
+    #[test]
+    fn a_stream_that_cannot_be_written_says_why() {
+        let path = scratch_file("full");
+        let mut output = output(create(&path).unwrap());
+        let head = Pairs::new().number(straggler_trace::format::head::SIZE, 1);
+        let block = head.finish(&output.header(BlockKind::Head, 0));
+        output.write(&block);
+        let lost = output.header(BlockKind::Calls, 0);
+        write_all(output.file, &Pairs::new().finish(&lost)[..7]).unwrap();
+        output.end_early(&std::io::Error::from_raw_os_error(libc::ENOSPC));
+        output.write(&block);
+        let (stream, _) = read(&std::fs::read(&path).unwrap(), 0);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(stream.ending, Some(Ending::Unwritable(libc::ENOSPC)));
+        assert_eq!(stream.problems, []);
     }
 }

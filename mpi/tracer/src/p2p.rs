@@ -7,10 +7,10 @@
 use crate::abi::{LONGEST_STATUS, abi};
 use crate::clock;
 use crate::language::{Kind, Language};
-use crate::note::{bytes, call, good, is_persistent, made, peer, recorded, tag};
+use crate::note::{arrived, bytes, call, good, is_persistent, made, peer, recorded, tag};
 use crate::process;
 use crate::site::{Invoke, Site};
-use crate::thread::{Seen, Thread};
+use crate::thread::{Scratch, Seen};
 use libc::c_int;
 use std::mem::MaybeUninit;
 use straggler_trace::call::{Matched, special};
@@ -39,6 +39,7 @@ impl OwnStatus {
 
 /// Who a status says it was.
 pub unsafe fn matched(status: usize) -> Matched {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     let (source, its_tag) = unsafe { abi().source_and_tag(status) };
     Matched { peer: peer(source), tag: tag(its_tag) }
 }
@@ -48,9 +49,10 @@ pub unsafe fn send<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
-            message(thread, seen, &site, 1, [2, 3, 4, 5], Way::Out);
+        call(&site, |scratch, seen| {
+            message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::Out);
             if N > 6 {
                 made::<L>(seen, site.args[6], is_persistent(site.function), false);
             }
@@ -67,7 +69,7 @@ enum Way {
 /// Fills in what an envelope says. A call that failed may have any arguments, and its datatype is not asked.
 #[inline(always)]
 unsafe fn message<L: Language, const N: usize>(
-    thread: &mut Thread,
+    scratch: &mut Scratch,
     seen: &mut Seen,
     site: &Site<L, N>,
     count: usize,
@@ -76,10 +78,11 @@ unsafe fn message<L: Language, const N: usize>(
 ) where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         (seen.peer, seen.tag) = (peer(site.int(other)), tag(site.int(its_tag)));
-        if good(seen) {
-            seen.comm = thread.comm(L::handle(Kind::Comm, site.args[comm])).local;
+        if arrived(seen) {
+            seen.comm = scratch.comm(L::handle(Kind::Comm, site.args[comm])).local;
             let size = bytes::<L>(site.args[count], site.args[datatype]);
             match way {
                 Way::Out => seen.sent = size,
@@ -89,10 +92,18 @@ unsafe fn message<L: Language, const N: usize>(
     }
 }
 
-fn is_wildcard<L: Language, const N: usize>(site: &Site<L, N>, source: usize, its_tag: usize) -> bool
+/// A receive that failed because the message was longer than its room has taken it nevertheless.
+fn tell_cut(scratch: &mut Scratch, seen: &Seen) {
+    if !good(seen) && arrived(seen) {
+        scratch.attributes.found();
+    }
+}
+
+unsafe fn is_wildcard<L: Language, const N: usize>(site: &Site<L, N>, source: usize, its_tag: usize) -> bool
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { peer(site.int(source)) == special::ANY || tag(site.int(its_tag)) == special::ANY }
 }
 
@@ -101,17 +112,19 @@ pub unsafe fn recv<L: Language, const N: usize>(mut site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let wildcard = is_wildcard(&site, 3, 4);
         let mut own = OwnStatus::new();
         if wildcard {
             site.args[6] = own.instead_of::<L>(site.args[6]);
         }
-        call(&site, |thread, seen| {
-            message(thread, seen, &site, 1, [2, 3, 4, 5], Way::In);
-            if wildcard && good(seen) {
-                thread.attributes.matched(attribute::MATCHED, matched(site.args[6]));
+        call(&site, |scratch, seen| {
+            message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::In);
+            if wildcard && arrived(seen) {
+                scratch.attributes.matched(attribute::MATCHED, matched(site.args[6]));
             }
+            tell_cut(scratch, seen);
         })
     }
 }
@@ -121,9 +134,10 @@ pub unsafe fn irecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
-            message(thread, seen, &site, 1, [2, 3, 4, 5], Way::In);
+        call(&site, |scratch, seen| {
+            message(scratch, seen, &site, 1, [2, 3, 4, 5], Way::In);
             made::<L>(seen, site.args[6], is_persistent(site.function), is_wildcard(&site, 3, 4));
         })
     }
@@ -135,6 +149,7 @@ pub unsafe fn sendrecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { both(site, [1, 2, 3, 4, 10], [6, 7, 8, 9]) }
 }
 
@@ -143,6 +158,7 @@ pub unsafe fn sendrecv_replace<L: Language, const N: usize>(site: Site<L, N>) ->
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { both(site, [1, 2, 3, 4, 7], [1, 2, 5, 6]) }
 }
 
@@ -155,6 +171,7 @@ unsafe fn both<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         let waits = !site.function.makes_request();
         let wildcard = is_wildcard(&site, source, receive_tag);
@@ -162,15 +179,16 @@ where
         if waits && wildcard {
             site.args[N - 1] = own.instead_of::<L>(site.args[N - 1]);
         }
-        call(&site, |thread, seen| {
-            message(thread, seen, &site, count, [datatype, destination, send_tag, comm], Way::Out);
+        call(&site, |scratch, seen| {
+            message(scratch, seen, &site, count, [datatype, destination, send_tag, comm], Way::Out);
             let half = Matched { peer: peer(site.int(source)), tag: tag(site.int(receive_tag)) };
-            thread.attributes.matched(attribute::RECEIVE, half);
-            if good(seen) {
+            scratch.attributes.matched(attribute::RECEIVE, half);
+            if arrived(seen) {
                 seen.received = bytes::<L>(site.args[receive_count], site.args[receive_datatype]);
             }
-            if waits && wildcard && good(seen) {
-                thread.attributes.matched(attribute::MATCHED, matched(site.args[N - 1]));
+            tell_cut(scratch, seen);
+            if waits && wildcard && arrived(seen) {
+                scratch.attributes.matched(attribute::MATCHED, matched(site.args[N - 1]));
             } else if !waits {
                 made::<L>(seen, site.args[N - 1], false, wildcard);
             }
@@ -183,6 +201,7 @@ pub unsafe fn probe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { look(site, None, None) }
 }
 
@@ -191,6 +210,7 @@ pub unsafe fn iprobe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { look(site, Some(3), None) }
 }
 
@@ -199,6 +219,7 @@ pub unsafe fn mprobe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { look(site, None, Some(3)) }
 }
 
@@ -207,6 +228,7 @@ pub unsafe fn improbe<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { look(site, Some(3), Some(4)) }
 }
 
@@ -219,33 +241,34 @@ unsafe fn look<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        let Some(guard) = recorded() else { return site.invoke() };
+        let Some(mut guard) = recorded() else { return site.invoke() };
         let mut own = OwnStatus::new();
         site.args[N - 1] = own.instead_of::<L>(site.args[N - 1]);
         let enter = clock::ticks();
         let code = site.invoke();
         let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
-        let thread = Thread::of(&guard);
         (seen.peer, seen.tag) = (peer(site.int(0)), tag(site.int(1)));
         if !good(&seen) {
-            thread.record(&seen);
+            guard.record(&seen);
             return code;
         }
-        seen.comm = thread.comm(L::handle(Kind::Comm, site.args[2])).local;
+        seen.comm = guard.scratch().comm(L::handle(Kind::Comm, site.args[2])).local;
         if flag.is_some_and(|flag| site.int_behind(flag) == 0) {
-            thread.poll(&seen);
+            guard.poll(&seen);
             return code;
         }
+        let scratch = guard.scratch();
         if flag.is_some() {
-            thread.attributes.found();
+            scratch.attributes.found();
         }
-        thread.attributes.matched(attribute::MATCHED, matched(site.args[N - 1]));
+        scratch.attributes.matched(attribute::MATCHED, matched(site.args[N - 1]));
         if let Some(message) = message {
             let handle = L::handle_at(Kind::Message, site.args[message], 0);
-            thread.attributes.number(attribute::MESSAGE, u64::from(keep(handle)));
+            scratch.attributes.number(attribute::MESSAGE, u64::from(keep(handle)));
         }
-        thread.record(&seen);
+        guard.record(&seen);
         code
     }
 }
@@ -265,19 +288,21 @@ pub unsafe fn mrecv<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         // Taken out before: another thread may get its handle before this call is back.
         let handle = L::first_handle(Kind::Message, site.args[3]);
         let message = process::with(|process| process.messages.remove(&handle));
-        call(&site, |thread, seen| {
-            if good(seen) {
+        call(&site, |scratch, seen| {
+            if arrived(seen) {
                 seen.received = bytes::<L>(site.args[1], site.args[2]);
             }
+            tell_cut(scratch, seen);
             if handle == abi().message_nobody {
                 seen.peer = special::NOBODY;
             } else if let Some(number) = message {
-                thread.attributes.number(attribute::MESSAGE, u64::from(number));
-                if !good(seen) {
+                scratch.attributes.number(attribute::MESSAGE, u64::from(number));
+                if !arrived(seen) {
                     process::with(|process| process.messages.insert(handle, number));
                 }
             }

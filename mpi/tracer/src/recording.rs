@@ -4,7 +4,7 @@ use crate::abi::{Handle, abi};
 use crate::exchange::{self, Run};
 use crate::process::{self, Phase};
 use crate::site::pmpi;
-use crate::{clock, output, thread, turns};
+use crate::{clock, output, thread, turns, usage};
 use libc::c_int;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use straggler_trace::format::block::BlockKind;
 use straggler_trace::format::directory::{EXTENSION, file_name};
 use straggler_trace::format::read::Ending;
+use straggler_trace::format::save::put_usage;
 use straggler_trace::format::write::Pairs;
 use straggler_trace::format::{end as end_keys, head};
 
 /// Where streams go; nothing is recorded without it.
 const FOLDER: &str = "STRAGGLER_TRACE_DIR";
+
+/// Set where arguments of the program are not to be recorded.
+const NO_COMMAND_LINE: &str = "STRAGGLER_NO_COMMAND_LINE";
 
 /// The library's own communicator; 0 when there is none.
 static COMM: AtomicUsize = AtomicUsize::new(0);
@@ -147,7 +151,7 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
         .bytes(head::HOST, read("/proc/sys/kernel/hostname").trim().as_bytes())
         .bytes(head::BOOT, read("/proc/sys/kernel/random/boot_id").trim().as_bytes())
         .number(head::PROCESS, u64::from(std::process::id()))
-        .bytes(head::PROGRAM, read("/proc/self/cmdline").trim_end_matches('\0').replace('\0', " ").as_bytes())
+        .bytes(head::PROGRAM, program(&read("/proc/self/cmdline"), without_arguments()).as_bytes())
         .bytes(head::LIBRARY, library().as_bytes())
         .bytes(head::TICK_PS, &tick_ps.to_le_bytes())
         .list(head::CORES, cores.into_iter())
@@ -155,8 +159,23 @@ fn open(file: Option<c_int>, rank: u32, size: u32, run: &[u8], folder: &Path) {
         .number(head::STARTED, clock::wall_nanoseconds())
         .functions();
     output::write_pairs(BlockKind::Head, pairs);
+    usage::begin();
     process::set_phase(Phase::Recording);
     thread::watch();
+}
+
+fn without_arguments() -> bool {
+    std::env::var_os(NO_COMMAND_LINE).is_some_and(|value| !value.is_empty())
+}
+
+/// The program with its arguments, as the kernel has them: each ends with a zero. Without arguments also without the folder
+/// it lies in.
+fn program(command_line: &str, without_arguments: bool) -> String {
+    if without_arguments {
+        let path = command_line.split('\0').next().unwrap_or_default();
+        return path.rsplit('/').next().unwrap_or_default().to_owned();
+    }
+    command_line.trim_end_matches('\0').replace('\0', " ")
 }
 
 /// The MPI library's own name, its first line.
@@ -209,10 +228,16 @@ pub fn finish(how: Ending) {
         Ending::Finalized => 0,
         Ending::Exited => 1,
         Ending::Aborted => 2,
+        // Such a stream has its end already.
+        Ending::Unwritable(_) => return output::end(),
     };
     let unknown = process::take_unknown();
     let entries = unknown.iter().map(|(name, &count)| (count, name.as_str()));
     let pairs = Pairs::new().names(end_keys::UNKNOWN, entries).number(end_keys::HOW, code);
+    let pairs = match usage::since_the_beginning() {
+        Some(usage) => put_usage(pairs, &usage),
+        None => pairs,
+    };
     output::write_pairs(BlockKind::End, pairs);
     output::end();
 }
@@ -225,3 +250,15 @@ extern "C" fn at_exit() {
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static AT_EXIT: extern "C" fn() = at_exit;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_left_out_where_they_are_not_wanted() {
+        let line = "/home/me/bin/solve\0--password\0secret\0";
+        assert_eq!(program(line, false), "/home/me/bin/solve --password secret");
+        assert_eq!(program(line, true), "solve");
+    }
+}

@@ -3,11 +3,77 @@
 //! The thread itself must not pay for others who come every tenth of a second, so it only writes one flag and reads another,
 //! without a fence. Who comes from outside has the kernel run a fence on all processors instead (membarrier, Linux 4.14):
 //! after that, either the thread's flag is seen here, or the thread sees ours.
+//!
+//! The state lies inside: nothing but a [`Turn`] gives a reference to it, and a turn ends when it is dropped. The folder
+//! `loom` beside this one builds this file with loom's atomics, which tries all orders in which two threads can meet.
 
-use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::compiler_fence;
+use sync::{AtomicBool, Cell, Open, Ordering, fence, spin, yield_now};
+
+/// What the model checker replaces.
+#[cfg(not(loom))]
+mod sync {
+    pub use std::hint::spin_loop as spin;
+    pub use std::sync::atomic::{AtomicBool, Ordering, fence};
+    pub use std::thread::yield_now;
+
+    pub struct Cell<T>(std::cell::UnsafeCell<T>);
+
+    /// A pointer to what a cell holds.
+    pub struct Open<T>(*mut T);
+
+    impl<T> Cell<T> {
+        pub const fn new(value: T) -> Cell<T> {
+            Cell(std::cell::UnsafeCell::new(value))
+        }
+
+        #[inline(always)]
+        pub fn open(&self) -> Open<T> {
+            Open(self.0.get())
+        }
+    }
+
+    impl<T> Open<T> {
+        #[inline(always)]
+        pub fn at(&self) -> *mut T {
+            self.0
+        }
+    }
+}
+
+#[cfg(loom)]
+mod sync {
+    pub use loom::hint::spin_loop as spin;
+    pub use loom::sync::atomic::{AtomicBool, Ordering, fence};
+    pub use loom::thread::yield_now;
+
+    pub struct Cell<T>(loom::cell::UnsafeCell<T>);
+
+    /// While there is one, the checker takes any other for an error.
+    pub struct Open<T>(loom::cell::MutPtr<T>);
+
+    impl<T> Cell<T> {
+        pub fn new(value: T) -> Cell<T> {
+            Cell(loom::cell::UnsafeCell::new(value))
+        }
+
+        pub fn open(&self) -> Open<T> {
+            Open(self.0.get_mut())
+        }
+    }
+
+    impl<T> Open<T> {
+        pub fn at(&self) -> *mut T {
+            self.0.with(|at| at)
+        }
+    }
+}
 
 /// Whether the kernel runs fences for us. Without that every turn begins with one.
-static FENCED: AtomicBool = AtomicBool::new(false);
+static FENCED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
 /// Of `linux/membarrier.h`.
 const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
@@ -19,31 +85,86 @@ fn membarrier(command: libc::c_int) -> bool {
 }
 
 /// Asks the kernel for its help; before any thread is recorded.
+#[cfg_attr(loom, allow(dead_code))]
 pub fn prepare() {
     FENCED.store(membarrier(REGISTER_PRIVATE_EXPEDITED), Ordering::SeqCst);
 }
 
-/// The turns of one thread.
-#[derive(Debug)]
-pub struct Turns {
+/// The state of one thread, for whose turn it is.
+pub struct Turns<T> {
     /// The thread is at its state.
     busy: AtomicBool,
     /// Somebody else is, or wants to be.
     wanted: AtomicBool,
+    state: Cell<T>,
 }
 
-impl Turns {
-    pub const fn new() -> Turns {
-        Turns { busy: AtomicBool::new(false), wanted: AtomicBool::new(false) }
+// SAFETY: the state is reached through a turn only. There is one at a time: the thread's own waits while `wanted` is set, one
+// from outside is given only where `busy` was seen unset after `wanted` was set. So threads hand the state to each other.
+unsafe impl<T: Send> Sync for Turns<T> {}
+
+impl<T> fmt::Debug for Turns<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turns").finish_non_exhaustive()
+    }
+}
+
+/// A turn: the state, until it is dropped.
+pub struct Turn<'a, T> {
+    state: ManuallyDrop<Open<T>>,
+    /// What says that it is taken.
+    flag: &'a AtomicBool,
+}
+
+impl<T> fmt::Debug for Turn<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").finish_non_exhaustive()
+    }
+}
+
+impl<T> Deref for Turn<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: only this turn reaches the state until it is dropped, see `Turns`.
+        unsafe { &*self.state.at() }
+    }
+}
+
+impl<T> DerefMut for Turn<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above.
+        unsafe { &mut *self.state.at() }
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: dropped here and nowhere else; it must be gone before the flag lets others in.
+        unsafe { ManuallyDrop::drop(&mut self.state) };
+        self.flag.store(false, Ordering::Release);
+    }
+}
+
+impl<T> Turns<T> {
+    pub fn new(state: T) -> Turns<T> {
+        Turns { busy: AtomicBool::new(false), wanted: AtomicBool::new(false), state: Cell::new(state) }
     }
 
-    /// The thread's own turn begins.
+    /// The thread's own turn.
+    ///
+    /// # Safety
+    /// The thread is the only one that calls this, and has no turn already.
     #[inline(always)]
-    pub fn begin(&self) {
+    pub unsafe fn begin(&self) -> Turn<'_, T> {
         self.announce();
         if self.wanted.load(Ordering::Acquire) {
             self.wait();
         }
+        Turn { state: ManuallyDrop::new(self.state.open()), flag: &self.busy }
     }
 
     #[inline(always)]
@@ -63,8 +184,8 @@ impl Turns {
         while self.wanted.load(Ordering::Acquire) {
             self.busy.store(false, Ordering::Release);
             // A thread of high priority would keep the other one from its core by yielding alone.
-            if yields < 100 {
-                std::thread::yield_now();
+            if yields < 100 || cfg!(loom) {
+                yield_now();
             } else {
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
@@ -73,14 +194,9 @@ impl Turns {
         }
     }
 
-    #[inline(always)]
-    pub fn end(&self) {
-        self.busy.store(false, Ordering::Release);
-    }
-
-    /// Takes the turn from outside, if the thread is not at its state for `looks` looks; one at a time may try.
-    pub fn take(&self, looks: u32) -> bool {
-        self.wanted.store(true, Ordering::SeqCst);
+    /// A turn from outside, if nobody else wants one and the thread is not at its state for `looks` looks.
+    pub fn take(&self, looks: u32) -> Option<Turn<'_, T>> {
+        self.wanted.compare_exchange(false, true, Ordering::SeqCst, Ordering::Relaxed).ok()?;
         let fenced = if FENCED.load(Ordering::Relaxed) {
             membarrier(PRIVATE_EXPEDITED)
         } else {
@@ -89,48 +205,33 @@ impl Turns {
         };
         let free = fenced
             && (0..looks).any(|_| {
-                std::hint::spin_loop();
+                spin();
                 !self.busy.load(Ordering::Acquire)
             });
         if !free {
-            self.give_back();
+            self.wanted.store(false, Ordering::Release);
+            return None;
         }
-        free
-    }
-
-    /// The turn from outside is over.
-    pub fn give_back(&self) {
-        self.wanted.store(false, Ordering::Release);
+        Some(Turn { state: ManuallyDrop::new(self.state.open()), flag: &self.wanted })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::UnsafeCell;
 
-    struct Shared {
-        turns: Turns,
-        /// Two that are always equal when nobody is at them.
-        both: UnsafeCell<[u64; 2]>,
-    }
+    /// Two that are always equal when nobody is at them.
+    type Both = [u64; 2];
 
-    // SAFETY: `both` is only touched by who has the turn.
-    unsafe impl Sync for Shared {}
-
-    impl Shared {
-        /// Only for who has the turn.
-        fn touch(&self) {
-            // SAFETY: the caller has the turn.
-            let both = unsafe { &mut *self.both.get() };
-            assert_eq!(both[0], both[1]);
-            both[0] += 1;
-            std::hint::black_box(&mut *both);
-            both[1] += 1;
-        }
+    fn touch(both: &mut Both) {
+        assert_eq!(both[0], both[1]);
+        both[0] += 1;
+        std::hint::black_box(&mut *both);
+        both[1] += 1;
     }
 
     /// With the kernel's fences and with our own.
+    #[cfg(not(loom))]
     #[test]
     fn nobody_comes_in_between() {
         for own_fences in [false, true] {
@@ -138,27 +239,60 @@ mod tests {
                 prepare();
             }
             FENCED.fetch_and(!own_fences, Ordering::SeqCst);
-            let shared = Shared { turns: Turns::new(), both: UnsafeCell::new([0; 2]) };
+            let turns = Turns::new([0; 2]);
             let taken = std::thread::scope(|scope| {
                 let own = scope.spawn(|| {
                     for _ in 0..30_000 {
-                        shared.turns.begin();
-                        shared.touch();
-                        shared.turns.end();
+                        // SAFETY: only this thread begins turns, and each ends here.
+                        touch(&mut *unsafe { turns.begin() });
                     }
                 });
                 let mut taken = 0;
                 while !own.is_finished() {
-                    if shared.turns.take(10) {
-                        shared.touch();
-                        shared.turns.give_back();
+                    if let Some(mut turn) = turns.take(10) {
+                        touch(&mut turn);
                         taken += 1;
                     }
                 }
                 taken
             });
-            let both = shared.both.into_inner();
-            assert_eq!(both, [30_000 + taken; 2]);
+            assert_eq!(*turns.take(1).unwrap(), [30_000 + taken; 2]);
         }
+    }
+
+    #[cfg(not(loom))]
+    #[test]
+    fn a_turn_is_not_given_twice() {
+        let turns = Turns::new([0; 2]);
+        let first = turns.take(1).unwrap();
+        assert!(turns.take(1).is_none());
+        drop(first);
+        assert!(turns.take(1).is_some());
+    }
+
+    /// All orders of a thread with two calls and another that comes once, up to four switches against their will. The
+    /// checker finds it where two turns overlap, and where what one has written is not seen by the next.
+    #[cfg(loom)]
+    #[test]
+    fn turns_exclude_each_other() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(4);
+        model.check(|| {
+            let turns = loom::sync::Arc::new(Turns::new([0; 2]));
+            let other = turns.clone();
+            let other = loom::thread::spawn(move || match other.take(1) {
+                Some(mut turn) => {
+                    touch(&mut turn);
+                    1
+                }
+                None => 0,
+            });
+            for _ in 0..2 {
+                // SAFETY: only this thread begins turns, and each ends here.
+                touch(&mut *unsafe { turns.begin() });
+            }
+            let taken: u64 = other.join().unwrap();
+            assert_eq!(*turns.take(1).unwrap(), [2 + taken; 2]);
+        });
     }
 }

@@ -10,15 +10,15 @@ use crate::language::{Kind, Language};
 use crate::note::{bytes, call, good, made, peer, recorded};
 use crate::process::{self, Window};
 use crate::site::{Invoke, Site};
-use crate::thread::{Seen, Thread};
+use crate::thread::{Scratch, Seen};
 use libc::c_int;
 use straggler_trace::format::attribute;
 
-fn tell(thread: &mut Thread, seen: &mut Seen, window: Option<Window>) {
+fn tell(scratch: &mut Scratch, seen: &mut Seen, window: Option<Window>) {
     match window {
         Some(window) => {
             seen.comm = window.comm.local;
-            thread.attributes.number(attribute::WINDOW, u64::from(window.number));
+            scratch.attributes.number(attribute::WINDOW, u64::from(window.number));
         }
         None => process::not_understood(format!("window of unknown origin in {}", seen.function)),
     }
@@ -32,12 +32,13 @@ unsafe fn make<L: Language, const N: usize>(site: Site<L, N>, comm: usize) -> c_
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             if !good(seen) {
                 return;
             }
-            let comm = thread.comm(L::handle(Kind::Comm, site.args[comm]));
+            let comm = scratch.comm(L::handle(Kind::Comm, site.args[comm]));
             let handle = L::handle_at(Kind::Window, site.args[N - 1], 0);
             let window = process::with(|process| {
                 let window = Window { number: process.next_window, comm };
@@ -45,7 +46,7 @@ where
                 process.windows.insert(handle, window);
                 window
             });
-            tell(thread, seen, Some(window));
+            tell(scratch, seen, Some(window));
         })
     }
 }
@@ -55,6 +56,7 @@ pub unsafe fn create<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, 4) }
 }
 
@@ -63,6 +65,7 @@ pub unsafe fn allocate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, 3) }
 }
 
@@ -71,6 +74,7 @@ pub unsafe fn create_dynamic<L: Language, const N: usize>(site: Site<L, N>) -> c
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { make(site, 1) }
 }
 
@@ -79,12 +83,13 @@ pub unsafe fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
         // Taken out before: another thread may get its handle before this call is back.
         let handle = L::first_handle(Kind::Window, site.args[0]);
         let window = process::with(|process| process.windows.remove(&handle));
-        call(&site, |thread, seen| {
-            tell(thread, seen, window);
+        call(&site, |scratch, seen| {
+            tell(scratch, seen, window);
             if let (false, Some(window)) = (good(seen), window) {
                 process::with(|process| process.windows.insert(handle, window));
             }
@@ -97,7 +102,10 @@ pub unsafe fn epoch<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    unsafe { call(&site, |thread, seen| tell(thread, seen, find(L::handle(Kind::Window, site.args[N - 1])))) }
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    unsafe {
+        call(&site, |scratch, seen| tell(scratch, seen, find(L::handle(Kind::Window, site.args[N - 1]))))
+    }
 }
 
 /// (rank, window)
@@ -105,10 +113,11 @@ pub unsafe fn with_rank<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             seen.peer = peer(site.int(0));
-            tell(thread, seen, find(L::handle(Kind::Window, site.args[1])));
+            tell(scratch, seen, find(L::handle(Kind::Window, site.args[1])));
         })
     }
 }
@@ -118,10 +127,11 @@ pub unsafe fn lock<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             seen.peer = peer(site.int(1));
-            tell(thread, seen, find(L::handle(Kind::Window, site.args[3])));
+            tell(scratch, seen, find(L::handle(Kind::Window, site.args[3])));
         })
     }
 }
@@ -131,21 +141,21 @@ pub unsafe fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        let Some(guard) = recorded() else { return site.invoke() };
+        let Some(mut guard) = recorded() else { return site.invoke() };
         let enter = clock::ticks();
         let code = site.invoke();
         let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
-        let thread = Thread::of(&guard);
         if good(&seen) && site.int_behind(1) == 0 {
             seen.comm =
                 find(L::handle(Kind::Window, site.args[0])).map_or(seen.comm, |window| window.comm.local);
-            thread.poll(&seen);
+            guard.poll(&seen);
             return code;
         }
-        tell(thread, &mut seen, find(L::handle(Kind::Window, site.args[0])));
-        thread.attributes.found();
-        thread.record(&seen);
+        tell(guard.scratch(), &mut seen, find(L::handle(Kind::Window, site.args[0])));
+        guard.scratch().attributes.found();
+        guard.record(&seen);
         code
     }
 }
@@ -160,10 +170,11 @@ unsafe fn transfer<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             seen.peer = peer(site.int(rank));
-            tell(thread, seen, find(L::handle(Kind::Window, site.args[window])));
+            tell(scratch, seen, find(L::handle(Kind::Window, site.args[window])));
             if good(seen) {
                 let size = |[count, datatype]: [usize; 2]| bytes::<L>(site.args[count], site.args[datatype]);
                 (seen.sent, seen.received) = (sent.map_or(0, size), received.map_or(0, size));
@@ -180,6 +191,7 @@ pub unsafe fn put<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { transfer(site, [3, 7], Some([1, 2]), None) }
 }
 
@@ -188,6 +200,7 @@ pub unsafe fn get<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { transfer(site, [3, 7], None, Some([1, 2])) }
 }
 
@@ -196,6 +209,7 @@ pub unsafe fn accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { transfer(site, [3, 8], Some([1, 2]), None) }
 }
 
@@ -205,6 +219,7 @@ pub unsafe fn get_accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { transfer(site, [6, 11], Some([8, 9]), Some([4, 5])) }
 }
 
@@ -213,6 +228,7 @@ pub unsafe fn fetch_and_op<L: Language, const N: usize>(site: Site<L, N>) -> c_i
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { one_element(site, 2, [3, 6]) }
 }
 
@@ -221,6 +237,7 @@ pub unsafe fn compare_and_swap<L: Language, const N: usize>(site: Site<L, N>) ->
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe { one_element(site, 3, [4, 6]) }
 }
 
@@ -232,10 +249,11 @@ unsafe fn one_element<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
+    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
     unsafe {
-        call(&site, |thread, seen| {
+        call(&site, |scratch, seen| {
             seen.peer = peer(site.int(rank));
-            tell(thread, seen, find(L::handle(Kind::Window, site.args[window])));
+            tell(scratch, seen, find(L::handle(Kind::Window, site.args[window])));
             if good(seen) {
                 let size = crate::note::size_of_type(L::handle(Kind::Datatype, site.args[datatype]));
                 (seen.sent, seen.received) = (size, size);

@@ -40,6 +40,8 @@ EXAMPLES
   straggler simulate fixtures/traces/halo --copies 64 --network chic \\
       --noise signature:name=chic --compare-quiet
 
+  straggler simulate fixtures/traces/halo --fit --copies 4
+
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
@@ -105,8 +107,11 @@ pub struct CollectiveOptions {
 #[command(next_help_heading = "Model")]
 pub struct ModelOptions {
     /// The network: LogGOPS parameters, a preset or a .toml file
-    #[arg(long, value_name = "NETWORK")]
-    pub network: String,
+    #[arg(long, value_name = "NETWORK", required_unless_present = "fit")]
+    pub network: Option<String>,
+    /// Find the network's parameters from the trace that is simulated
+    #[arg(long, conflicts_with = "network")]
+    pub fit: bool,
     /// Make the network this many times faster: L, g and G are divided by it
     #[arg(long, value_name = "FACTOR")]
     pub network_scale: Option<Factor>,

@@ -75,7 +75,7 @@ WHAT THE ENDINGS MEAN
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(
-    override_usage = "straggler trace -o DIR [--force] -- COMMAND [ARGS]...\n       straggler trace <COMMAND>"
+    override_usage = "straggler trace -o DIR [--force] [--no-command-line] -- COMMAND [ARGS]...\n       straggler trace <COMMAND>"
 )]
 pub struct Trace {
     #[command(subcommand)]
@@ -92,6 +92,9 @@ pub struct Record {
     /// Remove the streams that are in the folder already
     #[arg(long)]
     pub force: bool,
+    /// Record the name of the program only, not its arguments
+    #[arg(long)]
+    pub no_command_line: bool,
     /// What to run, with its arguments, behind `--`
     #[arg(last = true, value_name = "COMMAND")]
     pub program: Vec<OsString>,

@@ -17,6 +17,7 @@ use straggler_analysis::predict::{Fit, Prediction, fit, relative, sharing};
 use straggler_model::{Network, Time};
 use straggler_report::replace_file;
 use straggler_sim::{Control, Simulation, Workload};
+use straggler_trace::disturbance::Disturbance;
 use traced::Replayed;
 
 /// The JSON object.
@@ -39,6 +40,9 @@ pub struct Answer {
     largest_error_of_a_rank: Option<RankError>,
     /// Hosts on which ranks shared cores: the error means little there.
     shared_hosts: Vec<SharedHost>,
+    /// Ranks that lost their cores to other work: the error means little then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disturbed: Option<DisturbedAnswer>,
     /// Ranks that call from several threads: what one thread waits for another counts as computation.
     threaded_ranks: u32,
     notes: Vec<String>,
@@ -66,6 +70,15 @@ pub struct SharedHost {
     host: String,
     ranks: u32,
     cores: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DisturbedAnswer {
+    ranks: u32,
+    worst_rank: u32,
+    /// The share of its time that the worst one lost.
+    lost: f64,
+    preemptions: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -157,6 +170,12 @@ fn answer(
         shared_hosts: shared
             .map(|one| SharedHost { host: one.host, ranks: one.ranks, cores: one.cores })
             .collect(),
+        disturbed: Disturbance::of(trace).map(|found| DisturbedAnswer {
+            ranks: found.ranks,
+            worst_rank: found.worst,
+            lost: found.lost,
+            preemptions: found.preemptions,
+        }),
         threaded_ranks: (0..recording.processes()).filter(|&rank| recording.rank(rank).threads() > 1).count()
             as u32,
         notes: recording.notes().to_vec(),

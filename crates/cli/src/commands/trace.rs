@@ -17,6 +17,7 @@ use crate::exit::{Failure, Outcome};
 use std::path::Path;
 use straggler_report::numbers::counted;
 use straggler_trace::Trace;
+use straggler_trace::disturbance::Disturbance;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::format::directory;
 use straggler_trace::import;
@@ -24,7 +25,7 @@ use straggler_trace::import;
 pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
     let Typed { command, record } = typed;
     let Some(command) = command else { return record::run(&record, console) };
-    if record.output.is_some() || record.force || !record.program.is_empty() {
+    if record.output.is_some() || record.force || record.no_command_line || !record.program.is_empty() {
         return Err(Failure::usage(
             "give either a command to record (straggler trace -o DIR -- COMMAND) or a subcommand with its options \
              behind it, not both",
@@ -72,7 +73,8 @@ impl Opened {
     }
 
     fn warnings(&self, path: &Path) -> Vec<String> {
-        self.unfinished(path).into_iter().chain(self.faults(path)).collect()
+        let disturbed = Disturbance::of(&self.trace).map(|found| found.sentence());
+        self.unfinished(path).into_iter().chain(self.faults(path)).chain(disturbed).collect()
     }
 
     /// A run that crashed or was killed looks like a short one.
@@ -80,8 +82,8 @@ impl Opened {
         let ranks = self.unfinished_ranks();
         let text = || {
             format!(
-                "{} did not end by MPI_Finalize; the last calls may be missing, and what was being called at the end is: \
-                 `straggler trace check {}`",
+                "{} did not end by MPI_Finalize; the last calls may be missing. `straggler trace check {}` names the last \
+                 recorded call of each",
                 counted(ranks as u64, "rank", "ranks"),
                 path.display()
             )
@@ -101,6 +103,23 @@ impl Opened {
             path.display(),
             check::say(first)
         ))
+    }
+
+    /// Whether calls are missing at the end of the run, and nothing else is wrong.
+    pub fn is_only_cut(&self) -> bool {
+        let incomplete = check::incomplete(&self.trace, &self.findings);
+        let faults = || straggler_trace::check::check(&self.trace, &incomplete);
+        self.unfinished_ranks() > 0 && faults().iter().all(|finding| finding.severity == Severity::Warning)
+    }
+
+    /// A command that starts MPI again leaves several traces, of which only one is read.
+    pub fn warn_of_further_runs(&self, path: &Path, console: &Console) {
+        let further = info::further_runs(path);
+        if let Some(first) = further.first() {
+            let count = counted(further.len() as u64, "further run is", "further runs are");
+            let path = path.display();
+            console.warn(&format!("{path}: this is the first run; {count} in it: name {first} for the next"));
+        }
     }
 
     /// Whether its notes say that no program ran.

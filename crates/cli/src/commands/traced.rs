@@ -24,25 +24,56 @@ pub struct Replayed {
 pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     let opened = open_trace(&request.path)?;
     opened.warn_of_errors(&request.path, console);
+    opened.warn_of_further_runs(&request.path, console);
     let is_synthetic = opened.is_synthetic();
+    let recording = match recorded(&opened.trace, request, console) {
+        Err(Unusable::Unmatched(_)) if opened.is_only_cut() => {
+            without_partners(&opened.trace, request, console)
+        }
+        other => other.map_err(|unusable| unusable.failure(request)),
+    }?;
     let trace = opened.trace;
-    let recording = recorded(&trace, request, console)?;
     let playback = Arc::new(play(recording.clone(), request)?);
     Ok(Replayed { trace, recording, playback, is_synthetic })
 }
 
 /// A trace that has been read, with its collectives built.
 pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
-    play(recorded(trace, request, console)?, request)
+    let recording = recorded(trace, request, console).map_err(|unusable| unusable.failure(request))?;
+    play(recording, request)
 }
 
-fn recorded(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Arc<Recording>> {
-    let recording = Recording::from_trace(trace, &request.options).map_err(|error| {
-        let mend = match error {
-            TraceError::Unmatched(_) => "\n--drop-unmatched leaves these out",
-            _ => "",
-        };
-        Failure::bad_input(format!("{}: {error}{mend}", request.path.display()))
+/// Why a trace cannot be replayed.
+enum Unusable {
+    /// Messages or collectives lack their partners.
+    Unmatched(TraceError),
+    Other(TraceError),
+}
+
+impl Unusable {
+    fn failure(self, request: &TraceRequest) -> Failure {
+        let path = request.path.display();
+        match self {
+            Unusable::Unmatched(error) => {
+                Failure::bad_input(format!("{path}: {error}\n--drop-unmatched leaves these out"))
+            }
+            Unusable::Other(error) => Failure::bad_input(format!("{path}: {error}")),
+        }
+    }
+}
+
+/// The end of a run that was killed lies at another place on every rank: what lacks its partner there is left out.
+fn without_partners(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Arc<Recording>> {
+    console.warn("the run was cut short: calls at its end whose partners are missing are left out");
+    let mut request = request.clone();
+    request.options.drop_unmatched = true;
+    recorded(trace, &request, console).map_err(|unusable| unusable.failure(&request))
+}
+
+fn recorded(trace: &Trace, request: &TraceRequest, console: &Console) -> Result<Arc<Recording>, Unusable> {
+    let recording = Recording::from_trace(trace, &request.options).map_err(|error| match error {
+        TraceError::Unmatched(_) => Unusable::Unmatched(error),
+        _ => Unusable::Other(error),
     })?;
     // These begin with the notes of the trace.
     recording.notes().iter().for_each(|note| console.note(note));

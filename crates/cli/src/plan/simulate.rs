@@ -18,7 +18,8 @@ use straggler_sim::{Acknowledgement, EngineChoice};
 #[derive(Debug)]
 pub struct Plan {
     pub workload: WorkloadPlan,
-    pub network: String,
+    /// None where it is fitted to the trace.
+    pub network: Option<String>,
     pub network_scale: Option<Factor>,
     pub noise: NoisePlan,
     pub seed: u64,
@@ -86,6 +87,11 @@ impl Plan {
         if !is_trace && typed.replay.is_given() {
             return Err(Failure::usage(
                 "--copies, --begin and --drop-unmatched belong to a trace: leave them out",
+            ));
+        }
+        if !is_trace && typed.model.fit {
+            return Err(Failure::usage(
+                "--fit finds the network in a trace, and this is none: give --network",
             ));
         }
         if matches!(workload, WorkloadPlan::File(_))
@@ -205,6 +211,13 @@ mod tests {
         assert_eq!(plan.noise.spec.sources.len(), 3);
         assert_eq!(plan.replicas, 0..3);
         assert!(plan.warnings.is_empty());
+    }
+
+    #[test]
+    fn only_a_trace_can_be_fitted() {
+        assert!(plan("a.goal --fit").is_err());
+        let line = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces/halo --fit");
+        assert_eq!(plan(line).unwrap().network, None);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Traces replayed: against what they took, as GOAL, in copies, with noise.
 
-use crate::program::Folder;
+use crate::program::{Folder, fixtures};
+use straggler_trace::format::block::HEADER;
+use straggler_trace::format::{directory, save};
+use straggler_trace::trace::Usage;
 
 #[test]
 fn a_fitted_prediction_is_close_to_the_trace() {
@@ -76,4 +79,70 @@ fn what_does_not_fit_together_is_refused() {
     let goal = "simulate fixtures/conformance/eager-00.goal --network chic";
     folder.run(&format!("{goal} --copies 2")).ends_with(2).says("--copies");
     folder.run(&format!("{goal} --only p2p")).ends_with(2).says("--only");
+}
+
+/// A trace of which rank 1 was killed: its last calls are missing, and its stream has no end.
+fn killed(folder: &Folder) {
+    let (mut trace, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
+    let run = folder.path().join("run");
+    save::save(&trace, &run).unwrap();
+    let calls = &mut trace.ranks[1].calls;
+    calls.truncate(calls.len() / 2);
+    let bytes = save::stream(&trace, 1);
+    let length =
+        |at: usize| HEADER + u32::from_le_bytes(bytes[at + 16..at + 20].try_into().unwrap()) as usize;
+    let mut last = 0;
+    while last + length(last) < bytes.len() {
+        last += length(last);
+    }
+    std::fs::write(run.join("rank-000001.trace"), &bytes[..last]).unwrap();
+}
+
+#[test]
+fn a_killed_run_is_replayed_without_the_calls_that_lack_partners() {
+    let folder = Folder::new();
+    killed(&folder);
+    let checked = folder.run("trace check run").good().stdout();
+    assert!(checked.contains("its last recorded call is call "), "{checked}");
+    folder.run("predict run --network chic").good().says("whose partners are missing are left out");
+    folder.run("trace info run").good().says("names the last recorded call of each");
+}
+
+#[test]
+fn of_several_runs_the_first_is_taken_and_that_is_said() {
+    let folder = Folder::new();
+    let (trace, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
+    save::save(&trace, &folder.path().join("run")).unwrap();
+    save::save(&trace, &folder.path().join("run/run-2")).unwrap();
+    let said = folder.run("predict run --network chic").good();
+    said.says("run: this is the first run; 1 further run is in it: name run/run-2 for the next");
+}
+
+#[test]
+fn a_simulation_fits_the_network_as_a_prediction_does() {
+    let folder = Folder::new();
+    let predicted = folder.run("predict fixtures/traces/halo --fit --json").good().json();
+    let simulated = folder.run("simulate fixtures/traces/halo --fit --json").good().json();
+    let seconds = simulated["makespan_ps"].as_u64().unwrap() as f64 * 1e-12;
+    assert!((predicted["predicted_seconds"].as_f64().unwrap() - seconds).abs() < 1e-12);
+    folder.run("simulate --collective barrier --processes 4 --fit").ends_with(2).says("give --network");
+}
+
+#[test]
+fn ranks_that_lost_their_cores_are_told() {
+    let folder = Folder::new();
+    let (mut trace, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
+    trace.ranks[2].usage = Some(Usage::from_nanoseconds(1_000_000, 500_000, 70, Some(450_000)));
+    trace.ranks[3].host = "node\x1b[2J\nerror: nothing".into();
+    save::save(&trace, &folder.path().join("run")).unwrap();
+    let text = folder.run("predict run --network chic").good().stdout();
+    assert!(text.contains("1 rank lost its core to other work, rank 2 for 45.0 % of the run"), "{text}");
+    let answer = folder.run("predict run --network chic --json").good().json();
+    assert_eq!((&answer["disturbed"]["ranks"], &answer["disturbed"]["worst_rank"]), (&1.into(), &2.into()));
+    let checked = folder.run("trace check run").good().stdout();
+    assert!(checked.contains("warning: 1 rank lost its core to other work"), "{checked}");
+    // And a name in a file says nothing to the terminal.
+    let info =
+        folder.run("trace info run").good().says("rank 2 for 45 % of the run (70 preemptions)").stdout();
+    assert!(info.contains("node\\u{1b}[2J\\nerror: nothing") && !info.contains('\x1b'), "{info}");
 }

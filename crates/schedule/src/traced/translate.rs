@@ -97,7 +97,7 @@ fn unusable(reaches_out: &[bool], site: &Site<'_>) -> Option<Reason> {
     );
     let together = matches!(class, Class::NewComm { collective: true } | Class::Epoch { collective: true });
     let messages = communicates || matches!(class, Class::MatchedRecv(_));
-    if messages && site.details.error.is_some() {
+    if messages && site.details.came_to_nothing() {
         Some(Reason::Failed)
     } else if communicates && site.call.comm == NO_COMM {
         Some(Reason::NoCommunicator)

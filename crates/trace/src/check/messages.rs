@@ -87,8 +87,12 @@ fn awaited(trace: &Trace, received: &Received) -> Finding {
     Finding::error(received.place.rank, what)
 }
 
+/// A message that does not fit. Where the call that received it says so, too, it is the program's fault, not the trace's.
 fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
     let (Message { sent, received }, room) = (message, message.received.room?);
+    if sent.bytes <= room {
+        return None;
+    }
     let what = format!(
         "{} has room for {room} bytes, but {} of rank {} sends {}",
         named(trace, received.place),
@@ -96,7 +100,20 @@ fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
         sent.place.rank,
         sent.bytes
     );
-    (sent.bytes > room).then(|| Finding::error(received.place.rank, what))
+    if failed(trace, received) {
+        return Some(Finding::warning(
+            received.place.rank,
+            format!("{what}: the call failed, the message is cut"),
+        ));
+    }
+    Some(Finding::error(received.place.rank, what))
+}
+
+/// Whether the call that found a message there returned an error.
+fn failed(trace: &Trace, received: &Received) -> bool {
+    let rank = trace.ranks.get(received.place.rank as usize);
+    let call = rank.and_then(|rank| rank.calls.get(received.done? as usize));
+    rank.zip(call).and_then(|(rank, call)| rank.details(call)).is_some_and(|details| details.error.is_some())
 }
 
 fn others(trace: &Trace, of_rank: &Ends, findings: &mut Vec<Finding>) {

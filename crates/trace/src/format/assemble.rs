@@ -31,7 +31,8 @@ pub enum Severity {
 const ENDINGS: [&str; 3] = [
     "the process ended without MPI_Finalize",
     "the run was ended by MPI_Abort",
-    "the stream has no end: the process was killed, or is still running; the last calls may be missing",
+    "the stream has no end: the process was killed, is still running, or could not write to a full disk; the last calls may \
+     be missing",
 ];
 
 impl Finding {
@@ -84,12 +85,27 @@ fn problems(streams: &[Stream]) -> Vec<Finding> {
             Some(Ending::Finalized) => continue,
             Some(Ending::Exited) => ENDINGS[0],
             Some(Ending::Aborted) => ENDINGS[1],
+            Some(Ending::Unwritable(code)) => {
+                findings.push(unwritable(rank, code));
+                continue;
+            }
             None => ENDINGS[2],
         };
         findings.push(Finding::warning(rank, how));
     }
     findings
 }
+
+/// A disk that is full, or a limit of the user's.
+fn unwritable(rank: Option<u32>, code: i32) -> Finding {
+    let why = std::io::Error::from_raw_os_error(code);
+    let what =
+        format!("the stream could not be written any further ({why}); the calls after that are missing");
+    Finding::error(rank, what)
+}
+
+/// For each stream that is there, ranks up to this many are believed in: a damaged head may claim any number.
+const RANKS_PER_STREAM: usize = 4096;
 
 /// The streams in order of rank. Two of one rank, ranks of another run and missing ones are named.
 fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Stream>>, u32) {
@@ -102,11 +118,21 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
     let Some((run, size)) = most else { return (Vec::new(), 0) };
     // What is wrong with these has been told.
     let unreadable: BTreeSet<u32> = streams.iter().filter_map(|stream| stream.named).collect();
+    let most = streams.len().saturating_mul(RANKS_PER_STREAM);
+    let (claimed, size) = (size, size.min(u32::try_from(most).unwrap_or(u32::MAX)));
+    if size < claimed {
+        let what = format!(
+            "the streams say that they are of a run of {claimed} processes, but only {} are here: ranks from {size} on are \
+             left out",
+            streams.len()
+        );
+        findings.push(Finding::error(None, what));
+    }
     let mut places: Vec<Option<Stream>> = Vec::new();
-    places.resize_with((size as usize).min(streams.len().max(1) * 1024), || None);
+    places.resize_with(size as usize, || None);
     for stream in streams.into_iter().filter(|stream| stream.head.size > 0) {
         let rank = stream.head.rank;
-        if stream.head.run != run || stream.head.size != size {
+        if stream.head.run != run || stream.head.size != claimed {
             let what = format!(
                 "belongs to another run (of {} processes, {}): keep the streams of each run in a folder of their own",
                 stream.head.size, stream.head.program
@@ -118,7 +144,7 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
             Some(place @ None) => *place = Some(stream),
             Some(Some(_)) => findings.push(Finding::error(rank, "there are two streams of this rank")),
             None => {
-                findings.push(Finding::error(rank, format!("is not a rank of a run of {size} processes")))
+                findings.push(Finding::error(rank, format!("is not a rank of a run of {size} processes")));
             }
         }
     }
@@ -130,9 +156,6 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
     if missing.len() > 64 {
         findings.push(Finding::error(None, format!("{} more ranks have no stream", missing.len() - 64)));
     }
-    let there = places.iter().rposition(Option::is_some).map_or(0, |last| last as u32 + 1);
-    // A size that no folder could hold is a damaged head, not a run.
-    let size = if missing.len() > 1 << 20 { there } else { size };
     (places, size)
 }
 
@@ -189,6 +212,7 @@ fn rank_trace(
         details: stream.details,
         clock: conversion.clock,
         unknown: stream.unknown,
+        usage: stream.usage,
     }
 }
 

@@ -7,9 +7,10 @@ use super::varint::{Cursor, Cut};
 use super::{end, exchange, head};
 use crate::Function;
 use crate::call::{Call, Details};
-use crate::trace::{Communicator, Neighbors};
+use crate::trace::{Communicator, Neighbors, Usage};
 use std::collections::BTreeMap;
 use std::fmt;
+use straggler_model::Time;
 
 /// A stream as it was recorded: times in ticks of the rank's own counter, communicators in its own numbers.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,7 @@ pub struct Stream {
     pub anchors: Vec<(u64, u64)>,
     pub unknown: BTreeMap<String, u64>,
     pub ending: Option<Ending>,
+    pub usage: Option<Usage>,
     pub problems: Vec<Problem>,
     /// The rank by the name of its file, where the stream itself does not tell.
     pub named: Option<u32>,
@@ -99,6 +101,8 @@ pub enum Ending {
     /// The process ended without finalizing.
     Exited,
     Aborted,
+    /// The stream could not be written any further, by the system's error number.
+    Unwritable(i32),
 }
 
 /// Something wrong with a stream.
@@ -263,6 +267,10 @@ impl Reader {
         }
     }
 
+    fn usage(&mut self) -> &mut Usage {
+        self.stream.usage.get_or_insert_default()
+    }
+
     fn end(&mut self, payload: &[u8]) -> Result<(), Cut> {
         for_pairs(payload, |key, value| {
             let mut cursor = Cursor::new(value);
@@ -279,11 +287,20 @@ impl Reader {
                         _ => Some(Ending::Exited),
                     }
                 }
+                end::FAULT => self.stream.ending = Some(Ending::Unwritable(cursor.fitting()?)),
+                end::WALL => self.usage().wall = nanoseconds(&mut cursor)?,
+                end::CPU => self.usage().cpu = nanoseconds(&mut cursor)?,
+                end::PREEMPTIONS => self.usage().preemptions = cursor.number()?,
+                end::WAITING => self.usage().waiting = Some(nanoseconds(&mut cursor)?),
                 _ => {}
             }
             Ok(())
         })
     }
+}
+
+fn nanoseconds(cursor: &mut Cursor<'_>) -> Result<Time, Cut> {
+    Ok(Time(cursor.number()?.saturating_mul(1000)))
 }
 
 fn for_pairs<'a>(

@@ -6,9 +6,10 @@ use super::varint::put;
 use super::write::{Attributes, CallBlock, Pairs, Record, put_members, put_neighbors};
 use super::{attribute, end, head};
 use crate::call::{Call, Details};
-use crate::trace::{Communicator, RankTrace, Trace};
+use crate::trace::{Communicator, RankTrace, Trace, Usage};
 use std::io;
 use std::path::Path;
+use straggler_model::Time;
 
 /// The stream of one rank.
 pub fn stream(trace: &Trace, rank: u32) -> Vec<u8> {
@@ -21,8 +22,25 @@ pub fn stream(trace: &Trace, rank: u32) -> Vec<u8> {
         out.calls(of_rank, thread);
     }
     let unknown = of_rank.unknown.iter().map(|(name, &count)| (count, name.as_str()));
-    out.push_pairs(BlockKind::End, Pairs::new().names(end::UNKNOWN, unknown).number(end::HOW, 0));
+    let mut pairs = Pairs::new().names(end::UNKNOWN, unknown).number(end::HOW, 0);
+    if let Some(usage) = &of_rank.usage {
+        pairs = put_usage(pairs, usage);
+    }
+    out.push_pairs(BlockKind::End, pairs);
     out.bytes
+}
+
+/// Adds what a process got of the processor.
+pub fn put_usage(pairs: Pairs, usage: &Usage) -> Pairs {
+    let nanoseconds = |time: Time| time.ps() / 1000;
+    let pairs = pairs
+        .number(end::WALL, nanoseconds(usage.wall))
+        .number(end::CPU, nanoseconds(usage.cpu))
+        .number(end::PREEMPTIONS, usage.preemptions);
+    match usage.waiting {
+        Some(waiting) => pairs.number(end::WAITING, nanoseconds(waiting)),
+        None => pairs,
+    }
 }
 
 /// Writes a trace as a folder of streams. The folder must not be there or be empty; it gets its name when all is written.

@@ -102,7 +102,7 @@ impl<'a> Resolver<'a> {
             source: Matched { peer: special::NONE, tag: special::NONE },
             kind,
             fate: Fate::Open,
-            failed: self.found.details(call).error.is_some(),
+            failed: self.found.details(call).came_to_nothing(),
             just_probed: false,
         }
     }

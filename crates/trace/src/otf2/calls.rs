@@ -8,7 +8,8 @@ use super::Options;
 use super::bytes::{Record, Records};
 use super::definitions::{Definitions, Region};
 use super::error::Fault;
-use super::events::Event;
+use super::events::{self, Event};
+use super::ids::event;
 use super::local::LocalDefinitions;
 use super::volume;
 use crate::Function;
@@ -33,7 +34,8 @@ pub(super) struct LocationCalls {
     facts: Vec<Event>,
     pub(super) first: Option<u64>,
     last: u64,
-    pub(super) program: Option<u32>,
+    /// The words of the command line.
+    pub(super) program: Vec<u32>,
     /// Records of MPI outside of any of its functions.
     pub(super) orphans: u64,
     /// Calls that had not ended with the file.
@@ -68,6 +70,9 @@ impl LocationCalls {
             let time =
                 time.ok_or_else(|| Fault::new(offset, "a time that the clock's offsets make impossible"))?;
             let time = reading.out.tick(time);
+            if id == event::PROGRAM_BEGIN && reading.out.program.is_empty() {
+                reading.out.program = events::command_line(body, local)?;
+            }
             let event = Event::read(id, body, local)?;
             reading.take(event, time).map_err(|what| Fault::new(offset, what))?;
         }
@@ -100,10 +105,6 @@ impl Reading<'_> {
             Event::Leave(region) => self.leave(region, time),
             Event::EnterContext(context) => self.enter(self.region_of(context)?, time),
             Event::LeaveContext(context) => self.leave(self.region_of(context)?, time),
-            Event::ProgramBegin(name) => {
-                self.out.program.get_or_insert(name);
-                Ok(())
-            }
             Event::Other => Ok(()),
             fact => {
                 self.fact(fact, time);

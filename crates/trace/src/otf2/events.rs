@@ -45,8 +45,6 @@ pub(super) enum Event {
     CollectiveComplete(Collected, u64),
     CommCreate(u32),
     CommDestroy(u32),
-    /// The program, by the number of its name.
-    ProgramBegin(u32),
     /// Something that says nothing about communication.
     Other,
 }
@@ -78,10 +76,20 @@ impl Event {
             event::COLLECTIVE_COMPLETE => Event::CollectiveComplete(collected(body, local)?, body.u64()?),
             event::COMM_CREATE => Event::CommCreate(local.map(mapping::COMM, body.u32()?)),
             event::COMM_DESTROY => Event::CommDestroy(local.map(mapping::COMM, body.u32()?)),
-            event::PROGRAM_BEGIN => Event::ProgramBegin(local.map(mapping::STRING, body.u32()?)),
             _ => Event::Other,
         })
     }
+}
+
+/// The words of a command line, by the numbers of their names.
+pub(super) fn command_line(mut body: Cursor<'_>, local: &LocalDefinitions) -> Result<Vec<u32>, Fault> {
+    let name = body.u32()?;
+    let arguments = body.u32()?;
+    let mut words = vec![local.map(mapping::STRING, name)];
+    for _ in 0..arguments {
+        words.push(local.map(mapping::STRING, body.u32()?));
+    }
+    Ok(words)
 }
 
 fn message(body: &mut Cursor<'_>, local: &LocalDefinitions) -> Result<Message, Fault> {

@@ -5,6 +5,7 @@
 pub(super) mod definition {
     pub(in crate::otf2) const CLOCK: u8 = 5;
     pub(in crate::otf2) const PARADIGM: u8 = 6;
+    pub(in crate::otf2) const PARADIGM_PROPERTY: u8 = 7;
     pub(in crate::otf2) const STRING: u8 = 10;
     pub(in crate::otf2) const SYSTEM_TREE_NODE: u8 = 12;
     pub(in crate::otf2) const LOCATION_GROUP: u8 = 13;
@@ -12,6 +13,7 @@ pub(super) mod definition {
     pub(in crate::otf2) const REGION: u8 = 15;
     pub(in crate::otf2) const GROUP: u8 = 18;
     pub(in crate::otf2) const COMM: u8 = 22;
+    pub(in crate::otf2) const SYSTEM_TREE_NODE_DOMAIN: u8 = 27;
     pub(in crate::otf2) const CALLING_CONTEXT: u8 = 34;
     pub(in crate::otf2) const INTER_COMM: u8 = 43;
 }
@@ -71,6 +73,8 @@ pub(super) const FOREIGN: u64 = u64::MAX;
 
 pub(super) const PARADIGM_USER: u8 = 1;
 pub(super) const PARADIGM_MPI: u8 = 4;
+/// What the recording tool adds of its own.
+pub(super) const PARADIGM_MEASUREMENT: u8 = 6;
 pub(super) const PROCESS_GROUP: u8 = 1;
 pub(super) const CPU_THREAD: u8 = 1;
 

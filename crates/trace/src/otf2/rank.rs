@@ -232,7 +232,11 @@ impl<'a> Building<'a> {
                 }
             }
             Event::CommCreate(number) if draft.call.function.class() != Class::Init => {
-                draft.details.new_comm = Some(self.comm(number)?);
+                let comm = self.comm(number)?;
+                draft.details.new_comm = Some(comm);
+                // Where not all members call, no collective says what the communicator was made from.
+                let parent = self.communicators.all.get(comm as usize).and_then(|comm| comm.parent);
+                draft.call.comm = parent.unwrap_or(draft.call.comm);
             }
             Event::CommDestroy(number) if draft.call.function.class() == Class::FreeComm => {
                 draft.call.comm = self.comm(number)?;

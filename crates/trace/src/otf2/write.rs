@@ -12,6 +12,7 @@
 mod definitions;
 mod encoder;
 mod events;
+mod regions;
 mod requests;
 
 use super::anchor::{MAGIC, POSIX, UNCOMPRESSED};

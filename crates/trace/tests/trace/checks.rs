@@ -79,6 +79,36 @@ fn too_little_room() {
     );
 }
 
+/// As a library without room for a message does: the call fails, the message is gone.
+#[test]
+fn a_message_that_was_cut_is_received() {
+    let message = |function, sent, received, peer| Call {
+        comm: WORLD,
+        peer,
+        tag: 1,
+        sent,
+        received,
+        ..Call::new(function, Time(0), Time(10))
+    };
+    let mut ranks = vec![RankTrace::default(), RankTrace::default()];
+    ranks[0].push(message(Function::Send, 16, 0, 1));
+    let failed = Details { error: Some(15), found: true, ..Details::default() };
+    ranks[1].push_with(message(Function::Recv, 0, 8, 0), failed);
+    let mut trace = Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() };
+    let messages = Messages::of_trace(&trace);
+    assert_eq!((messages.matched.len(), messages.lost.len()), (1, 0));
+    assert_found(
+        &trace,
+        Severity::Warning,
+        1,
+        "has room for 8 bytes, but call 0, MPI_Send of rank 0 sends 16",
+    );
+    assert_eq!(found(&trace).len(), 1);
+    // Any other error means that there was no receive.
+    trace.ranks[1].details[0].found = false;
+    assert_found(&trace, Severity::Error, 0, "which never receives them");
+}
+
 #[test]
 fn a_peer_that_is_not_there() {
     let mut trace = halo();

@@ -5,8 +5,9 @@ use straggler_model::Time;
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::format::assemble::{Severity, assemble};
 use straggler_trace::format::block::HEADER;
-use straggler_trace::format::read::{Fault, read};
+use straggler_trace::format::read::{Ending, Fault, read};
 use straggler_trace::format::save::stream;
+use straggler_trace::trace::Usage;
 use straggler_trace::{
     Call, Class, Communicator, Completed, Details, Function, Matched, Meta, RankTrace, Repeated, Trace,
 };
@@ -283,4 +284,43 @@ fn halo_exchanges_take_few_bytes() {
     // Picoseconds are ten bits more than a recorder's ticks.
     let bytes = stream(&trace, 0).len() as f64 / trace.calls() as f64;
     assert!(bytes < 11.0, "{bytes} bytes a call");
+}
+
+/// A damaged head must not cost memory or time for ranks that nobody has.
+#[test]
+fn ranks_that_are_claimed_and_not_there_are_bounded() {
+    let (mut stream, _) = read(&stream(&small(1), 0), 0);
+    for claimed in [1_000_000, 4_000_000_000] {
+        stream.head.size = claimed;
+        stream.head.communicators = None;
+        let (trace, findings) = assemble(vec![stream.clone()]);
+        assert_eq!(trace.ranks.len(), 4096);
+        assert_eq!(trace.ranks[0].calls.len(), small(1).ranks[0].calls.len());
+        let told =
+            format!("of a run of {claimed} processes, but only 1 are here: ranks from 4096 on are left out");
+        assert!(findings.iter().any(|finding| finding.what.contains(&told)), "{findings:?}");
+        assert!(findings.len() < 100);
+    }
+}
+
+#[test]
+fn what_a_process_got_of_the_processor_comes_back() {
+    let mut trace = small(2);
+    let usage = Usage { wall: Time(5_000_000), cpu: Time(3_000_000), preemptions: 7, waiting: None };
+    trace.ranks[0].usage = Some(usage);
+    trace.ranks[1].usage = Some(Usage { waiting: Some(Time(2_000_000)), ..usage });
+    let streams = (0..2).map(|rank| read(&stream(&trace, rank), 0).0).collect();
+    let found: Vec<_> = assemble(streams).0.ranks.iter().map(|rank| rank.usage).collect();
+    assert_eq!(found, [trace.ranks[0].usage, trace.ranks[1].usage]);
+}
+
+#[test]
+fn a_full_disk_is_no_killed_process() {
+    let (mut stream, _) = read(&stream(&small(1), 0), 0);
+    stream.ending = Some(Ending::Unwritable(28));
+    let (_, findings) = assemble(vec![stream]);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].severity, Severity::Error);
+    assert!(findings[0].what.contains("No space left on device"), "{findings:?}");
+    assert!(!findings[0].is_about_the_end());
 }

@@ -18,6 +18,14 @@ pub fn say(answer: &Answer) -> String {
             counted(host.cores.into(), "core", "cores"),
         );
     }
+    if let Some(disturbed) = &answer.disturbed {
+        text += &format!(
+            "\n{} to other work, rank {} for {} of the run: the error above means little.",
+            counted(disturbed.ranks.into(), "rank lost its core", "ranks lost their cores"),
+            disturbed.worst_rank,
+            signed(disturbed.lost),
+        );
+    }
     if answer.threaded_ranks > 0 {
         text += &format!(
             "\n{} from several threads: what one thread waits for another counts as computation, and the error above means \

@@ -7,11 +7,14 @@ use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
 use std::sync::Arc;
+use straggler_analysis::predict::fit;
+use straggler_model::network::Factor;
 use straggler_model::noise::{Injection, Phases, Repairs, Who, offsets};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_schedule::goal;
 use straggler_sim::Simulation;
+use straggler_trace::Trace;
 
 #[derive(Debug)]
 pub struct Inputs {
@@ -30,9 +33,13 @@ pub struct LoadedNoise {
 
 impl Inputs {
     pub fn load(plan: &Plan, console: &Console) -> Outcome<Inputs> {
-        let network = load_network(&plan.network, plan.network_scale)?;
+        let given = plan.network.as_deref().map(|text| load_network(text, plan.network_scale)).transpose()?;
         let mut warnings = plan.warnings.clone();
-        let workload = load_workload(&plan.workload, &mut warnings, console)?;
+        let (workload, trace) = load_workload(&plan.workload, &mut warnings, console)?;
+        let network = match (given, trace) {
+            (Some(network), _) => network,
+            (None, trace) => fitted(&trace.unwrap_or_default(), plan.network_scale, console)?,
+        };
         let noise = if plan.noise.spec.is_none() {
             None
         } else {
@@ -52,31 +59,48 @@ impl Inputs {
     }
 }
 
-pub fn load_network(text: &str, scale: Option<straggler_model::network::Factor>) -> Outcome<Network> {
-    let network = Network::load(text)?;
+pub fn load_network(text: &str, scale: Option<Factor>) -> Outcome<Network> {
+    scaled(Network::load(text)?, scale)
+}
+
+/// The network that a trace was recorded on.
+fn fitted(trace: &Trace, scale: Option<Factor>, console: &Console) -> Outcome<Network> {
+    let fit = fit(trace)
+        .map_err(|fault| Failure::bad_input(format!("{fault}; or give the network with --network")))?;
+    fit.assumed.iter().for_each(|assumed| console.note(&format!("assumed: {assumed}")));
+    scaled(fit.network, scale)
+}
+
+fn scaled(network: Network, scale: Option<Factor>) -> Outcome<Network> {
     match scale {
         Some(factor) => Ok(network.scaled(factor)?),
         None => Ok(network),
     }
 }
 
-fn load_workload(plan: &WorkloadPlan, warnings: &mut Vec<String>, console: &Console) -> Outcome<Named> {
-    match plan {
+/// The workload, and the trace if it is one.
+fn load_workload(
+    plan: &WorkloadPlan,
+    warnings: &mut Vec<String>,
+    console: &Console,
+) -> Outcome<(Named, Option<Trace>)> {
+    let named = match plan {
         WorkloadPlan::Collective(request) => {
             let chosen = collective::load(request)?;
             warnings.extend(chosen.warnings);
-            Ok(Named::collective(&chosen.plan))
+            Named::collective(&chosen.plan)
         }
-        WorkloadPlan::Application(request) => Ok(Named::application(application::load(request)?)),
+        WorkloadPlan::Application(request) => Named::application(application::load(request)?),
         WorkloadPlan::Trace(request) => {
             let replayed = traced::load(request, console)?;
-            Ok(Named::traced(replayed.playback, &request.path))
+            return Ok((Named::traced(replayed.playback, &request.path), Some(replayed.trace)));
         }
         WorkloadPlan::File(path) => {
             let loaded = goal::read_path(path)?;
-            Ok(Named::graph(loaded.graph, path))
+            Named::graph(loaded.graph, path)
         }
-    }
+    };
+    Ok((named, None))
 }
 
 impl LoadedNoise {

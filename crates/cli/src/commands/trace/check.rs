@@ -34,6 +34,9 @@ pub fn run(path: &Path, console: &Console) -> Outcome<()> {
     let opened = open_trace(path)?;
     let mut findings = opened.findings;
     let incomplete = incomplete(&opened.trace, &findings);
+    findings.iter_mut().filter(|finding| finding.is_about_the_end()).for_each(|finding| {
+        finding.what += &last_call(&opened.trace, finding.rank);
+    });
     findings.extend(straggler_trace::check::check(&opened.trace, &incomplete));
     findings.sort_by_key(|finding| (finding.severity, finding.rank, finding.offset));
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
@@ -59,8 +62,18 @@ pub fn run(path: &Path, console: &Console) -> Outcome<()> {
     }
 }
 
+/// "; its last recorded call is call 41, MPI_Recv, which ended 1.2 s after the run began": what a rank hangs in, or died
+/// in, comes after that.
+fn last_call(trace: &Trace, rank: Option<Rank>) -> String {
+    let calls = rank.and_then(|rank| trace.ranks.get(rank as usize)).map(|rank| rank.calls.as_slice());
+    let last = calls.and_then(|calls| calls.iter().enumerate().max_by_key(|(_, call)| call.exit));
+    let Some((number, call)) = last else { return "; no call was recorded".into() };
+    let (name, exit) = (call.function.name(), call.exit);
+    format!("; its last recorded call is call {number}, {name}, which ended {exit} after the run began")
+}
+
 /// Ranks of which calls are missing: their streams are at fault, or empty.
-fn incomplete(trace: &Trace, findings: &[Finding]) -> BTreeSet<Rank> {
+pub fn incomplete(trace: &Trace, findings: &[Finding]) -> BTreeSet<Rank> {
     let empty = (0..).zip(&trace.ranks).filter(|(_, rank)| rank.calls.is_empty()).map(|(rank, _)| rank);
     findings.iter().filter_map(|finding| finding.rank).chain(empty).collect()
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use straggler_model::Time;
 use straggler_trace::profile::{Counts, Profile, RankProfile};
-use straggler_trace::trace::{Communicator, RankTrace};
+use straggler_trace::trace::{Communicator, RankTrace, Usage};
 
 /// A trace in numbers, for programs.
 #[derive(Serialize)]
@@ -51,8 +51,32 @@ pub struct RankAnswer {
     pub clock_error_seconds: Option<f64>,
     pub clock_offset_seconds: f64,
     pub clock_drift_ppm: f64,
+    /// What the process got of the processor; none where it was not recorded.
+    pub usage: Option<UsageAnswer>,
     pub functions: BTreeMap<&'static str, FunctionAnswer>,
     pub unknown: BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+pub struct UsageAnswer {
+    pub wall_seconds: f64,
+    pub cpu_seconds: f64,
+    pub preemptions: u64,
+    pub waiting_seconds: Option<f64>,
+    /// The share of the time in which other work had the core.
+    pub lost: f64,
+}
+
+impl UsageAnswer {
+    fn of(usage: &Usage) -> UsageAnswer {
+        UsageAnswer {
+            wall_seconds: usage.wall.seconds(),
+            cpu_seconds: usage.cpu.seconds(),
+            preemptions: usage.preemptions,
+            waiting_seconds: usage.waiting.map(Time::seconds),
+            lost: usage.lost(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -120,7 +144,7 @@ impl Answer {
 }
 
 /// What lies in a folder beside the run that was opened: a command that starts MPI again leaves it there.
-fn further_runs(path: &Path) -> Vec<String> {
+pub fn further_runs(path: &Path) -> Vec<String> {
     let mut runs = launch::runs(path).into_iter().map(|(folder, _)| folder);
     // Where the folder itself holds none, what was opened is one of those inside.
     if runs.next().as_deref() != Some(path) {
@@ -155,6 +179,7 @@ fn rank_answer(rank: u32, of_rank: &RankTrace, profile: &RankProfile) -> RankAns
         clock_error_seconds: of_rank.clock.error.map(Time::seconds),
         clock_offset_seconds: of_rank.clock.offset_ps as f64 * 1e-12,
         clock_drift_ppm: of_rank.clock.drift_ppm,
+        usage: of_rank.usage.as_ref().map(UsageAnswer::of),
         functions: functions.map(|(function, counts)| (function.name(), function_answer(counts))).collect(),
         unknown: of_rank.unknown.clone(),
     }

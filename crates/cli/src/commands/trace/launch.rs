@@ -13,6 +13,8 @@ pub const LIBRARY_VARIABLE: &str = "STRAGGLER_TRACER";
 /// Tells it where streams go.
 pub const FOLDER_VARIABLE: &str = "STRAGGLER_TRACE_DIR";
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
+/// Tells it to record no arguments.
+pub const NO_COMMAND_LINE_VARIABLE: &str = "STRAGGLER_NO_COMMAND_LINE";
 
 /// Where the library is: as the variable says, else beside the program or in the `lib` folder beside its own.
 pub fn library(named: Option<OsString>, program: &Path) -> Outcome<PathBuf> {

@@ -5,7 +5,7 @@
 //! object over several lines could not be told from it.
 
 use super::info::Answer;
-use super::launch::{self, FOLDER_VARIABLE, LIBRARY_VARIABLE, PRELOAD_VARIABLE};
+use super::launch::{self, FOLDER_VARIABLE, LIBRARY_VARIABLE, NO_COMMAND_LINE_VARIABLE, PRELOAD_VARIABLE};
 use super::{Opened, open_trace, words};
 use crate::args::trace::Record;
 use crate::console::Console;
@@ -49,6 +49,9 @@ pub fn run(typed: &Record, console: &Console) -> Outcome<()> {
     let folder = launch::folder(output, typed.force)?;
     let mut command = Command::new(program);
     command.args(arguments).env(PRELOAD_VARIABLE, preload).env(FOLDER_VARIABLE, &folder);
+    if typed.no_command_line {
+        command.env(NO_COMMAND_LINE_VARIABLE, "1");
+    }
     let child = start(&mut command, console).map_err(|fault| {
         if !existed {
             let _ = std::fs::remove_dir(output);
@@ -225,6 +228,12 @@ fn sentence(answer: &Answer) -> String {
 }
 
 fn nothing_recorded(output: &Path) -> String {
+    if !output.exists() {
+        return format!(
+            "{} is not there any more: something has removed it while the command ran, and the streams with it",
+            output.display()
+        );
+    }
     format!(
         "nothing was recorded in {}: no process called MPI_Init with the recorder loaded. Reasons may be:
   - the command makes no call of MPI

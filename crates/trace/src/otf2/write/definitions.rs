@@ -1,9 +1,10 @@
 //! The file of global definitions. Strings come first, then what they name.
 
 use super::encoder::{DEFINITION_CHUNK, Encoder, LARGEST_CHUNK};
+use super::regions::Owner;
 use crate::otf2::error::WriteError;
-use crate::otf2::ids::{CPU_THREAD, FOREIGN, PARADIGM_MPI, PARADIGM_USER, PROCESS_GROUP, definition, group};
-use crate::{Class, Collective, CommId, Communicator, Function, Trace};
+use crate::otf2::ids::{CPU_THREAD, FOREIGN, PARADIGM_MPI, PROCESS_GROUP, definition, group};
+use crate::{CommId, Communicator, Trace};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use straggler_model::Rank;
 
@@ -11,6 +12,12 @@ const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
 const UNDEFINED: u32 = u32::MAX;
 /// The flag of communicators whose making is in the events.
 const CREATED: u32 = 1;
+/// What the parts of a node share (OTF2_SystemTreeDomain).
+const MACHINE: u8 = 0;
+const SHARED_MEMORY: u8 = 1;
+const COMM_NAME_TEMPLATE: u8 = 0;
+/// OTF2_TYPE_STRING.
+const TYPE_STRING: u8 = 11;
 
 /// What the definitions have to say of a location.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +33,17 @@ pub(super) struct LocationSummary {
 pub(super) struct Names {
     strings: Vec<String>,
     numbers: HashMap<String, u32>,
-    /// The name of each region and what function it is, none for the user's.
-    regions: Vec<(u32, Option<Function>)>,
-    region_numbers: HashMap<(u32, bool), u32>,
+    regions: Vec<Region>,
+    region_numbers: HashMap<Region, u32>,
+}
+
+/// A region, by the numbers of its names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Region {
+    shown: u32,
+    /// The whole name, where what is shown is only a part of it.
+    canonical: u32,
+    owner: Owner,
 }
 
 impl Names {
@@ -43,12 +58,29 @@ impl Names {
     }
 
     /// The region of a function of MPI, or of the user's.
-    pub(super) fn region(&mut self, name: &str, function: Option<Function>) -> u32 {
+    pub(super) fn region(&mut self, name: &str, owner: Owner) -> u32 {
         let name = self.string(name);
+        self.define(Region { shown: name, canonical: name, owner })
+    }
+
+    /// The region of the program. Scalasca looks for one that shows the name without its path and is called, in full, like
+    /// the command line; without it, it cannot read the archive.
+    pub(super) fn program(&mut self, command_line: &str) -> u32 {
+        let path = command_line.split(' ').next().unwrap_or_default();
+        let shown = self.string(path.rsplit('/').next().unwrap_or_default());
+        let canonical = self.string(command_line);
+        self.define(Region { shown, canonical, owner: Owner::Program })
+    }
+
+    fn is_mpi(&self, name: u32) -> bool {
+        self.strings.get(name as usize).is_some_and(|name| name.starts_with("MPI_"))
+    }
+
+    fn define(&mut self, region: Region) -> u32 {
         let next = self.regions.len() as u32;
-        let number = *self.region_numbers.entry((name, function.is_some())).or_insert(next);
+        let number = *self.region_numbers.entry(region).or_insert(next);
         if number == next {
-            self.regions.push((name, function));
+            self.regions.push(region);
         }
         number
     }
@@ -141,12 +173,20 @@ impl Definitions {
             // Of processes.
             body.u8(0);
         });
+        // How viewers call communicators that have no name.
+        let template = self.names.string("Comm ${id}");
+        self.add(definition::PARADIGM_PROPERTY, |body| {
+            body.u8(PARADIGM_MPI);
+            body.u8(COMM_NAME_TEMPLATE);
+            body.u8(TYPE_STRING);
+            body.u32(template);
+        });
     }
 
     /// A machine, the hosts in it, and the ranks on them.
     fn system_tree(&mut self, trace: &Trace) {
         let (machine, class) = (self.names.string("machine"), self.names.string("node"));
-        self.node(0, machine, machine, UNDEFINED);
+        self.node([0, machine, machine, UNDEFINED], MACHINE);
         let mut hosts: HashMap<&str, u32> = HashMap::new();
         let mut parents = Vec::with_capacity(trace.ranks.len());
         for rank in &trace.ranks {
@@ -154,7 +194,7 @@ impl Definitions {
             let node = *hosts.entry(&rank.host).or_insert(next);
             if node == next {
                 let name = self.names.string(&rank.host);
-                self.node(node, name, class, 0);
+                self.node([node, name, class, 0], SHARED_MEMORY);
             }
             parents.push(node);
         }
@@ -170,9 +210,14 @@ impl Definitions {
         }
     }
 
-    fn node(&mut self, own: u32, name: u32, class: u32, parent: u32) {
-        let values = [own, name, class, parent];
+    /// A node of the tree: its number, name, class and parent, and what its members share.
+    fn node(&mut self, values: [u32; 4], domain: u8) {
         self.add(definition::SYSTEM_TREE_NODE, |body| values.into_iter().for_each(|value| body.u32(value)));
+        let [own, ..] = values;
+        self.add(definition::SYSTEM_TREE_NODE_DOMAIN, |body| {
+            body.u32(own);
+            body.u8(domain);
+        });
     }
 
     fn locations(&mut self, locations: &[LocationSummary]) {
@@ -192,15 +237,18 @@ impl Definitions {
     }
 
     fn regions(&mut self) {
-        let empty = self.names.string("");
-        for (number, (name, function)) in self.names.regions.clone().into_iter().enumerate() {
+        let (empty, mpi) = (self.names.string(""), self.names.string("MPI"));
+        for (number, region) in self.names.regions.clone().into_iter().enumerate() {
+            // Scalasca takes for MPI what is in the file "MPI", and drops the first four letters of its name.
+            let is_mpi = matches!(region.owner, Owner::Mpi(_)) && self.names.is_mpi(region.shown);
+            let file = if is_mpi { mpi } else { UNDEFINED };
             self.add(definition::REGION, |body| {
-                [number as u32, name, empty].into_iter().for_each(|value| body.u32(value));
+                [number as u32, region.shown, empty].into_iter().for_each(|value| body.u32(value));
                 // What stood here before version 1.1 nobody reads.
                 body.u8(0);
-                [empty, 0, 0, name].into_iter().for_each(|value| body.u32(value));
-                body.u8(function.map_or(4, role));
-                body.u8(if function.is_some() { PARADIGM_MPI } else { PARADIGM_USER });
+                [file, 0, 0, region.canonical].into_iter().for_each(|value| body.u32(value));
+                body.u8(region.owner.role());
+                body.u8(region.owner.paradigm());
                 body.u32(0);
             });
         }
@@ -299,20 +347,5 @@ fn member(rank: Rank) -> u64 {
     if rank == Rank::MAX { FOREIGN } else { u64::from(rank) }
 }
 
-/// What viewers colour regions by (OTF2_RegionRole).
-fn role(function: Function) -> u8 {
-    match function.class() {
-        Class::Collective(Collective::Barrier, _) => 15,
-        Class::Collective(Collective::Bcast | Collective::Scatter | Collective::Scatterv, _) => 23,
-        Class::Collective(Collective::Gather | Collective::Gatherv | Collective::Reduce, _) => 24,
-        Class::Collective(..) => 25,
-        Class::Neighbor(..) | Class::NewComm { collective: true } => 26,
-        Class::Send(..)
-        | Class::Recv(_)
-        | Class::Sendrecv(_)
-        | Class::Probe { .. }
-        | Class::MatchedRecv(_) => 28,
-        Class::OneSided | Class::Epoch { .. } => 29,
-        _ => 1,
-    }
-}
+#[cfg(test)]
+mod tests;

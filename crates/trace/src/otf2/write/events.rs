@@ -5,6 +5,7 @@
 
 use super::definitions::Names;
 use super::encoder::Encoder;
+use super::regions::Owner;
 use super::requests::{self, Forgotten, Partner};
 use crate::call::{NO_COMM, special};
 use crate::operations::{Acted, Given, Kind, Operation, Operations};
@@ -13,9 +14,6 @@ use crate::otf2::ids::{event, root};
 use crate::otf2::volume::{self, Factors};
 use crate::{Call, Class, Collective, Details, Function, Matched, RequestId, Start, Trace};
 use std::collections::HashMap;
-
-/// The operation that makes a communicator.
-const CREATE_HANDLE: u8 = 17;
 
 /// The file of one thread, and how many events it has.
 pub(super) fn encode(
@@ -93,8 +91,8 @@ impl<'a> Writing<'a> {
         let number = acted.number as usize;
         let (rank, function) = (self.own.number, call.function.name());
         let (mut enter, mut exit) = (call.enter.ps(), call.exit.ps());
-        if details.repeated.is_some() {
-            // Polls that were counted side by side follow one another here.
+        if is_fruitless(call, details) {
+            // The tracer counts polls side by side, one record a kind; here they follow one another.
             (enter, exit) = (enter.max(self.time), exit.max(self.time));
         }
         if enter < self.time || exit < enter {
@@ -110,7 +108,7 @@ impl<'a> Writing<'a> {
             _ => function,
         };
         let wrong = |what| WriteError::Call { rank, call: number, function, what };
-        let region = self.names.region(name, Some(call.function));
+        let region = self.names.region(name, Owner::Mpi(call.function));
         self.out.at(enter);
         self.out.short_record(event::ENTER, region.into());
         self.begin(acted).map_err(wrong)?;
@@ -121,11 +119,15 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// The program, by its name and without arguments.
+    /// The program with its arguments, and the region that analysers know it by.
     fn program_begin(&mut self, time: u64, name: &str) {
+        let mut words = name.split(' ').map(|word| self.names.string(word));
         let mut body = Encoder::body();
-        body.u32(self.names.string(name));
-        body.u32(0);
+        body.u32(words.next().unwrap_or_default());
+        let arguments: Vec<u32> = words.collect();
+        body.u32(arguments.len() as u32);
+        arguments.into_iter().for_each(|argument| body.u32(argument));
+        self.names.program(name);
         self.out.at(time);
         self.out.record(event::PROGRAM_BEGIN, body);
     }
@@ -138,7 +140,7 @@ impl<'a> Writing<'a> {
 
     /// Enters or leaves a region of the user's. Leaving one that is not the innermost is left out: OTF2 cannot hold it.
     fn mark(&mut self, function: Function, name: &str, time: u64) {
-        let region = self.names.region(name, None);
+        let region = self.names.region(name, Owner::User);
         let leaves = function == Function::RegionLeave;
         if leaves && self.regions.pop_if(|open| *open == region).is_none() {
             return;
@@ -168,7 +170,7 @@ impl<'a> Writing<'a> {
             Class::Collective(_, Start::Blocking)
             | Class::Neighbor(_, Start::Blocking)
             | Class::NewComm { .. }
-                if call.comm != NO_COMM =>
+                if call.comm != NO_COMM && is_collective(call.function) =>
             {
                 self.out.record(event::COLLECTIVE_BEGIN, Encoder::body());
                 Ok(())
@@ -384,12 +386,15 @@ impl<'a> Writing<'a> {
         Some((call.sent.checked_mul(factors.sent)?, call.received.checked_mul(factors.received)?))
     }
 
+    /// Whoever makes a communicator agrees on its number: an allreduce among all, without data of the program's. OTF2
+    /// has a name for it (CREATE_HANDLE), but only readers of version 3 know it.
     fn new_comm(&mut self, call: &Call, details: &Details) -> Result<(), &'static str> {
         if let Some(comm) = details.new_comm {
             self.comm(event::COMM_CREATE, comm)?;
         }
-        if call.comm != NO_COMM {
-            self.collected(call, CREATE_HANDLE, root::NONE, [0, 0], None)?;
+        if call.comm != NO_COMM && is_collective(call.function) {
+            let allreduce = volume::number(Collective::Allreduce);
+            self.collected(call, allreduce, root::NONE, [0, 0], None)?;
         }
         Ok(())
     }
@@ -405,6 +410,20 @@ impl<'a> Writing<'a> {
         let reference = self.whole.references.get(comm as usize).copied();
         reference.ok_or("names a communicator that the trace does not have")
     }
+}
+
+/// Whether a call asked and found nothing.
+fn is_fruitless(call: &Call, details: &Details) -> bool {
+    let asks = matches!(call.function.class(), Class::Test(_) | Class::Probe { blocking: false, .. })
+        || matches!(call.function, Function::Win_test | Function::Parrived | Function::Request_get_status);
+    asks && !details.found
+}
+
+/// Whether all processes of the communicator are in the call at once. An analyser that plays the trace back waits for
+/// them all, so it must not find one where some pass by, or do not call.
+fn is_collective(function: Function) -> bool {
+    let passes = matches!(function, Function::Comm_idup | Function::Comm_idup_with_info);
+    !passes && !matches!(function.class(), Class::NewComm { collective: false })
 }
 
 /// The collective that a call is, or that it prepares.

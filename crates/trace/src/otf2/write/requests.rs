@@ -67,7 +67,7 @@ pub(super) fn failed(class: Class, details: &Details) -> bool {
         class,
         Class::Send(..) | Class::Recv(_) | Class::Sendrecv(_) | Class::MatchedRecv(_) | Class::Probe { .. }
     );
-    is_message && details.error.is_some()
+    is_message && details.came_to_nothing()
 }
 
 /// The lengths of messages that were shorter than there was room for, by the rows of their receives, for every rank: OTF2

@@ -127,8 +127,17 @@ impl Making<'_> {
                 self.begin(call, start);
             }
             Class::Wait(_) | Class::Test(_) => self.wait(dice, function, call, false),
-            Class::NewComm { .. } => {
-                let (comm, new_comm) = (self.comm(dice), Some(self.comm(dice)));
+            Class::NewComm { collective } => {
+                let new_comm = self.comm(dice);
+                // What a communicator was made from, its definition says too.
+                let parent = self.comms.get(new_comm as usize).and_then(|comm| comm.parent);
+                let passes = matches!(function, Function::Comm_idup | Function::Comm_idup_with_info);
+                let comm = match parent {
+                    Some(parent) => parent,
+                    None if collective && !passes => self.comm(dice),
+                    None => NO_COMM,
+                };
+                let new_comm = Some(new_comm);
                 self.out.push_with(Call { comm, ..call }, Details { new_comm, ..Details::default() });
             }
             Class::FreeComm => {

@@ -6,7 +6,8 @@ use super::{dice, small};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use straggler_trace::{Class, Function, HowMany, Start, Trace, otf2};
+use straggler_model::Time;
+use straggler_trace::{Call, Class, Communicator, Details, Function, HowMany, Start, Trace, otf2};
 
 /// The lines of all events, or nothing where there is no otf2-print.
 pub fn lines(anchor: &Path) -> Option<Vec<String>> {
@@ -60,9 +61,13 @@ fn expected(trace: &Trace) -> BTreeMap<&'static str, usize> {
                         .for_each(|kind| count(kind, 1));
                 }
                 Class::Collective(..) | Class::Neighbor(..) => count("NON_BLOCKING_COLLECTIVE_REQUEST", 1),
-                Class::NewComm { .. } => {
-                    let kinds = ["MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END", "COMM_CREATE"];
-                    kinds.into_iter().for_each(|kind| count(kind, 1));
+                Class::NewComm { collective } => {
+                    let passes = matches!(call.function, Function::Comm_idup | Function::Comm_idup_with_info);
+                    let all = usize::from(collective && !passes);
+                    count("COMM_CREATE", 1);
+                    ["MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"]
+                        .into_iter()
+                        .for_each(|kind| count(kind, all));
                 }
                 Class::FreeComm => count("COMM_DESTROY", 1),
                 Class::Test(HowMany::One | HowMany::All) if details.is_some_and(|details| !details.found) => {
@@ -131,4 +136,28 @@ fn times_are_those_that_libotf2_sees() {
         let ours: Vec<u64> = calls.flat_map(|call| [call.enter.ps(), call.exit.ps()]).collect();
         assert_eq!(ours, seen, "location {location}");
     }
+}
+
+/// Readers of version 2 do not know an operation that makes a communicator, and would wait where not all members call.
+#[test]
+fn communicators_are_made_by_an_allreduce_of_all_their_members() {
+    let mut trace = plain([]);
+    trace.communicators.push(Communicator { parent: Some(0), ..Communicator::world(1) });
+    let made = Details { new_comm: Some(1), ..Details::default() };
+    for (function, time) in
+        [(Function::Comm_split, 0), (Function::Comm_create_group, 20), (Function::Comm_idup, 40)]
+    {
+        let call = Call { comm: 0, ..Call::new(function, Time(time), Time(time + 10)) };
+        trace.ranks[0].push_with(call, made.clone());
+    }
+    let directory = tempfile::tempdir().unwrap();
+    otf2::write(&trace, directory.path(), "run").unwrap();
+    let Some(lines) = lines(&directory.path().join("run.otf2")) else { return };
+    let ends: Vec<&String> = lines.iter().filter(|line| line.starts_with("MPI_COLLECTIVE_END")).collect();
+    assert_eq!(ends.len(), 1, "{lines:?}");
+    assert!(
+        ends[0].contains("Operation: ALLREDUCE") && ends[0].ends_with("Sent: 0, Received: 0"),
+        "{ends:?}"
+    );
+    assert_eq!(lines.iter().filter(|line| line.starts_with("COMM_CREATE")).count(), 3);
 }

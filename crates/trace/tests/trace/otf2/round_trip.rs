@@ -5,7 +5,7 @@ use super::fixture::calls;
 use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::otf2::{self, Options, WriteError};
-use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Trace};
+use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Repeated, Trace};
 
 pub fn there_and_back(trace: &Trace) -> Trace {
     let directory = tempfile::tempdir().unwrap();
@@ -147,4 +147,27 @@ fn what_otf2_cannot_hold_is_named() {
         assert!(matches!(error(&plain([]), name), WriteError::Name(_)), "{name}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+/// The tracer counts polls by kind: an MPI_Iprobe may span an MPI_Test that was asked in between, once.
+#[test]
+fn polls_that_were_counted_side_by_side_follow_one_another() {
+    let mut trace = plain([]);
+    let rank = &mut trace.ranks[0];
+    let call = |function, enter, exit| Call::new(function, Time(enter), Time(exit));
+    let repeated = Some(Repeated { calls: 2, inside: Time(4) });
+    rank.push_with(call(Function::Iprobe, 0, 50), Details { repeated, ..Details::default() });
+    rank.push(call(Function::Test, 20, 30));
+    rank.push(call(Function::Win_test, 25, 60));
+    rank.push(Call { comm: 0, peer: 0, tag: 1, sent: 8, ..call(Function::Send, 70, 80) });
+    let read = there_and_back(&trace);
+    let times: Vec<_> = read.ranks[0].calls.iter().map(|call| (call.enter.ps(), call.exit.ps())).collect();
+    assert_eq!(times, [(0, 50), (50, 50), (50, 60), (70, 80)]);
+}
+
+#[test]
+fn the_program_keeps_its_arguments() {
+    let mut trace = plain([send(1)]);
+    trace.meta.program = "/opt/bin/solve -n  5 /data/in".into();
+    assert_eq!(there_and_back(&trace).meta.program, trace.meta.program);
 }

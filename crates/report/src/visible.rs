@@ -1,0 +1,52 @@
+//! Text of files on a terminal: names of hosts, sources, programs and studies may hold anything.
+
+use std::borrow::Cow;
+
+/// The text with its control characters made visible, so that no name moves the cursor or sets a colour. Ends of lines and
+/// tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_layout = |c: char| matches!(c, '\n' | '\t');
+    if !text.chars().any(|c| is_dangerous(c) && !is_layout(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_dangerous(c) && !is_layout(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    Cow::Owned(shown)
+}
+
+/// The same for a name, which is part of a line.
+pub fn visible_name(name: &str) -> Cow<'_, str> {
+    if !name.chars().any(is_dangerous) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(
+        name.chars()
+            .map(|c| if is_dangerous(c) { c.escape_default().to_string() } else { c.into() })
+            .collect(),
+    )
+}
+
+/// Control characters, and those that turn the direction of a text.
+fn is_dangerous(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_are_shown_and_not_obeyed() {
+        assert_eq!(visible("node\x1b[2J\x07 ü\n\tend"), "node\\u{1b}[2J\\u{7} ü\n\tend");
+        assert_eq!(visible("a\u{202e}b\u{9b}31m\r"), "a\\u{202e}b\\u{9b}31m\\r");
+        assert!(matches!(visible("plain Text, 3 µs\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn names_stay_on_their_line() {
+        assert_eq!(visible_name("host\nerror: all is lost"), "host\\nerror: all is lost");
+        assert!(matches!(visible_name("host-1"), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,93 @@
+//! Ranks that lost their cores to other work: what they computed took longer than it would have taken alone.
+
+use crate::Trace;
+use straggler_model::Rank;
+
+/// From here on it is told: predictions are to be right within this.
+const WORTH_TELLING: f64 = 0.02;
+
+/// Ranks that lost much of their time to other work.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Disturbance {
+    pub ranks: u32,
+    /// The one that lost most, which share of its time, and how often it had to leave a core.
+    pub worst: Rank,
+    pub lost: f64,
+    pub preemptions: u64,
+}
+
+impl Disturbance {
+    /// What the recording of a trace says of it; none where all ranks had their cores, or nothing was recorded.
+    pub fn of(trace: &Trace) -> Option<Disturbance> {
+        let usages = (0..).zip(&trace.ranks).filter_map(|(rank, of_rank)| Some((rank, of_rank.usage?)));
+        let disturbed = usages.filter(|(_, usage)| usage.lost() > WORTH_TELLING);
+        let mut found: Option<Disturbance> = None;
+        for (rank, usage) in disturbed {
+            let ranks = found.map_or(1, |found| found.ranks + 1);
+            let own = Disturbance { ranks, worst: rank, lost: usage.lost(), preemptions: usage.preemptions };
+            found = Some(match found {
+                Some(before) if before.lost >= own.lost => Disturbance { ranks, ..before },
+                _ => own,
+            });
+        }
+        found
+    }
+
+    /// "3 ranks lost their cores to other work, rank 5 for 43 % of the run (912 preemptions): …"
+    pub fn sentence(&self) -> String {
+        let ranks = if self.ranks == 1 {
+            "1 rank lost its core".into()
+        } else {
+            format!("{} ranks lost their cores", self.ranks)
+        };
+        format!(
+            "{ranks} to other work, rank {} for {:.0} % of the run ({} preemptions): its computations look longer than they \
+             are. Trace again with a core for each rank and nothing else running",
+            self.worst,
+            self.lost * 100.0,
+            self.preemptions
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{RankTrace, Usage};
+    use straggler_model::Time;
+
+    fn trace(usages: &[Option<Usage>]) -> Trace {
+        let rank = |&usage: &Option<Usage>| RankTrace { usage, ..RankTrace::default() };
+        Trace { ranks: usages.iter().map(rank).collect(), ..Trace::default() }
+    }
+
+    fn usage(cpu_ms: u64, preemptions: u64, waiting_ms: Option<u64>) -> Option<Usage> {
+        let ms = |ms: u64| Time(ms * 1_000_000_000);
+        Some(Usage { wall: ms(1000), cpu: ms(cpu_ms), preemptions, waiting: waiting_ms.map(ms) })
+    }
+
+    #[test]
+    fn the_rank_that_lost_most_is_named() {
+        let found = Disturbance::of(&trace(&[
+            usage(990, 3, Some(5)),
+            usage(500, 400, Some(480)),
+            usage(700, 90, Some(300)),
+        ]));
+        let found = found.unwrap();
+        assert_eq!((found.ranks, found.worst, found.preemptions), (2, 1, 400));
+        assert!((found.lost - 0.48).abs() < 1e-9);
+        assert!(
+            found
+                .sentence()
+                .starts_with("2 ranks lost their cores to other work, rank 1 for 48 % of the run (400")
+        );
+    }
+
+    #[test]
+    fn who_sleeps_has_lost_nothing() {
+        assert_eq!(Disturbance::of(&trace(&[None, usage(100, 2, Some(1)), usage(100, 2, None)])), None);
+        // Without the system's count of waiting, many preemptions say why it did not compute.
+        let found = Disturbance::of(&trace(&[usage(400, 200, None)])).unwrap();
+        assert!((found.lost - 0.6).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,192 @@
+//! The calls of a thread on their way into a block, and unsuccessful tests that are only counted.
+
+use super::are_several;
+use crate::{output, process};
+use std::sync::atomic::{AtomicU64, Ordering};
+use straggler_trace::call::{NO_COMM, special};
+use straggler_trace::format::write::{Attributes, CallBlock, Record};
+use straggler_trace::{Class, Function};
+
+/// What is known of a call when it is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    pub function: Function,
+    pub enter: u64,
+    pub exit: u64,
+    pub comm: u32,
+    pub peer: i32,
+    pub tag: i32,
+    pub sent: u64,
+    pub received: u64,
+    pub made: Option<(u32, u32)>,
+    pub error: i32,
+}
+
+impl Seen {
+    pub fn new(function: Function, enter: u64, exit: u64, error: i32) -> Seen {
+        Seen {
+            function,
+            enter,
+            exit,
+            comm: NO_COMM,
+            peer: special::NONE,
+            tag: special::NONE,
+            sent: 0,
+            received: 0,
+            made: None,
+            error,
+        }
+    }
+}
+
+/// Unsuccessful calls with the same arguments.
+#[derive(Debug)]
+struct Poll {
+    seen: Seen,
+    requests: Vec<u32>,
+    calls: u64,
+    inside: u64,
+}
+
+/// So many different calls a polling loop may go through and still be counted.
+const MOST_POLLS: usize = 16;
+
+/// A block is written at the latest after this many nanoseconds, if there is a call then.
+pub(super) const LONGEST_NS: u64 = 100_000_000;
+
+/// What a thread has recorded and not written yet.
+#[derive(Debug)]
+pub(super) struct Calls {
+    number: u32,
+    block: CallBlock,
+    polls: Vec<Poll>,
+}
+
+impl Calls {
+    pub(super) fn new(now: u64) -> Calls {
+        let mut block = CallBlock::new();
+        block.begin(now, 0);
+        Calls { number: 0, block, polls: Vec::new() }
+    }
+
+    /// Calls from now on are those of this thread.
+    pub(super) fn belong_to(&mut self, number: u32) {
+        self.number = number;
+    }
+
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        seen: &Seen,
+        requests: &[u32],
+        attributes: &Attributes,
+        deadline: &AtomicU64,
+    ) {
+        if !self.polls.is_empty() {
+            self.write_polls();
+        }
+        write(&mut self.block, seen, requests, attributes);
+        if is_foundation(seen.function) {
+            // Without these the rest means little.
+            self.write_block();
+        }
+        self.after(seen.exit, deadline);
+    }
+
+    /// Counts a call that found nothing.
+    #[inline]
+    pub(super) fn poll(&mut self, seen: &Seen, requests: &[u32], deadline: &AtomicU64) {
+        let same = |poll: &&mut Poll| {
+            let known = &poll.seen;
+            (known.function, known.comm, known.peer, known.tag)
+                == (seen.function, seen.comm, seen.peer, seen.tag)
+                && same_requests(&poll.requests, requests)
+        };
+        let inside = seen.exit.saturating_sub(seen.enter);
+        if let Some(poll) = self.polls.iter_mut().find(same) {
+            poll.calls += 1;
+            poll.inside += inside;
+            poll.seen.exit = seen.exit;
+            return;
+        }
+        if self.polls.len() == MOST_POLLS {
+            let oldest = self.polls.remove(0);
+            write_poll(&mut self.block, &oldest);
+            self.after(seen.exit, deadline);
+        }
+        self.polls.push(Poll { seen: *seen, requests: requests.to_vec(), calls: 1, inside });
+    }
+
+    /// Writes everything: the thread ends, or the process.
+    pub(super) fn write_out(&mut self) {
+        self.write_polls();
+        self.write_block();
+    }
+
+    pub(super) fn write_block(&mut self) {
+        output::write_calls(&mut self.block, self.number);
+    }
+
+    /// Writes down what was counted.
+    fn write_polls(&mut self) {
+        for poll in self.polls.drain(..) {
+            write_poll(&mut self.block, &poll);
+        }
+    }
+
+    /// Writes the block when it is full, or has waited for long.
+    #[inline(always)]
+    fn after(&mut self, now: u64, deadline: &AtomicU64) {
+        if self.block.is_full() || now > deadline.load(Ordering::Relaxed) {
+            self.flush(now, deadline);
+        }
+    }
+
+    #[cold]
+    fn flush(&mut self, now: u64, deadline: &AtomicU64) {
+        if deadline.load(Ordering::Relaxed) != 0 {
+            self.write_block();
+        }
+        deadline.store(now.saturating_add(process::ticks_in(LONGEST_NS)), Ordering::Relaxed);
+    }
+}
+
+/// Calls that others refer to: the first one, and where several threads call, those that make the communicators which blocks of
+/// other threads name.
+#[inline]
+fn is_foundation(function: Function) -> bool {
+    match function.class() {
+        Class::Init => true,
+        Class::NewComm { .. } => are_several(),
+        _ => false,
+    }
+}
+
+fn write_poll(block: &mut CallBlock, poll: &Poll) {
+    let mut counted = Attributes::new();
+    if poll.calls > 1 {
+        counted.repeated(poll.calls, poll.inside);
+    }
+    write(block, &poll.seen, &poll.requests, &counted);
+}
+
+/// Lists are short: comparing them here is quicker than calling a function for it.
+#[inline(always)]
+fn same_requests(a: &[u32], b: &[u32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
+#[inline(always)]
+fn write(block: &mut CallBlock, seen: &Seen, requests: &[u32], attributes: &Attributes) {
+    block.record(&Record {
+        comm: seen.comm,
+        peer: seen.peer,
+        tag: seen.tag,
+        sent: seen.sent,
+        received: seen.received,
+        made: seen.made,
+        requests,
+        error: seen.error,
+        ..Record::new(seen.function, seen.enter, seen.exit, attributes)
+    });
+}
