@@ -102,8 +102,8 @@ pub enum AssessError {
     Run(#[from] RunError),
     #[error(transparent)]
     Detours(#[from] DetoursError),
-    #[error("some ranks never finish")]
-    Stuck(Box<Stuck>),
+    #[error("on {processes} processes some ranks never finish, or messages are never received")]
+    Stuck { processes: u32, stuck: Box<Stuck> },
 }
 
 impl Question<'_> {
@@ -157,7 +157,8 @@ impl Question<'_> {
         let phases = Phases::Drawn { seed: self.seed, replica: 0 };
         let sources = sources.to_vec();
         let noise = Injection { sources, phases, wallclock: false, computation_only: false };
-        let runs = self.runner.with_noise(&noise).each(workload, replicas, |_, run| finished(run))?;
+        let runs =
+            self.runner.with_noise(&noise).each(workload, replicas, |_, run| finished(workload, run))?;
         runs.into_iter().collect()
     }
 
@@ -185,11 +186,12 @@ impl Question<'_> {
     }
 }
 
-/// When all have finished; an error if some never do.
-fn finished(run: Run) -> Result<Time, AssessError> {
+/// When all have finished; an error if some never do, or if a message is never received.
+fn finished(workload: &Workload, run: Run) -> Result<Time, AssessError> {
+    let processes = workload.processes();
     match run.outcome.stuck {
-        Some(ref stuck) if stuck.unfinished > 0 => Err(AssessError::Stuck(Box::new(stuck.clone()))),
-        _ => Ok(run.outcome.makespan()),
+        Some(stuck) => Err(AssessError::Stuck { processes, stuck: Box::new(stuck) }),
+        None => Ok(run.outcome.makespan()),
     }
 }
 

@@ -107,7 +107,7 @@ impl From<AssessError> for Failure {
         match error {
             AssessError::Run(error) => error.into(),
             AssessError::Detours(_) => Failure::new(Exit::BadInput, error),
-            AssessError::Stuck(_) => Failure::new(Exit::Stuck, error),
+            AssessError::Stuck { .. } => Failure::new(Exit::Stuck, error),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Question<'_> {
 
     /// Doubles the replicas until the interval of the median is narrow, or they are enough.
     fn point(&self, workload: &Workload, sources: &[Source]) -> Result<Option<Point>, AssessError> {
-        let quiet = finished(self.runner.quiet(workload)?)?;
+        let quiet = finished(workload, self.runner.quiet(workload)?)?;
         let most = self.most_replicas(workload);
         let mut makespans = Vec::new();
         let mut wanted = LEAST_REPLICAS;

@@ -229,5 +229,5 @@ fn programs_are_assessed() {
     assert_eq!(answer.rankings[0].removals[0].cause, "daemon");
     let stuck = "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}";
     let error = ask(&network, &noise, &program(stuck), 2).answer().unwrap_err();
-    assert!(matches!(error, AssessError::Stuck(stuck) if stuck.unfinished == 2));
+    assert!(matches!(error, AssessError::Stuck { stuck, .. } if stuck.unfinished == 2));
 }

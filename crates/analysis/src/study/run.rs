@@ -65,6 +65,8 @@ pub enum Fault {
     Run(#[from] RunError),
     #[error("{unfinished} ranks never finish; `straggler simulate` says who waits for whom")]
     Stuck { unfinished: u64 },
+    #[error("{messages} messages are never received; `straggler simulate` names them")]
+    Leftover { messages: u64 },
 }
 
 /// How batches are kept; called from one thread at a time.
@@ -275,7 +277,8 @@ impl Runner<'_> {
         (self.advance)(task.messages.saturating_sub(seen));
         match outcome.stuck {
             Some(Stuck { unfinished: unfinished @ 1.., .. }) => Err(Fault::Stuck { unfinished }),
-            _ => Ok(outcome.makespan()),
+            Some(Stuck { leftover_count: messages, .. }) => Err(Fault::Leftover { messages }),
+            None => Ok(outcome.makespan()),
         }
     }
 

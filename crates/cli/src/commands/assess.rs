@@ -127,7 +127,11 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
         begins: &|what, processes| stages.begin(format!("{what}, {} processes", grouped(processes))),
     };
     match question.answer() {
-        Err(AssessError::Stuck(stuck)) => Err(stuck_failure(&stuck)),
+        Err(AssessError::Stuck { processes, stuck }) => {
+            let what =
+                target.program.as_ref().map_or_else(String::new, |program| format!("{}, ", program.name));
+            Err(stuck_failure(&format!("{what}{} processes: ", grouped(processes)), &stuck))
+        }
         answer => Ok(answer?),
     }
 }

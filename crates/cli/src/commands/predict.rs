@@ -92,6 +92,7 @@ pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
     typed.save_network.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let request = TraceRequest::of_predict(typed);
     let replayed = traced::load(&request, console)?;
+    replayed.tell(console);
     let (network, fitted) = network(typed, &replayed)?;
     let began = Instant::now();
     let finish = simulate(&replayed, &network, common, console)?;

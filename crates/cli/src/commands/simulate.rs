@@ -62,7 +62,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         (false, Some(_)) => {}
     }
     match stuck {
-        Some(stuck) => Err(stuck_failure(stuck)),
+        Some(stuck) => Err(stuck_failure("", stuck)),
         None => Ok(()),
     }
 }
@@ -97,14 +97,14 @@ fn blocking<'a>(plan: &Plan, findings: &'a Findings) -> Option<&'a Stuck> {
 /// Refuses a run that could not finish.
 pub fn refuse_stuck(stuck: Option<&Stuck>) -> Outcome<()> {
     match stuck.filter(|stuck| stuck.unfinished > 0) {
-        Some(stuck) => Err(stuck_failure(stuck)),
+        Some(stuck) => Err(stuck_failure("", stuck)),
         None => Ok(()),
     }
 }
 
-/// Says who waits for whom.
-pub fn stuck_failure(stuck: &Stuck) -> Failure {
-    Failure::new(Exit::Stuck, anyhow::Error::msg(stuck::explain(stuck)))
+/// Says of `what` who waits for whom.
+pub fn stuck_failure(what: &str, stuck: &Stuck) -> Failure {
+    Failure::new(Exit::Stuck, anyhow::Error::msg(what.to_string() + &stuck::explain(stuck)))
 }
 
 /// Everything is known by now: what is written is written whole, and an interruption comes too late.

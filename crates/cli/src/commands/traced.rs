@@ -20,13 +20,24 @@ pub struct Replayed {
     pub is_synthetic: bool,
 }
 
-/// Reads a trace and builds its collectives. What was left out or guessed on the way is told to the console.
+impl Replayed {
+    /// Tells the console what is not replayed, or guessed.
+    pub fn tell(&self, console: &Console) {
+        tell(&self.recording, console);
+    }
+}
+
+fn tell(recording: &Recording, console: &Console) {
+    recording.notes().iter().for_each(|note| console.note(note));
+}
+
+/// Reads a trace and builds its collectives. The notes of the recording say what was left out or guessed on the way.
 pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     let opened = open_trace(&request.path)?;
     opened.warn_of_errors(&request.path, console);
     opened.warn_of_further_runs(&request.path, console);
     let is_synthetic = opened.is_synthetic();
-    let recording = match recorded(&opened.trace, request, console) {
+    let recording = match recorded(&opened.trace, request) {
         Err(Unusable::Unmatched(_)) if opened.is_only_cut() => {
             without_partners(&opened.trace, request, console)
         }
@@ -37,9 +48,10 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     Ok(Replayed { trace, recording, playback, is_synthetic })
 }
 
-/// A trace that has been read, with its collectives built.
+/// A trace that has been read, with its collectives built; tells what was left out or guessed.
 pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
-    let recording = recorded(trace, request, console).map_err(|unusable| unusable.failure(request))?;
+    let recording = recorded(trace, request).map_err(|unusable| unusable.failure(request))?;
+    tell(&recording, console);
     play(recording, request)
 }
 
@@ -67,16 +79,14 @@ fn without_partners(trace: &Trace, request: &TraceRequest, console: &Console) ->
     console.warn("the run was cut short: calls at its end whose partners are missing are left out");
     let mut request = request.clone();
     request.options.drop_unmatched = true;
-    recorded(trace, &request, console).map_err(|unusable| unusable.failure(&request))
+    recorded(trace, &request).map_err(|unusable| unusable.failure(&request))
 }
 
-fn recorded(trace: &Trace, request: &TraceRequest, console: &Console) -> Result<Arc<Recording>, Unusable> {
+fn recorded(trace: &Trace, request: &TraceRequest) -> Result<Arc<Recording>, Unusable> {
     let recording = Recording::from_trace(trace, &request.options).map_err(|error| match error {
         TraceError::Unmatched(_) => Unusable::Unmatched(error),
         _ => Unusable::Other(error),
     })?;
-    // These begin with the notes of the trace.
-    recording.notes().iter().for_each(|note| console.note(note));
     Ok(Arc::new(recording))
 }
 

@@ -75,6 +75,12 @@ impl What {
         if typed.trace.is_none() && typed.reading.is_given() {
             return Err(Failure::usage("--begin and --drop-unmatched belong to --trace: leave them out"));
         }
+        // clap does not see this where --goal is given besides.
+        if typed.trace.is_none() && !typed.copies.is_empty() {
+            return Err(Failure::usage(
+                "--copies belongs to --trace: a schedule has the processes that it has; give a --goal for each number",
+            ));
+        }
         let Bytes(bytes) = typed.size;
         Ok(match &typed.trace {
             Some(path) => {

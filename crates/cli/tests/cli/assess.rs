@@ -49,6 +49,7 @@ fn quiet_nodes_and_mistakes() {
         ("assess none --threshold 0", 2, "above 0"),
         ("assess none --time 1s", 2, "cannot be used with"),
         ("assess nothing.noise", 3, "nothing.noise"),
+        ("assess delay:rank=1,at=0us,duration=1ms", 2, "no noise of a node"),
         ("assess none --processes 4 -o fixtures/noise/columns.txt/x", 3, "is no folder"),
     ] {
         folder.run(line).ends_with(code).says(text);
@@ -118,6 +119,7 @@ fn programs_that_cannot_be_assessed() {
     let folder = Folder::new();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("stuck.goal", "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}");
+    write("left.goal", "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\n}");
     write("nothing.goal", "num_ranks 2\nrank 0 {\n}\nrank 1 {\n}");
     write("bad.goal", "num_ranks 2\nrank 0 {\ncalk 1\n}");
     let halo = "--trace fixtures/traces/halo";
@@ -135,7 +137,10 @@ fn programs_that_cannot_be_assessed() {
         ("--goal nowhere.goal".into(), 3, "nowhere.goal"),
         ("--goal bad.goal".into(), 3, "line 3"),
         ("--goal nothing.goal".into(), 3, "does nothing"),
-        ("--goal stuck.goal".into(), 4, "wait"),
+        ("--goal stuck.goal".into(), 4, "stuck.goal, 2 processes: the schedule cannot finish"),
+        ("--goal left.goal".into(), 4, "1 message is never received"),
+        ("--goal stuck.goal --copies 4".into(), 2, "--copies belongs to --trace"),
+        ("--goal fixtures/traces/halo".into(), 2, "Give --trace fixtures/traces/halo"),
         ("--goal stuck.goal --goal nothing.goal".into(), 3, "does nothing"),
         ("--goal stuck.goal --goal stuck.goal".into(), 2, "both have 2 processes"),
     ] {

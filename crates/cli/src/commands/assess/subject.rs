@@ -70,6 +70,12 @@ impl Subject {
         let (left_out, mut warnings) = ignored(sources.iter().map(|source| &source.name), ignore);
         sources.retain(|source| !left_out.contains(&source.name));
         let noise = Noise::of_sources(&sources);
+        if noise.streams.is_empty() && !sources.is_empty() {
+            return Err(Failure::usage(format!(
+                "{text}: a delay that happens once is no noise of a node, which is what is assessed; \
+                 `straggler simulate --noise '{text}' --compare-quiet` tells what it does"
+            )));
+        }
         if noise.streams.len() < sources.len() {
             warnings.push("a delay that happens once is no noise of a node: left out".to_string());
         }

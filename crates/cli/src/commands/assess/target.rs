@@ -113,7 +113,7 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
         Some(_) => None,
         None => Some(fit(&replayed.trace).map_err(|fault| {
             let path = request.path.display();
-            Failure::bad_input(format!("{path}: {fault}; or give the network with --network"))
+            Failure::bad_input(format!("{path}: {fault}"))
         })?),
     };
     let network = match &fitted {
@@ -140,6 +140,7 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
             counted(host.cores.into(), "core", "cores")
         )
     }));
+    notes.extend(replayed.recording.notes().iter().cloned());
     let assumed = fitted.iter().flat_map(|fit| &fit.assumed);
     notes.extend(assumed.map(|assumed| format!("about the fitted network: {assumed}")));
     let program = Program {
@@ -158,6 +159,12 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
 fn goals(plan: &Plan, paths: &[PathBuf]) -> Outcome<Target> {
     let mut read: Vec<(Workload, String)> = Vec::with_capacity(paths.len());
     for path in paths {
+        if path.is_dir() {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path} is a folder, not a GOAL file: is it a trace? Give --trace {path}"
+            )));
+        }
         let (workload, name) = (Workload::from(goal::read_path(path)?.graph), path.display().to_string());
         refuse_no_time(&name, workload.operations())?;
         let processes = workload.processes();

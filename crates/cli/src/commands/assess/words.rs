@@ -24,7 +24,16 @@ pub fn say(report: &Report, findings: &[Finding]) -> String {
 }
 
 pub fn number(slowdown: f64) -> String {
-    if slowdown >= 0.995 { significant(slowdown) } else { format!("{slowdown:.2}") }
+    match slowdown.abs() {
+        large if large >= 0.995 => significant(slowdown),
+        // Two digits that say something, down to where chance is all there is.
+        small if (1e-5..0.095).contains(&small) => {
+            let decimals = 1 - small.log10().floor() as i32;
+            format!("{slowdown:.*}", decimals.max(2) as usize)
+        }
+        // No minus in front of nothing.
+        _ => format!("{:.2}", slowdown + 0.0),
+    }
 }
 
 fn with_interval(slowdown: &Slowdown) -> String {

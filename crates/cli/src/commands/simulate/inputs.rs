@@ -93,6 +93,7 @@ fn load_workload(
         WorkloadPlan::Application(request) => Named::application(application::load(request)?),
         WorkloadPlan::Trace(request) => {
             let replayed = traced::load(request, console)?;
+            replayed.tell(console);
             return Ok((Named::traced(replayed.playback, &request.path), Some(replayed.trace)));
         }
         WorkloadPlan::File(path) => {
