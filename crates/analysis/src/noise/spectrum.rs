@@ -112,7 +112,10 @@ fn lines(mut pulses: Vec<Vec<Pulse>>, whole: &Powers, length_ps: u64) -> Vec<Lin
         let before = lines.len();
         while lines.len() < MOST_LINES {
             peaks.retain(|peak| !lines.iter().any(|line| is_multiple(peak.frequency_hz, line, whole)));
-            let Some((peak, comb)) = best(&worth_trying(&peaks), &pulses, whole.seconds) else { break };
+            let Some((peak, mut comb)) = best(&worth_trying(&peaks), &pulses, whole.seconds) else { break };
+            if comb.steady {
+                comb.frequency_hz = polished(&comb, &pulses, whole.seconds);
+            }
             lines.push(line(&peak, &comb, &all, whole));
             take_away(&mut pulses, &comb);
         }
@@ -162,6 +165,15 @@ fn best(tried: &[Peak], pulses: &[Vec<Pulse>], seconds: f64) -> Option<(Peak, Co
         Some(frequency_hz) => Some((*peak, comb::track(pulses, frequency_hz)?)),
         None => Some((*peak, comb_of(peak, pulses, seconds)?)),
     }
+}
+
+/// The frequency that the detours in step keep, without all the others.
+fn polished(comb: &Comb, pulses: &[Vec<Pulse>], seconds: f64) -> f64 {
+    let of_core = |(pulses, members): (&Vec<Pulse>, &Vec<usize>)| {
+        members.iter().filter_map(|&index| pulses.get(index)).copied().collect()
+    };
+    let members: Vec<Vec<Pulse>> = pulses.iter().zip(&comb.members).map(of_core).collect();
+    refine(&members, comb.frequency_hz, seconds, !comb.by_number).frequency_hz
 }
 
 /// The lowest of the frequencies of which this one is a multiple and with which as much keeps step.

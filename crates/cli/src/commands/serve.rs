@@ -108,6 +108,8 @@ impl Server {
         if others >= MOST_CONNECTIONS && !place.0.close_a_silent_one() {
             return Answer::busy().send_and_close(connection);
         }
+        // Before its thread begins: many may come before any of them does.
+        place.0.silent().extend(connection.try_clone());
         // Where no thread can be had, the connection and its place are dropped.
         let _ = std::thread::Builder::new().spawn(move || place.0.answer(connection));
     }
@@ -124,7 +126,6 @@ impl Server {
 
     fn read(&self, connection: &mut TcpStream) -> Result<Request, RequestError> {
         let peer = connection.peer_addr().ok();
-        self.silent().extend(connection.try_clone());
         let request = Request::read(connection);
         self.silent().retain(|other| other.peer_addr().ok() != peer);
         request

@@ -306,7 +306,7 @@ fn lower_bound(report: &Report) -> Option<String> {
     let mend =
         if report.subject.measured_here { "; measure longer with --time to see rarer noise" } else { "" };
     Some(format!(
-        "From {} processes on this is a lower bound: one run at {} lasts {} of core time, measured were {}{mend}.",
+        "From {} processes on this is a lower bound: one run at {} lasts {} of core time, but only {} were measured{mend}.",
         grouped(first.processes),
         grouped(largest.processes),
         seconds(largest.exposure_core_seconds),
