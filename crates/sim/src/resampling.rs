@@ -125,11 +125,12 @@ impl Model<'_> {
         let width = processors as usize;
         let mut result = Samples::new(processors, samples);
         let rows = (STRETCH / exchanges(processors)).clamp(1, 1 << 12) as usize;
-        let (totals, idle) = result.rows();
-        totals.par_chunks_mut(rows).zip(idle.par_chunks_mut(rows * width)).enumerate().try_for_each(
-            |(chunk, (totals, idle))| {
+        let (totals, own, idle) = result.rows();
+        let rows_of = totals.par_chunks_mut(rows).zip(own.par_chunks_mut(rows));
+        rows_of.zip(idle.par_chunks_mut(rows * width)).enumerate().try_for_each(
+            |(chunk, ((totals, own), idle))| {
                 let first = (chunk * rows) as u32;
-                self.stretch(processors, first, watch.stop, totals, idle);
+                self.stretch(processors, first, watch.stop, (totals, own, idle));
                 watch.advance(exchanges(processors) * totals.len() as u64)
             },
         )?;
@@ -157,20 +158,27 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Consecutive samples from `first` on, one for each total and each row of idle times.
-    fn stretch(&self, processors: u32, first: u32, stop: &AtomicBool, totals: &mut [u64], idle: &mut [u64]) {
+    /// Consecutive samples from `first` on, one for each total, each own time and each row of idle times.
+    fn stretch(
+        &self,
+        processors: u32,
+        first: u32,
+        stop: &AtomicBool,
+        (totals, own, idle): (&mut [u64], &mut [u64], &mut [u64]),
+    ) {
         let draws = Draws::new(self.times, self.seed, processors);
         let mut desk = Desk::new(processors);
-        let rows = totals.iter_mut().zip(idle.chunks_exact_mut(processors as usize));
+        let rows = totals.iter_mut().zip(own).zip(idle.chunks_exact_mut(processors as usize));
+        let times = |(total, own): (Time, Time)| (total.ps(), own.ps());
         match self.noise {
-            None => rows.zip(first..).for_each(|((total, idle), sample)| {
-                *total = desk.all_to_all(&draws, &Silence, sample, stop, idle).ps();
+            None => rows.zip(first..).for_each(|(((total, own), idle), sample)| {
+                (*total, *own) = times(desk.all_to_all(&draws, &Silence, sample, stop, idle));
             }),
             Some(noise) => {
                 let mut noise = noise.clone();
-                rows.zip(first..).for_each(|((total, idle), sample)| {
+                rows.zip(first..).for_each(|(((total, own), idle), sample)| {
                     noise.set_replica(sample);
-                    *total = desk.all_to_all(&draws, &noise, sample, stop, idle).ps();
+                    (*total, *own) = times(desk.all_to_all(&draws, &noise, sample, stop, idle));
                 });
             }
         }

@@ -27,9 +27,9 @@ impl Desk {
         Desk { processors: vec![Processor::default(); processors as usize], lengths: Vec::new() }
     }
 
-    /// Works out a sample: the idle time of every processor goes into `idle`, the total is the answer. The
-    /// latter is [`Time::NEVER`] where simulated time has come to its end. Once `stop` is set, neither means
-    /// anything.
+    /// Works out a sample: the idle time of every processor goes into `idle`. The answer is when the last processor has
+    /// made its last exchange, and when they have on average; the first of them is [`Time::NEVER`] where simulated time
+    /// has come to its end. Once `stop` is set, nothing of it means anything.
     pub fn all_to_all<N: Noise>(
         &mut self,
         draws: &Draws<'_>,
@@ -37,7 +37,7 @@ impl Desk {
         sample: u32,
         stop: &AtomicBool,
         idle: &mut [u64],
-    ) -> Time {
+    ) -> (Time, Time) {
         self.processors.fill(Processor::default());
         self.lengths.resize(draws.room(), Time::ZERO);
         let count = self.processors.len() as u32;
@@ -53,7 +53,11 @@ impl Desk {
         for (idle, processor) in idle.iter_mut().zip(&self.processors) {
             *idle = processor.idle.ps();
         }
-        self.processors.iter().map(|processor| processor.ready).max().unwrap_or(Time::ZERO)
+        let ready = self.processors.iter().map(|processor| processor.ready);
+        let sum: u128 = ready.clone().map(|ready| u128::from(ready.ps())).sum();
+        let average = sum / u128::from(count.max(1));
+        // An average is not larger than the largest.
+        (ready.max().unwrap_or(Time::ZERO), Time(average as u64))
     }
 }
 

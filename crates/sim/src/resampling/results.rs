@@ -8,6 +8,8 @@ use straggler_model::stats::{Summary, mean};
 pub struct Samples {
     processors: u32,
     total_ps: Vec<u64>,
+    /// When a processor of each sample has made its last exchange, on average over the processors.
+    own_ps: Vec<u64>,
     /// A row for each sample, a column for each processor.
     idle_ps: Vec<u64>,
 }
@@ -15,11 +17,13 @@ pub struct Samples {
 impl Samples {
     pub(super) fn new(processors: u32, samples: u32) -> Samples {
         let (width, height) = (processors as usize, samples as usize);
-        Samples { processors, total_ps: vec![0; height], idle_ps: vec![0; width * height] }
+        let (total_ps, own_ps) = (vec![0; height], vec![0; height]);
+        Samples { processors, total_ps, own_ps, idle_ps: vec![0; width * height] }
     }
 
-    pub(super) fn rows(&mut self) -> (&mut [u64], &mut [u64]) {
-        (&mut self.total_ps, &mut self.idle_ps)
+    /// Total, own and idle times.
+    pub(super) fn rows(&mut self) -> (&mut [u64], &mut [u64], &mut [u64]) {
+        (&mut self.total_ps, &mut self.own_ps, &mut self.idle_ps)
     }
 
     pub fn processors(&self) -> u32 {
@@ -29,6 +33,11 @@ impl Samples {
     /// The total time of each sample.
     pub fn total_ps(&self) -> &[u64] {
         &self.total_ps
+    }
+
+    /// When a processor of each sample has made its last exchange, on average over the processors.
+    pub fn own_ps(&self) -> &[u64] {
+        &self.own_ps
     }
 
     /// The idle times of all processors, sample by sample.
@@ -43,7 +52,14 @@ impl Samples {
         first_idle_ps.par_sort_unstable();
         self.total_ps.par_sort_unstable();
         self.idle_ps.par_sort_unstable();
-        Distributions { processors, total_ps: self.total_ps, idle_ps: self.idle_ps, first_idle_ps }
+        let mean_own_ps = mean(&self.own_ps).unwrap_or(0.0);
+        Distributions {
+            processors,
+            total_ps: self.total_ps,
+            mean_own_ps,
+            idle_ps: self.idle_ps,
+            first_idle_ps,
+        }
     }
 
     fn each_processor(&self) -> Vec<Processor> {
@@ -77,6 +93,8 @@ pub struct Distributions {
     pub processors: Vec<Processor>,
     /// Of every sample.
     pub total_ps: Vec<u64>,
+    /// When a processor has made its last exchange, on average over processors and samples.
+    pub mean_own_ps: f64,
     /// Of every processor in every sample.
     pub idle_ps: Vec<u64>,
     /// Of processor 0 in every sample: figures 5 and 6 of the paper.
@@ -93,9 +111,10 @@ impl Distributions {
     }
 }
 
-/// Bytes a second that a processor sends (and receives) when it exchanges `bytes` with each of the others in
-/// the mean total time: (P - 1) · bytes / mean total, as in table 1 of the paper.
-pub fn throughput(processors: u32, bytes: u64, mean_total_ps: f64) -> f64 {
+/// Bytes a second that a processor sends (and receives) when it exchanges `bytes` with each of the others in so much
+/// time on average: (P - 1) · bytes / time. With its own time that is the throughput of a given processor, as in table 1
+/// of the paper; with the total time, that of the slowest.
+pub fn throughput(processors: u32, bytes: u64, mean_ps: f64) -> f64 {
     let sent = f64::from(processors.saturating_sub(1)) * bytes as f64;
-    if mean_total_ps > 0.0 { sent / (mean_total_ps * 1e-12) } else { 0.0 }
+    if mean_ps > 0.0 { sent / (mean_ps * 1e-12) } else { 0.0 }
 }

@@ -85,8 +85,8 @@ fn times(nodes: &mut [Node], node: usize, noise: Option<&Injection>) -> (Time, T
     (start, end)
 }
 
-/// Total and idle times of one sample.
-fn naive(model: &Model<'_>, processors: u32, sample: u32) -> (u64, Vec<u64>) {
+/// Total time, mean of the processors' own times, and idle times of one sample.
+fn naive(model: &Model<'_>, processors: u32, sample: u32) -> (u64, u64, Vec<u64>) {
     let noise = model
         .noise
         .cloned()
@@ -94,22 +94,27 @@ fn naive(model: &Model<'_>, processors: u32, sample: u32) -> (u64, Vec<u64>) {
     let mut nodes = graph(model, processors, sample);
     let mut idle = vec![0; processors as usize];
     let mut total = 0;
+    let mut own = vec![0; processors as usize];
     for node in (0..nodes.len()).rev() {
         let (start, end) = times(&mut nodes, node, noise.as_ref());
         total = total.max(end.ps());
         for (rank, before) in nodes[node].partners.into_iter().zip(nodes[node].before) {
             let ready = before.map_or(Time::ZERO, |before| times(&mut nodes, before, noise.as_ref()).1);
             idle[rank as usize] += start.since(ready).ps();
+            own[rank as usize] = end.ps().max(own[rank as usize]);
         }
     }
-    (total, idle)
+    let mean = own.iter().map(|&own| u128::from(own)).sum::<u128>() / u128::from(processors);
+    (total, mean as u64, idle)
 }
 
 fn equals_the_naive_one(model: &Model<'_>, processors: u32, samples: u32) {
     let fast = resample(model, processors, samples);
-    for (sample, (row, &total)) in fast.idle_ps().zip(fast.total_ps()).enumerate() {
-        let (expected_total, expected_idle) = naive(model, processors, sample as u32);
+    let times = fast.total_ps().iter().zip(fast.own_ps());
+    for (sample, (row, (&total, &own))) in fast.idle_ps().zip(times).enumerate() {
+        let (expected_total, expected_own, expected_idle) = naive(model, processors, sample as u32);
         assert_eq!(total, expected_total, "{processors} processors, sample {sample}");
+        assert_eq!(own, expected_own, "{processors} processors, sample {sample}");
         assert_eq!(row, expected_idle, "{processors} processors, sample {sample}");
     }
 }

@@ -44,9 +44,14 @@ pub struct CaseAnswer {
     pub idle_ps_of_processor_0: Option<Summary>,
     /// Mean idle time over mean total time.
     pub idle_share: f64,
-    /// (P - 1) · size over the mean total time.
+    /// When a processor has made its last exchange, on average over processors and samples.
+    pub mean_own_ps: f64,
+    /// Of a given processor: (P - 1) · size over the mean of its own time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput_bytes_per_second: Option<f64>,
+    /// Of the slowest: (P - 1) · size over the mean total time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowest_throughput_bytes_per_second: Option<f64>,
     pub processors: Vec<ProcessorAnswer>,
 }
 
@@ -104,6 +109,7 @@ impl CaseAnswer {
             idle_ps: one.idle_ps,
             never_idle_share: one.never_idle,
         };
+        let over = |mean_ps: f64| size.map(|Bytes(bytes)| throughput(case.processors, bytes, mean_ps));
         CaseAnswer {
             processes: case.processors,
             samples: case.samples,
@@ -112,9 +118,9 @@ impl CaseAnswer {
             idle_ps: Summary::of_sorted(&found.idle_ps),
             idle_ps_of_processor_0: Summary::of_sorted(&found.first_idle_ps),
             idle_share: found.idle_share(),
-            throughput_bytes_per_second: size
-                .zip(total)
-                .map(|(Bytes(bytes), total)| throughput(case.processors, bytes, total.mean)),
+            mean_own_ps: found.mean_own_ps,
+            throughput_bytes_per_second: over(found.mean_own_ps),
+            slowest_throughput_bytes_per_second: total.and_then(|total| over(total.mean)),
             processors: found.processors.iter().map(processor).collect(),
         }
     }

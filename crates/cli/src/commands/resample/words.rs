@@ -64,14 +64,15 @@ fn cells(summary: &Summary) -> Vec<String> {
 }
 
 fn totals(answer: &Answer) -> Table {
-    let speed = answer.size_bytes.map(|_| "MB/s");
-    let header = ["processors", "samples", "mean", "sd"].into_iter().chain(QUANTILES).chain(speed);
+    let speeds = answer.size_bytes.map(|_| ["MB/s", "of the slowest"]).into_iter().flatten();
+    let header = ["processors", "samples", "mean", "sd"].into_iter().chain(QUANTILES).chain(speeds);
     let mut table = Table::with_header(header);
     for case in &answer.cases {
         let Some(total) = &case.total_ps else { continue };
-        let speed = case.throughput_bytes_per_second.map(|speed| format!("{:.3}", speed / 1e6));
+        let speeds = [case.throughput_bytes_per_second, case.slowest_throughput_bytes_per_second];
+        let speeds = speeds.into_iter().flatten().map(|speed| format!("{:.3}", speed / 1e6));
         let first = [grouped(case.processes), grouped(case.samples)];
-        table.row(first.into_iter().chain(cells(total)).chain(speed));
+        table.row(first.into_iter().chain(cells(total)).chain(speeds));
     }
     table
 }
@@ -119,7 +120,10 @@ fn circumstances(answer: &Answer) -> Table {
     table.row(["noise", &answer.noise]);
     if let Some(bytes) = answer.size_bytes {
         let size = straggler_model::units::Bytes(bytes);
-        table.row(["throughput".to_string(), format!("(P - 1) · {size} over the mean total time")]);
+        let text = format!(
+            "(P - 1) · {size} over the mean of a processor's own time; of the slowest: over the total"
+        );
+        table.row(["throughput".to_string(), text]);
     }
     table.row(["share".to_string(), "mean idle time over mean total time".into()]);
     for case in answer.cases.iter().filter(|case| case.samples_limited_by_budget) {
@@ -151,7 +155,9 @@ mod tests {
             idle_ps: None,
             idle_ps_of_processor_0: None,
             idle_share,
+            mean_own_ps: 0.0,
             throughput_bytes_per_second: throughput,
+            slowest_throughput_bytes_per_second: throughput,
             processors: Vec::new(),
         }
     }
