@@ -64,7 +64,8 @@ pub struct Effort {
     pub causes: usize,
     /// A point gets no more replicas when they would cost more than so many messages without noise.
     pub point_work: u64,
-    /// A curve ends where its points would together cost more than so many messages without noise.
+    /// A curve ends where noise would make its points together cost more than so many messages without noise; what has
+    /// to be done without any noise is not counted, since somebody asked for it.
     pub curve_work: u64,
     /// The removals at the largest scale may cost as much as so many messages without noise; if they would
     /// cost more, they are done at a smaller scale.
@@ -204,10 +205,14 @@ impl Curve {
 }
 
 /// What messages cost when noise slows them down, in messages without noise: noise scatters them over the time
-/// it adds, and a slowdown of 50 was seen to double the cost of a message.
+/// it adds, and a slowdown of 50 was seen to double the cost of a message. Beyond some, a message is alone in its window
+/// and costs no more.
 fn work(messages: u64, slowdown: f64) -> u64 {
-    (messages as f64 * (1.0 + slowdown.max(0.0) / 50.0)) as u64
+    (messages as f64 * (1.0 + slowdown.clamp(0.0, MOST_SCATTERED) / 50.0)) as u64
 }
+
+/// A slowdown at which every message is alone in its window.
+const MOST_SCATTERED: f64 = 500.0;
 
 /// Core time that a run exposes to noise.
 fn exposure(processes: u32, makespan: Time) -> f64 {

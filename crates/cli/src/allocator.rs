@@ -5,7 +5,7 @@
 /// threads spent 3 of 20 CPU seconds there. Memory that nobody touches costs nothing.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn grow_in_large_steps() {
-    const STEP: libc::c_int = 32 << 20;
+    const STEP: libc::c_int = 64 << 20;
     /// Blocks from this size on come from the system one by one, zeroed. The allocator would find such a size by itself,
     /// but not once another setting is given.
     const LARGE: libc::c_int = 4 << 20;

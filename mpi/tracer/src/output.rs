@@ -3,6 +3,7 @@
 use crate::clock;
 use libc::{c_int, c_void};
 use std::ffi::CString;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -119,7 +120,9 @@ impl Output {
     #[cold]
     fn end_early(&mut self, fault: &std::io::Error) {
         self.failed = true;
-        eprintln!(
+        // Not `eprintln!`, which ends the program where stderr is on the same full disk.
+        let _ = writeln!(
+            std::io::stderr(),
             "straggler: a stream cannot be written any further ({fault}): the calls from here on are not recorded"
         );
         // SAFETY: the file is ours and open.

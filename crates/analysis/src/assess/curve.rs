@@ -78,19 +78,19 @@ impl Question<'_> {
             // It will be slowed down at least as much as the one before.
             let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
             let messages = workload.messages().saturating_mul(LEAST_REPLICAS.into());
-            if work(messages, slowdown) > left {
+            if !points.is_empty() && work(messages, slowdown).saturating_sub(messages) > left {
                 break;
             }
             points.extend(self.point(workload, sources)?);
-            left = left.saturating_sub(self.work_of(workload, points.last()));
+            left = left.saturating_sub(self.work_of_noise(workload, points.last()));
         }
         Ok(Curve::new(&asked.name, points, self.threshold))
     }
 
-    /// What a point has cost, in messages of a run without noise.
-    fn work_of(&self, workload: &Workload, point: Option<&Point>) -> u64 {
+    /// What noise has added to the cost of a point, in messages of a run without noise.
+    fn work_of_noise(&self, workload: &Workload, point: Option<&Point>) -> u64 {
         let runs = |point: &Point| workload.messages().saturating_mul(point.replicas.into());
-        point.map_or(0, |point| work(runs(point), point.slowdown.median))
+        point.map_or(0, |point| work(runs(point), point.slowdown.median).saturating_sub(runs(point)))
     }
 
     /// Doubles the replicas until the interval of the median is narrow, or they are enough.

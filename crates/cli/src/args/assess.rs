@@ -44,7 +44,7 @@ pub struct Assess {
     /// Assess this noise instead of measuring: a recording, a trace, or a description as --noise takes it
     #[arg(value_name = "FILE|SPEC")]
     pub noise: Option<String>,
-    /// How long to measure; from a second on in five batches with pauses, three times as long in all
+    /// How long to measure; from a second on in five batches, with pauses of up to 5 s between them
     #[arg(long, value_name = "TIME", default_value = "10s", conflicts_with = "noise")]
     pub time: Time,
     /// The cores to measure, as in 0-3,8; all that this process may use unless given
@@ -53,7 +53,8 @@ pub struct Assess {
     /// How to find out what took the CPU
     #[arg(long, value_enum, default_value_t, conflicts_with = "noise")]
     pub sources: SourcesName,
-    /// Leave out the noise of this source, as the tables call it: a job that happened to run. May be given several times
+    /// Leave out the noise of this source: a job that happened to run, as the tables name it, without "other jobs". May be
+    /// given several times
     #[arg(long, value_name = "NAME")]
     pub ignore: Vec<String>,
     /// The network: LogGOPS parameters, a preset or a .toml file; slingshot-11 unless given, or with --trace the

@@ -11,7 +11,7 @@ mod when;
 mod words;
 
 use crate::commands::simulate::{NetworkAnswer, stuck_failure};
-use crate::commands::{command_line, refuse_unwritable, threads};
+use crate::commands::{command_line, quoted, refuse_unwritable, threads};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -51,12 +51,12 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let began = Instant::now();
     let _orderly = Orderly::begin();
     let (subject, warnings) = Subject::obtain(plan, console)?;
-    interrupt::check()?;
     let noise_file = keep(plan, &subject)?;
     let interrupted = |failure: Failure| match (&noise_file, failure.exit) {
         (Some(path), Exit::Interrupted) => kept(path),
         _ => failure,
     };
+    interrupt::check().map_err(interrupted)?;
     let answer = simulate(plan, &subject, &target, console).map_err(interrupted)?;
     interrupt::check().map_err(interrupted)?;
     let (processes, bytes) = match plan.what {
@@ -101,11 +101,12 @@ fn keep(plan: &Plan, subject: &Subject) -> Outcome<Option<PathBuf>> {
 
 /// Interrupted with a measurement that is finished.
 fn kept(path: &Path) -> Failure {
-    let path = path.display();
+    let path = quoted(&path.display().to_string());
     Failure::new(
         Exit::Interrupted,
         anyhow::Error::msg(format!(
-            "interrupted: the measurement is in {path}; go on with: straggler assess {path}"
+            "interrupted: the measurement is in {path}; go on with: straggler assess {path}, and the other options as \
+             before"
         )),
     )
 }

@@ -8,7 +8,7 @@ mod words;
 use crate::args::measure::Choose;
 use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::memory::available_bytes;
 use crate::meter::Meter;
@@ -38,9 +38,9 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     }
 }
 
-/// Into so many batches a measurement is cut,
+/// A long measurement is cut into so many batches.
 const BATCHES: u64 = 5;
-/// if it lasts at least this long.
+/// A shorter one is not cut.
 const LONG_ENOUGH: Time = Time::from_ns(1_000_000_000);
 /// The longest pause between batches.
 const LONGEST_PAUSE: Time = Time::from_ns(5_000_000_000);
@@ -54,8 +54,14 @@ pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<Recording> {
     let meter = session.meter(batches);
     let mut recording = session.measure(&session.cores, &meter)?.recording;
     for _ in 1..batches {
-        rest(Time(2 * batch.length.ps()).min(LONGEST_PAUSE))?;
-        recording.append(&session.measure(&session.cores, &meter)?.recording);
+        let more = rest(Time(2 * batch.length.ps()).min(LONGEST_PAUSE))
+            .and_then(|()| session.measure(&session.cores, &meter));
+        match more {
+            Ok(more) => recording.append(&more.recording),
+            // What was measured so far is a measurement.
+            Err(failure) if failure.exit == Exit::Interrupted => break,
+            Err(failure) => return Err(failure),
+        }
     }
     Ok(recording)
 }

@@ -19,7 +19,7 @@ use crate::exit::{Failure, Outcome};
 use answer::Answer;
 use request::{Request, RequestError};
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,13 @@ pub fn run(typed: &Serve, seed: u64, console: &Console) -> Outcome<()> {
     }
     answer_all(
         &listener,
-        &Arc::new(Server { site, port, busy: AtomicUsize::new(0), silent: Mutex::default() }),
+        &Arc::new(Server {
+            site,
+            port,
+            busy: AtomicUsize::new(0),
+            silent: Mutex::default(),
+            next: AtomicUsize::new(0),
+        }),
         console,
     );
     Ok(())
@@ -87,52 +93,58 @@ struct Server {
     site: Site,
     port: u16,
     busy: AtomicUsize,
-    /// Connections whose request is not there yet, the oldest first.
-    silent: Mutex<VecDeque<TcpStream>>,
+    /// Connections whose request is not there yet, by their numbers, the oldest first.
+    silent: Mutex<BTreeMap<usize, TcpStream>>,
+    /// The number of the next connection.
+    next: AtomicUsize,
 }
 
-/// One connection counts as busy as long as this lives.
-struct Place(Arc<Server>);
+/// One connection counts as busy as long as this lives, and is not silent after it.
+struct Place {
+    server: Arc<Server>,
+    number: usize,
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.busy.fetch_sub(1, Ordering::Relaxed);
+        self.server.silent().remove(&self.number);
+        self.server.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Server {
-    /// Never waits: whoever is next in line is waiting, too.
+    /// Never blocks: others wait to be accepted.
     fn begin(self: Arc<Self>, connection: TcpStream) {
         let others = self.busy.fetch_add(1, Ordering::Relaxed);
-        let place = Place(self);
-        if others >= MOST_CONNECTIONS && !place.0.close_a_silent_one() {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let place = Place { server: self, number };
+        let server = &place.server;
+        if others >= MOST_CONNECTIONS && !server.close_a_silent_one() {
             return Answer::busy().send_and_close(connection);
         }
         // Before its thread begins: many may come before any of them does.
-        place.0.silent().extend(connection.try_clone());
+        if let Ok(other) = connection.try_clone() {
+            server.silent().insert(number, other);
+        }
         // Where no thread can be had, the connection and its place are dropped.
-        let _ = std::thread::Builder::new().spawn(move || place.0.answer(connection));
+        let _ = std::thread::Builder::new().spawn(move || place.server.answer(number, connection));
     }
 
-    fn silent(&self) -> MutexGuard<'_, VecDeque<TcpStream>> {
+    fn silent(&self) -> MutexGuard<'_, BTreeMap<usize, TcpStream>> {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its thread then reads the end of the connection and gives its place up.
     fn close_a_silent_one(&self) -> bool {
-        let oldest = self.silent().pop_front();
-        oldest.is_some_and(|oldest| oldest.shutdown(Shutdown::Both).is_ok())
+        // One that its client has left cannot be closed again, and gives its place up by itself.
+        std::iter::from_fn(|| self.silent().pop_first())
+            .any(|(_, oldest)| oldest.shutdown(Shutdown::Both).is_ok())
     }
 
-    fn read(&self, connection: &mut TcpStream) -> Result<Request, RequestError> {
-        let peer = connection.peer_addr().ok();
-        let request = Request::read(connection);
-        self.silent().retain(|other| other.peer_addr().ok() != peer);
-        request
-    }
-
-    fn answer(&self, mut connection: TcpStream) {
-        let (answer, head_only) = match self.read(&mut connection) {
+    fn answer(&self, number: usize, mut connection: TcpStream) {
+        let request = Request::read(&mut connection);
+        self.silent().remove(&number);
+        let (answer, head_only) = match request {
             Ok(request) => (self.site.answer(&request, self.port), request.method == "HEAD"),
             Err(fault) => (fault.answer(), false),
         };

@@ -62,8 +62,11 @@ fn remove(path: &Path) -> Outcome<()> {
     }
 }
 
-/// A recording in the folder that is neither this measurement nor what was read belongs to an older assessment.
+/// A recording beside an older assessment that is neither this measurement nor what was read belongs to that.
 fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
+    if !folder.join("assess.json").exists() {
+        return Ok(());
+    }
     let path = folder.join(NOISE);
     let own = report.noise_file.as_ref().and_then(|own| own.canonicalize().ok());
     match path.canonicalize() {
@@ -75,8 +78,8 @@ fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
 /// Writes everything and gives the names.
 pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'_>) -> Outcome<Vec<String>> {
     make(folder)?;
-    clear(folder)?;
     clear_recording(folder, report)?;
+    clear(folder)?;
     let mut names = Vec::new();
     names.extend(report.subject.measured_here.then(|| NOISE.to_string()));
     let mut put = |name: &str, bytes: &[u8]| -> Outcome<()> {

@@ -343,11 +343,11 @@ impl Subject {
     /// "This node loses 0.31 % of its time to noise: 5,012 detours on 2 cores in 10 s, the longest 4.1 ms."
     pub fn sentence(&self) -> String {
         let Some(recording) = &self.recording else { return format!("Assessed is {}.", self.name) };
-        let (noise, length) = recording.noise_and_length();
-        let detours: usize = recording.cores.iter().map(|core| core.detours.len()).sum();
-        let longest =
-            recording.cores.iter().flat_map(|core| &core.detours).map(|detour| detour.duration).max();
-        let lost = noise.ps() as f64 / length.ps().max(1) as f64;
+        let (_, length) = recording.noise_and_length();
+        // Without what was left out, as everything that follows.
+        let left = self.noise.streams.iter().flat_map(|stream| &stream.detours);
+        let (detours, longest) = (left.clone().count(), left.map(|detour| detour.duration).max());
+        let lost = self.noise.share();
         let share = percent(lost);
         let cores = counted(recording.cores.len() as u64, "core", "cores");
         let each = Time(length.ps() / (recording.cores.len() as u64).max(1));

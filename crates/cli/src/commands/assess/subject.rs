@@ -91,11 +91,10 @@ impl Subject {
 
     pub fn json(&self) -> NoiseJson<'_> {
         let measured = self.recording.as_ref().map(Recording::noise_and_length);
-        let share = |(noise, length): (Time, Time)| noise.ps() as f64 / length.ps().max(1) as f64;
         NoiseJson {
             name: &self.name,
             measured_here: self.measured_here,
-            share: measured.map_or_else(|| self.noise.share(), share),
+            share: self.noise.share(),
             core_seconds: measured.map(|(_, length)| length.seconds()),
             detours: measured.map(|_| self.noise.streams.iter().map(|stream| stream.detours.len()).sum()),
             causes: &self.noise.causes,

@@ -14,11 +14,11 @@ use straggler_schedule::goal::{Format, stream};
 fn bytes_an_operation(format: Format) -> u64 {
     match format {
         Format::Text => 24,
-        Format::Binary => 12,
+        Format::Binary => 39,
     }
 }
 
-/// Said before anything is written. A pipe or a device has no size, and the folder of one has space.
+/// Said before anything is written.
 fn refuse_too_large(operations: u64, format: Format, free: Option<u64>) -> Outcome<()> {
     let needed = operations.saturating_mul(bytes_an_operation(format));
     match free.filter(|&free| needed > free) {
@@ -35,7 +35,9 @@ fn refuse_too_large(operations: u64, format: Format, free: Option<u64>) -> Outco
 pub fn run(script: &dyn Script, output: &Path, console: &Console) -> Outcome<()> {
     let format = Format::for_path(output);
     let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    refuse_too_large(script.operations(), format, free_disk_bytes(folder))?;
+    // A pipe or a device takes any amount.
+    let is_file = std::fs::metadata(output).map_or(true, |there| there.is_file());
+    refuse_too_large(script.operations(), format, free_disk_bytes(folder).filter(|_| is_file))?;
     let _orderly = Orderly::begin();
     let written = replace_file(output, |out| stream::write(script, format, Interruptible(out)));
     let streamed = or_interrupted(written)?;

@@ -20,11 +20,15 @@ fn names<'a>(study: &'a Study) -> Vec<&'a str> {
     study.sweeps.iter().map(name).collect()
 }
 
+/// Whether and why the top level of a file with sweeps is not run.
+pub fn top_not_run(study: &Study) -> Option<String> {
+    let key = study.top_lacks?;
+    Some(format!("The top level is not run: it lacks `{key}` and only holds what the sweeps share."))
+}
+
 /// Which parts of the file are run, where it has sweeps.
 fn sweeps(study: &Study) -> String {
-    let base = study.top_lacks.map(|key| {
-        format!("The top level is not run: it lacks `{key}` and only holds what the sweeps share.\n")
-    });
+    let base = top_not_run(study).map(|text| text + "\n");
     let several = study.sweeps.len() > 1 || base.is_some();
     let named = several.then(|| format!("Run: {}.\n", names(study).join(", ")));
     named.into_iter().chain(base).collect()

@@ -1,6 +1,6 @@
 //! Runs a study in a folder: everything is checked, what is there already is taken up, what is found is kept.
 
-use super::{PAGE, RESULTS, provenance};
+use super::{PAGE, RESULTS, check, provenance};
 use crate::commands::threads;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
@@ -51,6 +51,7 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
         plan.stop_at(width);
     }
     plan.warnings.iter().for_each(|warning| console.warn(warning));
+    check::top_not_run(study).iter().for_each(|text| console.note(text));
     let there = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("."));
     refuse_too_large(&plan.needs(), available_bytes(), free_disk_bytes(there))?;
     std::fs::create_dir_all(folder).map_err(|fault| {
