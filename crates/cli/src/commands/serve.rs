@@ -17,7 +17,7 @@ use crate::commands::report::Search;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use answer::Answer;
-use request::{Request, RequestError};
+use request::Request;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};

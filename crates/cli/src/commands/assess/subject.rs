@@ -10,7 +10,6 @@ use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
 use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::{OWN, SAMPLER};
-use straggler_model::Time;
 use straggler_model::noise::format::{self, Format, FormatOptions};
 use straggler_model::noise::recording::{Attribution, Machine, Recording, Timer};
 use straggler_model::noise::{Loaded, NoiseSpec};
