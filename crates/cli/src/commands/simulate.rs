@@ -2,7 +2,7 @@
 
 mod answer;
 mod details;
-mod estimate;
+pub mod estimate;
 mod inputs;
 mod page;
 mod replicas;

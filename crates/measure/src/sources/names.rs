@@ -124,7 +124,7 @@ pub fn thread(name: &[u8]) -> String {
 }
 
 /// The beginnings of what kernel threads are called.
-const KERNEL_THREADS: [&str; 22] = [
+const KERNEL_THREADS: [&str; 28] = [
     "kworker",
     "migration",
     "ksoftirqd",
@@ -146,8 +146,21 @@ const KERNEL_THREADS: [&str; 22] = [
     "kblockd",
     "kauditd",
     "ksmd",
-    "md",
+    "dm-",
+    "napi/",
+    "ib_",
+    "mlx5",
+    "ptlrpcd",
+    "ldlm_",
+    "nfsd",
 ];
+
+/// Threads of block devices, which have a number: `md127_raid1`, `loop0`. `mdrun` and `md5sum` are programs.
+fn is_of_a_device(name: &str) -> bool {
+    let rest_of =
+        |start| name.strip_prefix(start).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    rest_of("md").is_some_and(|rest| rest.starts_with("_raid")) || rest_of("loop").is_some_and(str::is_empty)
+}
 
 /// Whether a source is a program that somebody started: no interrupt, no thread of the kernel, nothing below it.
 pub fn is_program(name: &str) -> bool {
@@ -165,7 +178,7 @@ pub fn is_program(name: &str) -> bool {
         OWN,
     ];
     let interrupt = name.starts_with("softirq ") || name.starts_with("irq ") || name.ends_with(" interrupt");
-    let kernel = KERNEL_THREADS.iter().any(|start| name.starts_with(start));
+    let kernel = KERNEL_THREADS.iter().any(|start| name.starts_with(start)) || is_of_a_device(name);
     !known.contains(&name) && !interrupt && !kernel
 }
 
@@ -213,12 +226,22 @@ mod tests {
 
     #[test]
     fn programs_are_told_from_the_system() {
-        for name in ["rustc", "LogGOPSim", "telegraf", OTHER_THREADS] {
+        for name in ["rustc", "LogGOPSim", "telegraf", "mdrun", "md5sum", "mdtest", "loopback", OTHER_THREADS]
+        {
             assert!(is_program(name), "{name}");
         }
-        for name in
-            ["kworker", "rcu_sched", "softirq NET_RX", "irq 36 virtio1", TIMER_TICK, OWN, BELOW_THE_KERNEL]
-        {
+        for name in [
+            "kworker",
+            "rcu_sched",
+            "softirq NET_RX",
+            "irq 36 virtio1",
+            "md127_raid1",
+            "loop0",
+            "ptlrpcd",
+            TIMER_TICK,
+            OWN,
+            BELOW_THE_KERNEL,
+        ] {
             assert!(!is_program(name), "{name}");
         }
     }

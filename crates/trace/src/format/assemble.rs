@@ -144,7 +144,11 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
             Some(place @ None) => *place = Some(stream),
             Some(Some(_)) => findings.push(Finding::error(rank, "there are two streams of this rank")),
             None => {
-                findings.push(Finding::error(rank, format!("is not a rank of a run of {size} processes")));
+                let what = match rank < claimed {
+                    true => format!("is left out: too few streams are here for ranks from {size} on"),
+                    false => format!("is not a rank of a run of {claimed} processes"),
+                };
+                findings.push(Finding::error(rank, what));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::plan::simulate::Plan;
 use straggler_report::numbers::{counted, memory, seconds};
 
 /// Messages that a core delivers in a second, about; `straggler bench` measures it.
-const MESSAGES_A_SECOND: f64 = 1e7;
+pub const MESSAGES_A_SECOND: f64 = 1e7;
 
 /// What a replica costs besides its messages, in messages.
 const MESSAGES_TO_BEGIN: f64 = 200.0;

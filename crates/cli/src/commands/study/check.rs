@@ -1,7 +1,9 @@
 //! `straggler study check`: what a study will take.
 
+use super::driver::top_not_run;
 use super::{base_of, read_study};
 use crate::args::Common;
+use crate::commands::simulate::estimate::MESSAGES_A_SECOND;
 use crate::commands::threads;
 use crate::console::Console;
 use crate::exit::Outcome;
@@ -11,19 +13,10 @@ use straggler_analysis::study::{Plan, Study, Sweep};
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, memory, rounded, seconds};
 
-/// Messages that a core delivers in a second, about; `straggler bench` measures it.
-const MESSAGES_A_SECOND: f64 = 1e7;
-
 /// What the sweeps of a study are called, the top of the file first.
 fn names<'a>(study: &'a Study) -> Vec<&'a str> {
     let name = |sweep: &'a Sweep| if sweep.name.is_empty() { "the top level" } else { &*sweep.name };
     study.sweeps.iter().map(name).collect()
-}
-
-/// Whether and why the top level of a file with sweeps is not run.
-pub fn top_not_run(study: &Study) -> Option<String> {
-    let key = study.top_lacks?;
-    Some(format!("The top level is not run: it lacks `{key}` and only holds what the sweeps share."))
 }
 
 /// Which parts of the file are run, where it has sweeps.

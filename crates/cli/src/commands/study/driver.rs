@@ -1,6 +1,6 @@
 //! Runs a study in a folder: everything is checked, what is there already is taken up, what is found is kept.
 
-use super::{PAGE, RESULTS, check, provenance};
+use super::{PAGE, RESULTS, provenance};
 use crate::commands::threads;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
@@ -43,6 +43,12 @@ pub struct Session<'a> {
     pub sessions: u32,
 }
 
+/// Whether and why the top level of a file with sweeps is not run.
+pub fn top_not_run(study: &Study) -> Option<String> {
+    let key = study.top_lacks?;
+    Some(format!("The top level is not run: it lacks `{key}` and only holds what the sweeps share."))
+}
+
 /// Runs what is missing of a study and writes its results into the folder.
 pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console) -> Outcome<Results> {
     let began = Instant::now();
@@ -51,7 +57,7 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
         plan.stop_at(width);
     }
     plan.warnings.iter().for_each(|warning| console.warn(warning));
-    check::top_not_run(study).iter().for_each(|text| console.note(text));
+    top_not_run(study).iter().for_each(|text| console.note(text));
     let there = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("."));
     refuse_too_large(&plan.needs(), available_bytes(), free_disk_bytes(there))?;
     std::fs::create_dir_all(folder).map_err(|fault| {
