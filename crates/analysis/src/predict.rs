@@ -4,7 +4,10 @@
 //! difference is therefore what the network's parameters, or LogGOPS itself, get wrong. They may come from a file or,
 //! by [`fit`](mod@fit), from the trace itself.
 
+mod estimate;
+mod evidence;
 pub mod fit;
+mod joints;
 mod pairs;
 #[cfg(test)]
 mod tests;

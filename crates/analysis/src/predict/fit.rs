@@ -1,44 +1,40 @@
 //! The parameters of the network, from the times of matching calls.
 //!
+//! Calls that received tell L, o_r and G, whether their messages were there already, were waited for, or queued
+//! (`evidence.rs`, `estimate.rs`). Besides:
 //! - A send that does not wait for its receiver takes o_s + (k−1)·O.
-//! - A receive whose message lies there already takes o_r; the model charges that when the message arrives.
-//! - A receive that was waiting ends o_s + L + o_r + (k−1)·G after its send began. A loop of tests or probes waits too;
-//!   what lies between a probe that found a message and its receive does not count.
 //! - A sender that stays in its call until the receiver comes used rendezvous: its size is above S.
 //!
-//! Disturbances only lengthen calls, so quantiles below the middle are taken, and lines are those of Theil and Sen: the
-//! median of slopes between sizes. g is left at 0: what a rank does between two messages takes longer.
+//! g is left at 0: what a rank does between two messages takes longer.
 
+use super::estimate::{ENOUGH, SMALL, Settled, settle};
+use super::evidence::{Costs, Evidence, of_collectives, of_receipt, of_send};
 use super::pairs::{Pair, pairs};
-use super::unusual::unusual;
+use super::unusual::{run, unusual};
 use std::collections::BTreeMap;
 use straggler_model::network::{Link, PerByte};
-use straggler_model::stats::{median_in_place, quantile_in_place};
 use straggler_model::{Network, Time};
-use straggler_trace::messages::Place;
-use straggler_trace::{Call, Class, Collective, Start, Trace};
-
-/// Which of its values stand for a size: rather the quick ones.
-const QUANTILE: f64 = 0.3;
+use straggler_trace::Trace;
 
 /// Farther apart than this, one call was surely before another, and a small message between them has arrived.
 const CLEARLY: Time = Time::from_ns(2_000);
 
-/// A size that was seen this often counts; where all are rarer, the most frequent do.
-const ENOUGH: usize = 5;
+/// o_s before anything is known of it, in picoseconds.
+const SOME_OVERHEAD: f64 = 500_000.0;
 
-/// Sizes that are closer together tell no slope: a few bytes more disappear in the noise.
-const APART: f64 = 512.0;
+/// So many calls tell enough.
+const MANY: usize = 1 << 20;
 
 /// A network as a trace shows it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
     pub network: Network,
-    /// Messages that told something about sends, about receives whose message was there, and about flights.
+    /// Sends that told what they take.
     pub sends: usize,
+    /// Calls whose messages were there before they waited, and calls that were held up by a flight.
     pub receives: usize,
     pub flights: usize,
-    /// Collectives that told something, where messages did not.
+    /// Collectives that told what flights take, as if they had their usual rounds.
     pub collectives: usize,
     /// What could not be told and was assumed.
     pub assumed: Vec<String>,
@@ -56,102 +52,121 @@ pub enum FitError {
 /// Finds the parameters of the network a trace was recorded on.
 pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     let pairs = pairs(trace);
-    let quick = pairs.iter().filter(|pair| is_quick_send(pair));
-    let sends = Line::through(quick.map(|pair| (pair.bytes, length(pair.sent))));
-    let there = pairs.iter().filter(|pair| was_there(pair));
-    let receives = Line::through(there.map(|pair| (pair.bytes, length(pair.received))));
-    let late = pairs.iter().filter(|pair| pair.last && pair.waited.since + pair.clocks < pair.sent.0);
-    let mut flown: Vec<(u64, Time)> = late.map(|pair| (pair.bytes, flight(pair))).collect();
-    let of_messages = flown.len();
+    let limit = eager_limit(&pairs);
+    let sends = sends(&pairs, limit.unwrap_or(u64::MAX));
+    let received = received(&pairs, &of_collectives(trace), &sends);
+    let count = |test: fn(&Evidence) -> bool| received.evidence.iter().filter(|one| test(one)).count();
+    let flights = count(|one| one.collective.is_none() && one.flights > 0.0);
+    let collectives = count(|one| one.collective.is_some());
+    if flights + collectives == 0 {
+        return Err(FitError::TooLittle { messages: pairs.len(), collectives });
+    }
     let mut assumed = Vec::new();
-    // One large size alone does not tell L from G, and few messages tell nothing; collectives have other sizes.
-    let first = flown.first().map_or(0, |&(bytes, _)| bytes);
-    let one_size = flown.iter().all(|&(bytes, _)| bytes == first);
-    if of_messages < ENOUGH || one_size && first as f64 >= APART {
-        flown.extend(flights_of_collectives(trace));
-        if flown.len() == of_messages && one_size {
-            assumed.push(
-                "all messages have one size, which does not tell L from G: do not use it for others".into(),
-            );
-        }
+    if (flights as f64) < ENOUGH {
+        assumed.push("flights are told by collectives, as if these took their usual rounds".to_owned());
     }
-    let flights = Line::through(flown.iter().copied());
-    if flights.samples == 0 {
-        return Err(FitError::TooLittle { messages: pairs.len(), collectives: flown.len() - of_messages });
-    }
-    if flown.len() > of_messages {
-        assumed.push(
-            "what messages do not tell is told by collectives, as if they took their usual rounds".into(),
-        );
-    }
-    let send_overhead = if sends.samples > 0 {
-        // Sends tell more about themselves than collectives do, whose algorithm is not known.
-        if of_messages > 0 { sends.start.min(Time(flights.start.ps() / 2)) } else { sends.start }
-    } else {
-        assumed
-            .push("a quarter of a flight is taken to be overhead at each end: no send was seen alone".into());
-        Time(flights.start.ps() / 4)
-    };
-    let rest = flights.start.since(send_overhead);
-    // A message that waits is copied out by the receive; one that is waited for ends with the same copy.
-    let recv_overhead = if receives.samples >= ENOUGH {
-        receives.start.min(rest)
-    } else {
-        assumed.push("o_r is taken to be o_s: too few receives found their message there".into());
-        if of_messages > 0 { send_overhead.min(rest) } else { send_overhead }
-    };
-    if send_overhead + recv_overhead >= flights.start {
-        assumed.push(
-            "L is taken to be 1 ns: what sends and receives take by themselves is all that a flight takes"
-                .into(),
-        );
-    }
-    let eager_limit = eager_limit(&pairs).unwrap_or_else(|| {
+    let link = Link { eager_limit: limit.unwrap_or(u64::MAX), ..link(&received, &sends, &mut assumed) };
+    if limit.is_none() {
         assumed.push(
             "S is taken to be unlimited: no receiver came late enough to tell whether sends wait for it"
-                .into(),
+                .to_owned(),
         );
-        u64::MAX
-    });
+    }
+    assumed.extend(disturbed(trace, &received));
     assumed.extend(unusual(trace));
-    let link = Link {
-        latency: rest.since(recv_overhead).max(Time::from_ns(1)),
-        send_overhead,
-        recv_overhead,
-        gap: Time::ZERO,
-        gap_per_byte: per_byte(flights.slope),
-        overhead_per_byte: per_byte(sends.slope.min(flights.slope)),
-        eager_limit,
-    };
     Ok(Fit {
         network: Network::uniform("fitted", link),
-        sends: sends.samples,
-        receives: receives.samples,
-        flights: of_messages,
-        collectives: flown.len() - of_messages,
+        sends: sends.evidence.len(),
+        receives: count(|one| one.flights == 0.0),
+        flights,
+        collectives,
         assumed,
     })
 }
 
-fn length((enter, exit): (Time, Time)) -> Time {
-    exit.since(enter)
+/// What is said of messages that took far longer than their like.
+fn disturbed(trace: &Trace, received: &Settled) -> Option<String> {
+    let each = Time((received.disturbed / trace.ranks.len().max(1) as f64) as u64);
+    (each > Time(run(trace).ps() / 100)).then(|| {
+        format!(
+            "receives that took over 3 times as long as their like are taken for usual ones: {each} a rank are missing"
+        )
+    })
+}
+
+/// What sends take by themselves: o_s as a flight, and O as its bytes.
+fn sends(pairs: &[Pair], limit: u64) -> Settled {
+    let alone = |pair: &&Pair| is_quick_send(pair) && (!pair.mixed || pair.bytes < SMALL as u64);
+    let eager = || pairs.iter().filter(|pair| pair.bytes <= limit).filter(alone);
+    let evidence: Vec<Evidence> = eager().step_by(eager().count() / MANY + 1).map(of_send).collect();
+    let guess = Costs { send: 0.0, sent_byte: 0.0, flight: SOME_OVERHEAD, receive: 0.0, byte: 0.0 };
+    let mut settled = settle(guess, |_| evidence.clone());
+    settled.tells_flight &= evidence.len() as f64 >= ENOUGH;
+    // The model charges O for every send. One that waits for its receiver only waits, and what messages take that come in
+    // meanwhile is told by their receives.
+    let bytes = |pairs: &mut dyn Iterator<Item = &Pair>| pairs.map(|pair| pair.bytes as f64).sum::<f64>();
+    let all = bytes(&mut pairs.iter().filter(|pair| pair.only_sends));
+    settled.costs.byte *= bytes(&mut eager()) / all.max(1.0);
+    settled
+}
+
+/// What calls that received, and collectives, take.
+fn received(pairs: &[Pair], collectives: &[Evidence], sends: &Settled) -> Settled {
+    let receipts = || pairs.chunk_by(|one, next| one.done == next.done);
+    let every = receipts().count() / MANY + 1;
+    let send = if sends.tells_flight { sends.costs.flight } else { SOME_OVERHEAD };
+    let guess = Costs { send, sent_byte: sends.costs.byte, flight: 4.0 * send, receive: send, byte: 0.0 };
+    settle(guess, |costs| {
+        let received = receipts().step_by(every).filter_map(|messages| of_receipt(messages, costs));
+        received.chain(collectives.iter().copied()).collect()
+    })
+}
+
+/// Divides a flight into o_s, L and o_r, and says what had to be assumed for it.
+fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link {
+    let Costs { flight, byte, .. } = received.costs;
+    if received.one_size {
+        assumed.push(
+            "all messages have one size, which does not tell L from G: do not use it for others".to_owned(),
+        );
+    }
+    let send = if sends.tells_flight {
+        sends.costs.flight
+    } else {
+        assumed.push("o_s is taken to be a quarter of a flight: no sends were seen alone".to_owned());
+        flight / 4.0
+    };
+    let rest = (flight - send).max(0.0);
+    let receive = if received.tells_receive {
+        received.costs.receive
+    } else {
+        assumed.push("o_r is taken to be o_s: too few receives found their message there".to_owned());
+        // Sends tell more about messages than collectives do, whose algorithm is not known.
+        let by_messages = received.evidence.iter().any(|one| one.collective.is_none() && one.flights > 0.0);
+        if by_messages { send.min(rest / 2.0) } else { send }
+    };
+    if rest <= receive {
+        assumed.push(
+            "L is taken to be 1 ns: what sends and receives take by themselves is all that a flight takes"
+                .to_owned(),
+        );
+    }
+    let time = |ps: f64| Time(ps.round() as u64);
+    Link {
+        latency: time(rest - receive).max(Time::from_ns(1)),
+        send_overhead: time(send),
+        recv_overhead: time(receive),
+        gap: Time::ZERO,
+        gap_per_byte: per_byte(byte),
+        overhead_per_byte: per_byte(sends.costs.byte.min(byte)),
+        eager_limit: u64::MAX,
+    }
 }
 
 /// A send that did not wait for its receiver: it was over before anybody asked for the message, the receiver was there
 /// before, or the message is too small.
 fn is_quick_send(pair: &Pair) -> bool {
     pair.only_sends && (pair.sent.1 < pair.posted || pair.posted + CLEARLY < pair.sent.0 || pair.bytes <= 256)
-}
-
-/// Whether the message had arrived before the call that received it: a probe had found it, or it had time enough.
-fn was_there(pair: &Pair) -> bool {
-    let slack = if pair.waited.probed { Time::ZERO } else { CLEARLY };
-    pair.alone && pair.sent.1 + slack < pair.received.0
-}
-
-/// From the beginning of a send to the end of its receive.
-fn flight(pair: &Pair) -> Time {
-    length((pair.sent.0, pair.received.1)).since(pair.waited.apart)
 }
 
 fn per_byte(ps: f64) -> PerByte {
@@ -167,7 +182,7 @@ fn eager_limit(pairs: &[Pair]) -> Option<u64> {
     let mut votes: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
     waited.iter().for_each(|pair| votes.entry(pair.bytes).or_default().0 += 1);
     went.iter().for_each(|pair| votes.entry(pair.bytes).or_default().1 += 1);
-    votes.retain(|_, (waited, went)| *waited + *went >= ENOUGH);
+    votes.retain(|_, (waited, went)| (*waited + *went) as f64 >= ENOUGH);
     votes.keys().next()?;
     let waiting = votes.iter().find(|(_, (waited, went))| waited > went).map(|(&bytes, _)| bytes);
     Some(match waiting {
@@ -176,103 +191,12 @@ fn eager_limit(pairs: &[Pair]) -> Option<u64> {
     })
 }
 
-/// A line over sizes: what a message of one byte takes, and each byte more, in picoseconds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Line {
-    start: Time,
-    slope: f64,
-    samples: usize,
-}
-
-impl Line {
-    fn through(values: impl Iterator<Item = (u64, Time)>) -> Line {
-        let mut by_size: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for (bytes, time) in values {
-            by_size.entry(bytes.max(1)).or_default().push(time.ps());
-        }
-        let samples = by_size.values().map(Vec::len).sum();
-        // Sizes seen once or twice say little where others were seen often.
-        let often = by_size.values().map(Vec::len).max().unwrap_or(0).min(ENOUGH);
-        let points: Vec<(f64, f64)> = by_size
-            .into_iter()
-            .filter(|(_, times)| times.len() >= often)
-            .filter_map(|(bytes, mut times)| {
-                Some((bytes as f64, quantile_in_place(&mut times, QUANTILE)? as f64))
-            })
-            .collect();
-        let slope = theil_sen(&points).max(0.0);
-        let mut starts: Vec<u64> =
-            points.iter().map(|(bytes, time)| (time - slope * (bytes - 1.0)).max(0.0) as u64).collect();
-        Line { start: Time(median_in_place(&mut starts).unwrap_or(0)), slope, samples }
-    }
-}
-
-/// The median of the slopes between any two points.
-fn theil_sen(points: &[(f64, f64)]) -> f64 {
-    let mut slopes: Vec<f64> = Vec::new();
-    // Some hundred sizes are enough to tell a line.
-    let points = &points[..points.len().min(300)];
-    for (place, first) in points.iter().enumerate() {
-        let apart = points[place + 1..].iter().filter(|second| second.0 - first.0 >= APART);
-        slopes.extend(apart.map(|second| (second.1 - first.1) / (second.0 - first.0)));
-    }
-    slopes.sort_by(f64::total_cmp);
-    slopes.get(slopes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
-}
-
-/// What a flight takes in collectives in which everybody waits for everybody: from the last to enter to the last to leave go
-/// as many, one after the other, as the usual algorithm has rounds. The first on a communicator sets up connections and
-/// does not count.
-fn flights_of_collectives(trace: &Trace) -> Vec<(u64, Time)> {
-    let mut found = Vec::new();
-    for (comm, sequence) in straggler_trace::collectives::sequences(trace) {
-        let members = trace.communicators.get(comm as usize).map_or(0, |comm| comm.members.len());
-        if members < 2 || sequence.len() != members {
-            continue;
-        }
-        let common = sequence.values().map(Vec::len).min().unwrap_or(0);
-        for nth in usize::from(common > 1)..common {
-            let joined = sequence.iter().map(|(&rank, calls)| Place { rank, call: calls[nth] });
-            let calls: Vec<&Call> = joined.filter_map(|place| call(trace, place)).collect();
-            found.extend(flight_of(&calls));
-        }
-    }
-    found
-}
-
-/// The bytes and the time of a flight in one collective, by all its calls.
-fn flight_of(calls: &[&Call]) -> Option<(u64, Time)> {
-    let members = u32::try_from(calls.len()).ok()?;
-    let function = calls.first()?.function;
-    let rounds = match function.class() {
-        Class::Collective(
-            Collective::Barrier | Collective::Allreduce | Collective::Allgather,
-            Start::Blocking,
-        ) => u32::BITS - (members - 1).leading_zeros(),
-        Class::Collective(Collective::Alltoall | Collective::Alltoallv, Start::Blocking) => members - 1,
-        _ => return None,
-    };
-    // With sizes of their own, a call tells the sum of its blocks.
-    let blocks = match function.class() {
-        Class::Collective(Collective::Alltoallv, _) => u64::from(members),
-        _ => 1,
-    };
-    let entered = calls.iter().map(|call| call.enter).max()?;
-    let left = calls.iter().map(|call| call.exit).max()?;
-    let bytes = calls.iter().map(|call| call.sent / blocks).max()?;
-    let same = calls.iter().all(|call| call.function == function);
-    same.then(|| (bytes, Time(left.since(entered).ps() / u64::from(rounds.max(1)))))
-}
-
-fn call(trace: &Trace, place: Place) -> Option<&Call> {
-    trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::waiting::Waited;
     use super::*;
-    use straggler_trace::{Communicator, Function, RankTrace};
+    use straggler_trace::messages::Place;
+    use straggler_trace::{Call, Communicator, Function, RankTrace};
 
     /// A ping-pong as LogGOPS has it, every other message late at its receiver.
     fn ping_pong(link: &Link, sizes: &[u64]) -> Trace {
@@ -288,7 +212,7 @@ mod tests {
                 (Time(now.ps() - 500_000_000), arrival)
             } else {
                 let there = arrival + Time::from_ns(300_000);
-                (there, there + link.recv_overhead)
+                (there, there + link.recv_overhead + link.gap_per_byte.of_message(bytes))
             };
             let mut recv = Call::new(Function::Recv, enter, exit);
             (recv.comm, recv.peer, recv.tag, recv.received) = (0, from as i32, 1, bytes);
@@ -323,12 +247,12 @@ mod tests {
                 bytes,
                 sent: (Time::from_ns(10_000), Time::from_ns(exit)),
                 only_sends: true,
+                mixed: false,
                 posted: Time::from_ns(50_000),
                 received: (Time::from_ns(50_000), Time::from_ns(61_000)),
-                waited: Waited { since: Time::from_ns(50_000), apart: Time::ZERO, probed: false },
-                alone: true,
-                last: true,
-                clocks: Time::ZERO,
+                waited: Waited::since(Time::from_ns(50_000)),
+                done: Place { rank: 0, call: 0 },
+                served: 1,
             }
         };
         let often = |bytes, waits: [bool; 5]| waits.map(|waits| pair(bytes, waits));

@@ -1,8 +1,7 @@
 //! Messages of a trace: when their sender and their receiver were at it.
 
 use super::waiting::{Waited, Waits, waits};
-use std::collections::HashMap;
-use straggler_model::{Rank, Time};
+use straggler_model::Time;
 use straggler_trace::messages::{Message, Messages, Place};
 use straggler_trace::operations::Operations;
 use straggler_trace::{Call, Class, HowMany, RankTrace, Start, Trace};
@@ -15,45 +14,29 @@ pub(super) struct Pair {
     pub sent: (Time, Time),
     /// Whether that call only sends.
     pub only_sends: bool,
+    /// Whether that call blocks, and messages may have come in meanwhile.
+    pub mixed: bool,
     /// When the receive was posted, or the receiver began to probe for the message.
     pub posted: Time,
     /// The call in which it completed.
     pub received: (Time, Time),
     /// Since when the receiver waited for that, and what else it did meanwhile.
     pub waited: Waited,
-    /// Whether that call was for nothing else.
-    pub alone: bool,
-    /// Whether, of all messages that call received, this was sent last: it is the one that was waited for.
-    pub last: bool,
-    /// How far the clocks of the two ranks may be off against each other.
-    pub clocks: Time,
+    /// Which call that is.
+    pub done: Place,
+    /// How many operations that call completed, of whatever kind.
+    pub served: usize,
 }
 
-/// What clocks may be off where nothing is known of them.
-const UNKNOWN: Time = Time::from_ns(2_000);
-
-/// What clocks may be off, from what each is said to be.
-fn clocks(trace: &Trace, ranks: [Rank; 2]) -> Time {
-    let error = |rank: Rank| trace.ranks.get(rank as usize)?.clock.error;
-    match ranks.map(error) {
-        [Some(one), Some(other)] => one + other,
-        _ => UNKNOWN,
-    }
-}
-
-/// All messages whose both ends are in the trace.
+/// All messages whose both ends are in the trace, those that one call received together, in the order of their sends.
 pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
     let operations = Operations::of_trace(trace);
     let messages = Messages::of_operations(trace, &operations);
-    let mut last: HashMap<Place, Time> = HashMap::new();
-    for message in &messages.matched {
-        if let Some(done) = done(message) {
-            let latest = last.entry(done).or_default();
-            *latest = message.sent.enter.max(*latest);
-        }
-    }
     let waits = waits(&operations);
-    messages.matched.iter().filter_map(|message| pair(trace, message, &last, &waits)).collect()
+    let mut pairs: Vec<Pair> =
+        messages.matched.iter().filter_map(|message| pair(trace, message, &waits)).collect();
+    pairs.sort_by_key(|pair| (pair.done.rank, pair.done.call, pair.sent));
+    pairs
 }
 
 /// The call in which a message was there.
@@ -61,7 +44,7 @@ fn done(message: &Message) -> Option<Place> {
     Some(Place { call: message.received.done?, ..message.received.place })
 }
 
-fn pair(trace: &Trace, message: &Message, last: &HashMap<Place, Time>, waits: &Waits) -> Option<Pair> {
+fn pair(trace: &Trace, message: &Message, waits: &[Waits]) -> Option<Pair> {
     let call = |place: Place| trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize);
     let interval = |call: &Call| (call.enter, call.exit);
     let Message { sent, received } = message;
@@ -69,19 +52,19 @@ fn pair(trace: &Trace, message: &Message, last: &HashMap<Place, Time>, waits: &W
     let place = done(message)?;
     let done = call(place)?;
     let rank = place.rank as usize;
-    let plain = Waited { since: done.enter, apart: Time::ZERO, probed: false };
-    let waited = waits.get(rank)?.get(&place.call).copied().unwrap_or(plain);
+    let waited = waits.get(rank)?.of(place.call).unwrap_or(Waited::since(done.enter));
     Some(Pair {
         bytes: sent.bytes,
         sent: interval(send),
         only_sends: matches!(send.function.class(), Class::Send(_, Start::Blocking | Start::Nonblocking)),
+        mixed: matches!(send.function.class(), Class::Send(_, Start::Blocking))
+            && waits.get(sent.place.rank as usize)?.may_receive(sent.place.call),
         // A receive that follows its message says nothing about who waited for whom.
         posted: if waited.probed { post.enter.min(waited.since) } else { post.enter },
         received: interval(done),
         waited,
-        alone: served(trace.ranks.get(rank)?, done) <= 1,
-        last: last.get(&place).is_some_and(|&latest| latest == sent.enter),
-        clocks: clocks(trace, [sent.place.rank, place.rank]),
+        done: place,
+        served: served(trace.ranks.get(rank)?, done),
     })
 }
 

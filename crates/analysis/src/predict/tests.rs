@@ -5,7 +5,7 @@ use straggler_model::Time;
 use straggler_model::network::{Link, PerByte};
 use straggler_trace::call::special;
 use straggler_trace::{
-    Call, Communicator, Completed, Details, Function, Matched, RankTrace, Repeated, RequestId, Trace,
+    Call, Class, Communicator, Completed, Details, Function, Matched, RankTrace, Repeated, RequestId, Trace,
 };
 
 /// How a program receives.
@@ -39,6 +39,12 @@ pub(super) fn link() -> Link {
 /// What a program does between finding a message and receiving it.
 const APART: Time = Time::from_ns(5_000);
 
+/// What the model charges a receiver for a message: with its bytes, unless these were waited for.
+fn cost(bytes: u64, was_there: bool) -> Time {
+    let copied = if was_there { link().gap_per_byte.of_message(bytes) } else { Time::ZERO };
+    link().recv_overhead + copied
+}
+
 /// A receiver, whose requests are numbered.
 #[derive(Default)]
 struct Receiver {
@@ -71,7 +77,9 @@ impl Receiver {
             Call { enter, exit, ..any },
             Details { found: true, matched, message, ..Details::default() },
         );
-        let end = exit + APART + link().recv_overhead;
+        // The probe that finds a message at once is a part of what receiving it takes.
+        let probing = exit.since(ready.max(enter));
+        let end = exit + APART + cost(bytes, enter > ready).since(probing);
         let mut call = Call::new(receive, exit + APART, end);
         call.received = bytes;
         if message.is_some() {
@@ -105,7 +113,7 @@ impl Receiver {
             self.polls(polls, between, vec![asked]);
         }
         let start = ready.max(enter);
-        let end = start + link().recv_overhead;
+        let end = start + cost(bytes, enter > ready);
         let completed = match way {
             Way::Testsome => vec![Completed { request, matched: None, cancelled: false }],
             _ => Vec::new(),
@@ -164,7 +172,7 @@ fn loops_that_do_something_else_tell_nothing_about_flights() {
 }
 
 #[test]
-fn sends_tell_what_they_take_where_only_collectives_tell_flights() {
+fn exchanges_and_collectives_tell_flights_together() {
     let at = |us: u64| Time::from_ns(us * 1_000);
     let mut ranks = vec![RankTrace::default(), RankTrace::default()];
     for (rank, peer) in ranks.iter_mut().zip([1, 0]) {
@@ -185,7 +193,121 @@ fn sends_tell_what_they_take_where_only_collectives_tell_flights() {
     let trace = Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() };
     let found = fit(&trace).unwrap();
     let link = found.network.base;
-    assert_eq!((found.flights, found.collectives), (0, 19));
-    assert_eq!((link.send_overhead, link.recv_overhead), (at(10), at(10)));
-    assert_eq!(link.latency, Time::from_ns(1));
+    assert_eq!((found.flights, found.collectives), (40, 19));
+    assert_eq!(link.send_overhead, at(10));
+    // A message takes 19 µs, a barrier 8.
+    let flight = link.flight() + link.recv_overhead;
+    assert!(flight.ps().abs_diff((40 * at(19).ps() + 19 * at(8).ps()) / 59) <= 1, "{flight}");
+}
+
+/// A call that sends or receives a message.
+fn message(
+    function: Function,
+    (enter, exit): (Time, Time),
+    peer: i32,
+    bytes: u64,
+    request: RequestId,
+) -> Call {
+    let call = Call { comm: 0, peer, tag: 1, request, ..Call::new(function, enter, exit) };
+    let sends = matches!(function.class(), Class::Send(..));
+    if sends { Call { sent: bytes, ..call } } else { Call { received: bytes, ..call } }
+}
+
+fn wait(rank: &mut RankTrace, (enter, exit): (Time, Time), requests: Vec<RequestId>) {
+    let function = if requests.len() == 1 { Function::Wait } else { Function::Waitall };
+    rank.push_with(Call::new(function, enter, exit), Details { found: true, requests, ..Details::default() });
+}
+
+/// Windows of sends, each answered by four bytes: what bandwidth tests do.
+fn windows(sizes: &[u64]) -> Trace {
+    const WINDOW: RequestId = 16;
+    let (link, tick) = (link(), Time::from_ns(100));
+    let mut ranks = vec![RankTrace::default(), RankTrace::default()];
+    let mut now = Time::from_ns(1_000_000);
+    let [sender, receiver] = &mut ranks[..] else { unreachable!() };
+    for (round, &bytes) in sizes.iter().cycle().take(100).enumerate() {
+        let first = round as RequestId * WINDOW;
+        let requests: Vec<RequestId> = (first..first + WINDOW).collect();
+        for &request in &requests {
+            receiver.push(message(Function::Irecv, (Time(now.ps() - 50_000_000), now), 0, bytes, request));
+        }
+        let (mut sending, mut receiving) = (now, now);
+        for &request in &requests {
+            let over = sending + link.send_overhead + link.overhead_per_byte.of_message(bytes);
+            sender.push(message(Function::Isend, (sending, over), 1, bytes, request));
+            receiving = receiving.max(sending + link.flight())
+                + link.recv_overhead
+                + link.gap_per_byte.of_message(bytes);
+            sending = over;
+        }
+        wait(receiver, (now, receiving), requests.clone());
+        wait(sender, (sending, sending + tick), requests);
+        let answered = receiving + link.flight() + link.recv_overhead + link.gap_per_byte.of_message(4);
+        let busy = link.send_overhead + link.overhead_per_byte.of_message(4);
+        receiver.push(message(Function::Send, (receiving, receiving + busy), 0, 4, Call::NO_REQUEST));
+        sender.push(message(Function::Recv, (sending + tick, answered), 1, 4, Call::NO_REQUEST));
+        now = answered + Time::from_ns(100_000);
+    }
+    Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() }
+}
+
+#[test]
+fn messages_of_a_window_queue_and_do_not_fly_longer() {
+    let fit = fit(&windows(&[1, 512, 8 << 10, 256 << 10, 4 << 20])).unwrap();
+    let (found, link) = (fit.network.base, link());
+    assert!((found.gap_per_byte.picoseconds() - 250.0).abs() < 0.5, "{:?}", found.gap_per_byte);
+    let flight = |link: &Link| link.flight() + link.recv_overhead;
+    assert!(flight(&found).ps().abs_diff(flight(&link).ps()) < 40_000, "{found:?}");
+    assert!(found.send_overhead.ps().abs_diff(link.send_overhead.ps()) < 1_000, "{found:?}");
+}
+
+/// Both ranks send at once, by a call that stays until its message was taken, and then find theirs there.
+fn exchanges(sizes: &[u64]) -> Trace {
+    let (link, tick) = (link(), Time::from_ns(100));
+    let mut ranks = vec![RankTrace::default(), RankTrace::default()];
+    let mut now = Time::from_ns(1_000_000);
+    for (round, &bytes) in sizes.iter().cycle().take(100).enumerate() {
+        let request = round as RequestId;
+        let over = now + link.flight() + link.recv_overhead + link.gap_per_byte.of_message(bytes);
+        let sent = if bytes > 4096 {
+            over
+        } else {
+            now + link.send_overhead + link.overhead_per_byte.of_message(bytes)
+        };
+        for (rank, peer) in ranks.iter_mut().zip([1, 0]) {
+            rank.push(message(Function::Irecv, (Time(now.ps() - 5_000_000), now), peer, bytes, request));
+            rank.push(message(Function::Send, (now, sent), peer, bytes, Call::NO_REQUEST));
+            wait(rank, (sent, over.max(sent + tick)), vec![request]);
+        }
+        now = over + Time::from_ns(100_000);
+    }
+    Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() }
+}
+
+#[test]
+fn bytes_that_come_during_a_send_count() {
+    let fit = fit(&exchanges(&[8, 300_000])).unwrap();
+    let (found, link) = (fit.network.base, link());
+    assert!((found.gap_per_byte.picoseconds() / 250.0 - 1.0).abs() < 0.01, "{found:?}");
+    let flight = |link: &Link| link.flight() + link.recv_overhead;
+    assert!(flight(&found).ps().abs_diff(flight(&link).ps()) < 40_000, "{found:?}");
+}
+
+#[test]
+fn calls_that_were_disturbed_do_not_count() {
+    let mut trace = windows(&[1, 512, 8 << 10, 256 << 10]);
+    let calm = fit(&trace).unwrap();
+    // From a call on, everything is 20 ms later.
+    for begin in [500, 900, 1300] {
+        for rank in &mut trace.ranks {
+            let from = rank.calls[begin.min(rank.calls.len() - 1)].exit;
+            let shifted = |time: Time| if time >= from { time + Time::from_ns(20_000_000) } else { time };
+            rank.calls
+                .iter_mut()
+                .for_each(|call| (call.enter, call.exit) = (shifted(call.enter), shifted(call.exit)));
+        }
+    }
+    let disturbed = fit(&trace).unwrap();
+    let byte = |fit: &super::Fit| fit.network.base.gap_per_byte.picoseconds();
+    assert!((byte(&calm) - byte(&disturbed)).abs() < 2.5, "{disturbed:?}");
 }

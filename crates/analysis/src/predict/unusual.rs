@@ -4,25 +4,17 @@
 //! parameters explain both. The model takes such a call for a usual one, and the time is missing from the prediction:
 //! that is said.
 
+use super::joints::{Joint, joints};
 use std::collections::BTreeMap;
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
-use straggler_trace::collectives::sequences;
-use straggler_trace::{Call, Class, Function, Start, Trace};
+use straggler_trace::{Class, Function, Trace};
 
 /// So many times as long as usual.
 const FACTOR: u64 = 10;
 
 /// So small a part of the run is not worth telling.
 const PART: u64 = 100;
-
-/// One collective of all members of a communicator.
-struct Joint {
-    function: Function,
-    bytes: u64,
-    /// From the last to enter to the last to leave.
-    span: Time,
-}
 
 /// What is unusual about the collectives of a trace, a sentence a function.
 pub(super) fn unusual(trace: &Trace) -> Vec<String> {
@@ -45,7 +37,7 @@ pub(super) fn unusual(trace: &Trace) -> Vec<String> {
 }
 
 /// From when the first rank had left MPI_Init to the end.
-fn run(trace: &Trace) -> Time {
+pub(super) fn run(trace: &Trace) -> Time {
     let started = trace.ranks.iter().filter_map(|rank| {
         let init = rank.calls.iter().find(|call| call.function.class() == Class::Init);
         init.map(|call| call.exit).or(rank.calls.first().map(|call| call.enter))
@@ -54,34 +46,10 @@ fn run(trace: &Trace) -> Time {
     ended.unwrap_or_default().since(started.min().unwrap_or_default())
 }
 
-/// The blocking collectives of each communicator.
-fn joints(trace: &Trace) -> impl Iterator<Item = Vec<Joint>> + '_ {
-    sequences(trace).into_iter().filter_map(|(comm, sequence)| {
-        let members = trace.communicators.get(comm as usize)?.members.len();
-        let common = sequence.values().map(Vec::len).min().filter(|_| sequence.len() == members)?;
-        let nth = |nth: usize| {
-            let calls = sequence.iter().filter_map(|(&rank, calls)| {
-                trace.ranks.get(rank as usize)?.calls.get(*calls.get(nth)? as usize)
-            });
-            joint(&calls.collect::<Vec<&Call>>())
-        };
-        Some((0..common).filter_map(nth).collect())
-    })
-}
-
-fn joint(calls: &[&Call]) -> Option<Joint> {
-    let function = calls.first()?.function;
-    let blocks = matches!(function.class(), Class::Collective(_, Start::Blocking));
-    let entered = calls.iter().map(|call| call.enter).max()?;
-    let left = calls.iter().map(|call| call.exit).max()?;
-    let bytes = calls.iter().map(|call| call.sent.max(call.received)).max()?;
-    let same = blocks && calls.iter().all(|call| call.function == function);
-    same.then(|| Joint { function, bytes, span: left.since(entered) })
-}
-
 /// Whether others of the same kind, with as much data, usually take far less.
 fn is_unusual(joint: &Joint, all: &[Joint]) -> bool {
-    let like = all.iter().filter(|other| other.function == joint.function && other.bytes >= joint.bytes);
+    let bytes = |joint: &Joint| joint.sent.max(joint.received);
+    let like = all.iter().filter(|other| other.function == joint.function && bytes(other) >= bytes(joint));
     let mut spans: Vec<u64> = like.map(|other| other.span.ps()).collect();
     let enough = spans.len() > 4;
     enough && median_in_place(&mut spans).is_some_and(|usual| joint.span.ps() / FACTOR > usual)
@@ -90,7 +58,7 @@ fn is_unusual(joint: &Joint, all: &[Joint]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_trace::{Communicator, RankTrace};
+    use straggler_trace::{Call, Communicator, RankTrace};
 
     /// Two ranks, one of them 40 µs late; collectives of so many bytes that take so many microseconds.
     fn traced(calls: &[(u64, u64)]) -> Trace {

@@ -2,13 +2,14 @@
 //!
 //! A blocking call begins to wait when it is entered. A test or probe that finds something is the last of a loop: the rank
 //! has been waiting since it first asked for the same thing, as long as it did little else between its questions. A
-//! receive that takes what a probe has found waits since the probe does.
+//! receive that takes what a probe has found waits since the probe does. And where a rank sends and then waits at once,
+//! messages may have come in while it sent: it has been waiting since it began to send.
 
 use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_schedule::traced::Options;
-use straggler_trace::operations::{Acted, Given, Operations};
-use straggler_trace::{Call, Class, Details};
+use straggler_trace::operations::{Acted, Given, Kind, Operation, Operations};
+use straggler_trace::{Call, Class, Details, Start};
 
 /// A call that finds more at once does not tell when which of them came.
 const FEW: usize = 8;
@@ -21,14 +22,61 @@ pub(super) struct Waited {
     pub apart: Time,
     /// A probe had found the message before the call received it.
     pub probed: bool,
+    /// What the rank sent since then, and before the call.
+    pub sends: u32,
+    pub bytes: u64,
 }
 
-/// For each rank and each of its calls that waited since before it was entered.
-pub(super) type Waits = Vec<HashMap<u32, Waited>>;
+impl Waited {
+    pub fn since(since: Time) -> Waited {
+        Waited { since, apart: Time::ZERO, probed: false, sends: 0, bytes: 0 }
+    }
+}
 
-pub(super) fn waits(ranks: &[Operations<'_>]) -> Waits {
+/// A stretch of calls that only send.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    /// Its first call.
+    first: u32,
+    since: Time,
+    until: Time,
+    sends: u32,
+    bytes: u64,
+}
+
+impl Sending {
+    /// Whether a call that is entered then goes on with it, as after a large message with cold caches.
+    fn goes_on(&self, enter: Time, spin: Time) -> bool {
+        let pause = enter.since(self.until);
+        pause < spin || pause.ps() < self.until.since(self.since).ps() / 4
+    }
+}
+
+/// How one rank waited.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    /// Calls that waited since before they were entered.
+    found: HashMap<u32, Waited>,
+    /// From the first call that sends to the one that waits after it; in order.
+    sending: Vec<(u32, u32)>,
+}
+
+impl Waits {
+    pub fn of(&self, call: u32) -> Option<Waited> {
+        self.found.get(&call).copied()
+    }
+
+    /// Whether messages may have come in during a call that sends.
+    pub fn may_receive(&self, send: u32) -> bool {
+        let next = self.sending.partition_point(|&(_, last)| last < send);
+        self.sending.get(next).is_some_and(|&(first, _)| first <= send)
+    }
+}
+
+/// How each rank waited.
+pub(super) fn waits(ranks: &[Operations<'_>]) -> Vec<Waits> {
     let spin = Options::default().spin;
-    ranks.iter().map(|rank| Watch { rank, spin, found: HashMap::new() }.walk()).collect()
+    ranks.iter().map(|rank| Watch { rank, spin, waits: Waits::default() }.walk()).collect()
 }
 
 /// What a thread did last.
@@ -39,16 +87,18 @@ struct Last<'a> {
     polled_until: Time,
     /// Since when the thread had waited for what a probe found, if that was its last call.
     probed: Option<Time>,
+    /// If the calls before were for sends.
+    sending: Option<Sending>,
 }
 
 struct Watch<'a> {
     rank: &'a Operations<'a>,
     spin: Time,
-    found: HashMap<u32, Waited>,
+    waits: Waits,
 }
 
 impl<'a> Watch<'a> {
-    fn walk(mut self) -> HashMap<u32, Waited> {
+    fn walk(mut self) -> Waits {
         let mut threads: HashMap<u16, Last<'a>> = HashMap::new();
         for acted in self.rank.walk() {
             let last = threads.entry(acted.call.thread).or_default();
@@ -58,15 +108,18 @@ impl<'a> Watch<'a> {
                 }
                 class => {
                     let since = self.since(last, &acted);
-                    let waited = Waited { since, apart: Time::ZERO, probed: false };
-                    let waited = self.received(last, &acted).or((since < acted.call.enter).then_some(waited));
-                    self.found.extend(waited.map(|waited| (acted.number, waited)));
+                    let sends = self.sends(last, &acted, since);
+                    let looped = (since < acted.call.enter).then(|| Waited::since(since));
+                    let waited = self.received(last, &acted).or(sends).or(looped);
+                    self.waits.found.extend(waited.map(|waited| (acted.number, waited)));
                     last.probed = matches!(class, Class::Probe { .. }).then_some(since);
                     last.polls.clear();
                 }
             }
         }
-        self.found
+        // Threads take turns, so stretches may end in another order than they begin.
+        self.waits.sending.sort_unstable_by_key(|&(_, last)| last);
+        self.waits
     }
 
     /// Nothing was there.
@@ -108,7 +161,40 @@ impl<'a> Watch<'a> {
         let operation = acted.begun.iter().find(|operation| operation.just_probed)?;
         let probe = self.rank.call(operation.probe()?)?;
         let apart = acted.call.enter.since(probe.exit);
-        Some(Waited { since, apart, probed: true })
+        Some(Waited { apart, probed: true, ..Waited::since(since) })
+    }
+
+    /// A call that waits right after others that only send: messages may have come in during these.
+    fn sends(&mut self, last: &mut Last<'_>, acted: &Acted<'_, '_>, since: Time) -> Option<Waited> {
+        let call = acted.call;
+        let before = last.sending.take().filter(|sending| sending.goes_on(since, self.spin));
+        let fresh = Sending { first: acted.number, since, until: call.exit, sends: 0, bytes: 0 };
+        let mut sending = Sending { until: call.exit, ..before.unwrap_or(fresh) };
+        if acted.begun.iter().any(Operation::sends) {
+            sending.sends += 1;
+            sending.bytes += call.sent;
+        }
+        let only_sends = match call.function.class() {
+            Class::Send(..) => true,
+            Class::Recv(Start::Nonblocking | Start::Persistent) => before.is_some(),
+            Class::Wait(_) => acted.finished().all(|given| self.is_send(given)),
+            _ => false,
+        };
+        if only_sends {
+            last.sending = Some(sending);
+            return None;
+        }
+        let Sending { first, since, sends, bytes, .. } = sending;
+        if sends == 0 {
+            return None;
+        }
+        self.waits.sending.push((first, acted.number));
+        Some(Waited { sends, bytes, ..Waited::since(since) })
+    }
+
+    fn is_send(&self, given: Given) -> bool {
+        let Given::Operation(row) = given else { return true };
+        self.rank.get(row).is_some_and(|operation| operation.kind == Kind::Send)
     }
 }
 

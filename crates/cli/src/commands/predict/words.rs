@@ -90,16 +90,15 @@ fn parameters(answer: &Answer) -> String {
     );
     facts.row(["network", &format!("{} ({named})", answer.network.name)]);
     if let Some(fit) = &answer.fit {
-        let from = if fit.flights > 0 {
-            format!(
-                "{}, {}, {}",
-                counted(fit.sends as u64, "send", "sends"),
-                counted(fit.receives as u64, "receive", "receives"),
-                counted(fit.flights as u64, "flight", "flights")
-            )
-        } else {
-            counted(fit.collectives as u64, "collective", "collectives")
-        };
+        let told = [
+            (fit.sends, ["send", "sends"]),
+            (fit.receives, ["receive", "receives"]),
+            (fit.flights, ["flight", "flights"]),
+            (fit.collectives, ["collective", "collectives"]),
+        ];
+        let told = told.iter().filter(|(count, _)| *count > 0);
+        let from: Vec<String> = told.map(|(count, [one, many])| counted(*count as u64, one, many)).collect();
+        let from = from.join(", ");
         facts.row(["fitted to", &from]);
         fit.assumed.iter().for_each(|assumed| facts.row(["assumed", assumed]));
     }

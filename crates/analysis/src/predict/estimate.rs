@@ -1,0 +1,195 @@
+//! The parameters that explain some evidence best.
+//!
+//! What held up a call depends on the parameters that are sought, so [`settle`] takes turns: parameters give evidence,
+//! evidence gives better parameters. A line through all sizes does not exist on real networks, where protocols and caches
+//! change on the way. What is wanted is the time of the whole run: the line is that of the least relative errors, and then
+//! G is set such that all large messages together take the time they took.
+
+use super::evidence::{Costs, Evidence};
+use std::collections::BTreeMap;
+use straggler_model::stats::median_in_place;
+
+/// Below this size, what a message takes by its bytes disappears in the noise.
+pub(super) const SMALL: f64 = 512.0;
+
+/// So many times what its like take, and a call was disturbed.
+const DISTURBED: f64 = 3.0;
+
+/// Evidence of this many calls counts.
+pub(super) const ENOUGH: f64 = 5.0;
+
+/// Sizes so close together, as 1 − cos² of the angle between flights and bytes, tell no line.
+const ONE_SIZE: f64 = 0.01;
+
+/// What a byte takes at most, in picoseconds, where nothing tells it from a flight.
+const ONE_BYTE: f64 = 1_000.0;
+
+/// The costs no longer change by more than the clocks' errors after so many turns.
+const TURNS: usize = 10;
+
+/// Costs, the evidence found with them, and what it told; the rest is as it was guessed.
+#[derive(Debug)]
+pub(super) struct Settled {
+    pub costs: Costs,
+    pub evidence: Vec<Evidence>,
+    pub tells_receive: bool,
+    pub tells_flight: bool,
+    /// All messages had about one size, which does not tell L from G.
+    pub one_size: bool,
+    /// What disturbed messages took too long, in picoseconds.
+    pub disturbed: f64,
+}
+
+pub(super) fn settle(guess: Costs, find: impl Fn(&Costs) -> Vec<Evidence>) -> Settled {
+    let (costs, evidence) = (guess, find(&guess));
+    let mut settled = Settled {
+        costs,
+        evidence,
+        tells_receive: false,
+        tells_flight: false,
+        one_size: false,
+        disturbed: 0.0,
+    };
+    for _ in 0..TURNS {
+        let groups = groups(&settled.evidence, &settled.costs);
+        settled.learn(&groups, &guess);
+        settled.evidence = find(&settled.costs);
+    }
+    settled
+}
+
+impl Settled {
+    fn learn(&mut self, groups: &[Group], guess: &Costs) {
+        let costs = &mut self.costs;
+        let told = receive(groups, costs);
+        self.tells_receive = told.is_some();
+        costs.receive = told.unwrap_or(guess.receive);
+        let line = flight(groups, costs.receive);
+        self.one_size = line.is_none();
+        let told = line.or_else(|| flight_of_one_size(groups, costs.receive));
+        self.tells_flight = told.is_some();
+        costs.flight = told.unwrap_or(guess.flight).max(costs.send);
+        // L cannot be less than nothing: the one of the two that more calls tell holds.
+        if costs.flight < costs.send + costs.receive {
+            let (there, flown) = calls(groups);
+            if self.tells_receive && there > flown {
+                costs.flight = costs.send + costs.receive;
+            } else {
+                costs.receive = (costs.flight - costs.send) / 2.0;
+            }
+        }
+        costs.byte = byte(groups, costs.receive, costs.flight);
+        self.disturbed = groups.iter().map(|group| group.disturbed).sum();
+    }
+}
+
+/// How many calls with small messages found them there, and how many waited for a flight.
+fn calls(groups: &[Group]) -> (f64, f64) {
+    let small = groups.iter().filter(|group| group.is_small());
+    small.fold((0.0, 0.0), |(there, flown), group| {
+        if group.sum.flights > 0.0 { (there, flown + group.count) } else { (there + group.count, flown) }
+    })
+}
+
+/// The sum of evidence of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    sum: Evidence,
+    count: f64,
+    /// By how much messages that are left out took longer than they should.
+    disturbed: f64,
+}
+
+impl Group {
+    fn is_small(&self) -> bool {
+        self.sum.size() < SMALL
+    }
+}
+
+/// Adds up what is alike: the same collective or messages, delayed by a flight or not, of about one size. What was seen
+/// once or twice says little where something else was seen often.
+fn groups(evidence: &[Evidence], costs: &Costs) -> Vec<Group> {
+    let mut kinds: BTreeMap<_, Vec<&Evidence>> = BTreeMap::new();
+    for one in evidence {
+        let kind = (one.collective, one.flights > 0.0, (one.size() as u64).max(1).ilog2());
+        kinds.entry(kind).or_default().push(one);
+    }
+    let mut groups: Vec<Group> = kinds.into_values().map(|alike| usual(&alike, costs)).collect();
+    let often = groups.iter().fold(0.0, |most: f64, group| most.max(group.count)).min(ENOUGH);
+    groups.retain(|group| group.count >= often);
+    groups
+}
+
+/// Leaves out what took far longer than its like.
+fn usual(alike: &[&Evidence], costs: &Costs) -> Group {
+    // In thousandths, since floating-point numbers have no order.
+    let ratio = |one: &Evidence| (1_000.0 * one.time / costs.of(one).max(1.0)) as u64;
+    let mut ratios: Vec<u64> = alike.iter().map(|one| ratio(one)).collect();
+    let limit = DISTURBED * median_in_place(&mut ratios).unwrap_or(0) as f64;
+    let mut group = Group::default();
+    for one in alike {
+        if ratio(one) as f64 > limit {
+            let message = one.collective.is_none();
+            group.disturbed += if message { (one.time - costs.of(one)).max(0.0) } else { 0.0 };
+            continue;
+        }
+        group.count += 1.0;
+        group.sum.flights += one.flights;
+        group.sum.receives += one.receives;
+        group.sum.bytes += one.bytes;
+        group.sum.time += one.time;
+    }
+    group
+}
+
+/// o_r, if the rest is known: from small messages that were there, or came right after another.
+fn receive(groups: &[Group], costs: &Costs) -> Option<f64> {
+    let small = groups.iter().filter(|group| group.is_small());
+    let (time, receives) = small.fold((0.0, 0.0), |(time, count), Group { sum, .. }| {
+        let known = sum.flights * costs.flight + sum.bytes * costs.byte;
+        if sum.others() > 0.0 { (time + sum.time - known, count + sum.others()) } else { (time, count) }
+    });
+    (receives >= ENOUGH).then(|| (time / receives).max(0.0))
+}
+
+/// What a flight takes besides its bytes; none if one size alone was seen.
+fn flight(groups: &[Group], receive: f64) -> Option<f64> {
+    if groups.iter().all(Group::is_small) {
+        return flight_with(groups, receive, 0.0);
+    }
+    let [mut aa, mut ab, mut bb, mut ay, mut by] = [0.0; 5];
+    for Group { sum, count, .. } in groups {
+        let weight = count / (sum.time * sum.time);
+        let (a, b, y) = (sum.flights, sum.bytes, sum.time - sum.others() * receive);
+        aa += weight * a * a;
+        ab += weight * a * b;
+        bb += weight * b * b;
+        ay += weight * a * y;
+        by += weight * b * y;
+    }
+    let determinant = aa * bb - ab * ab;
+    (determinant > ONE_SIZE * aa * bb).then(|| (ay * bb - by * ab) / determinant)
+}
+
+/// The same for one size: of large messages the bytes take the time, of others they do not.
+fn flight_of_one_size(groups: &[Group], receive: f64) -> Option<f64> {
+    flight_with(groups, receive, ONE_BYTE)
+}
+
+/// What flights take if a byte takes so much.
+fn flight_with(groups: &[Group], receive: f64, byte: f64) -> Option<f64> {
+    let flown = groups.iter().filter(|group| group.sum.flights > 0.0);
+    let (time, flights) = flown.fold((0.0, 0.0), |(time, count), Group { sum, .. }| {
+        (time + sum.time - sum.others() * receive - sum.bytes * byte, count + sum.flights)
+    });
+    (flights > 0.0).then(|| (time / flights).max(0.0))
+}
+
+/// G, such that the large messages take their time together.
+fn byte(groups: &[Group], receive: f64, flight: f64) -> f64 {
+    let large = groups.iter().filter(|group| !group.is_small());
+    let (time, bytes) = large.fold((0.0, 0.0), |(time, bytes), Group { sum, .. }| {
+        (time + sum.time - sum.others() * receive - sum.flights * flight, bytes + sum.bytes)
+    });
+    if bytes > 0.0 { (time / bytes).max(0.0) } else { 0.0 }
+}
