@@ -8,5 +8,6 @@ pub mod noise;
 pub mod predict;
 pub mod recovery;
 pub mod study;
+pub mod waits;
 
 pub use critical_path::CriticalPath;

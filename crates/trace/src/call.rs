@@ -105,6 +105,9 @@ pub struct Details {
     pub text: Option<String>,
     /// The return code, when it was not success.
     pub error: Option<i32>,
+    /// When, inside of the call, its message was sent or its collective was over. Only some foreign formats tell; elsewhere
+    /// it is when the call began or ended.
+    pub moment: Option<Time>,
 }
 
 impl Details {

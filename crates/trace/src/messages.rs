@@ -31,6 +31,8 @@ pub struct Sent {
     pub tag: i32,
     pub bytes: u64,
     pub enter: Time,
+    /// The call after which it was over: the send itself if it blocks, or what found it completed.
+    pub done: Option<u32>,
 }
 
 /// The receiving side of a message.

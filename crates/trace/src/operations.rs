@@ -251,4 +251,5 @@ static NO_DETAILS: Details = Details {
     window: None,
     text: None,
     error: None,
+    moment: None,
 };

@@ -43,6 +43,25 @@ REGIONS
   their times, by thread and with what is nested. MPI_Pcontrol(N) with N > 0 begins the region
   `pcontrol N`, which lasts until the next MPI_Pcontrol; other levels begin none.";
 
+const WAITS_EXAMPLES: &str = "\
+EXAMPLES
+  straggler trace waits fixtures/traces/halo
+  straggler trace waits fixtures/traces/halo --json
+
+Patterns are those of Scalasca. A wait belongs to the call in which the rank stayed; of a call that
+waits for many messages the longest wait counts, so no wait exceeds its call.
+
+PATTERNS
+  late sender          a receive was entered before its send
+    in wrong order     and a message that had been sent before it was received after it
+  late receiver        a send stayed in its call until the receive was posted
+  wait at barrier      until the last process had come
+  wait at NxN          the same in collectives in which all need the data of all
+  completion           from when the first process had left such a collective
+  late broadcast       waited for the root of a broadcast or scatter
+  early reduce         the root of a reduction or gather waited for the last that sends
+  early scan           waited for a rank before it in a prefix reduction";
+
 const CHECK_EXAMPLES: &str = "\
 EXAMPLES
   straggler trace check fixtures/traces/halo
@@ -108,6 +127,9 @@ pub enum TraceCommand {
     /// Where the time goes: by rank, function, communicator and region, who sends to whom, and when
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
+    /// Who waited for whom, and how long: late senders, late receivers, collectives
+    #[command(after_help = WAITS_EXAMPLES)]
+    Waits(Input),
     /// Everything that is wrong with a trace
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Input),

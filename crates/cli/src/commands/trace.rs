@@ -9,6 +9,7 @@ mod page;
 mod record;
 mod regions;
 mod show;
+mod waits;
 mod words;
 
 use crate::args::trace::{Trace as Typed, TraceCommand};
@@ -34,6 +35,7 @@ pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
     match command {
         TraceCommand::Info(typed) => info::run(&typed.trace, console),
         TraceCommand::Show(typed) => show::run(&typed, console),
+        TraceCommand::Waits(typed) => waits::run(&typed.trace, console),
         TraceCommand::Check(typed) => check::run(&typed.trace, console),
         TraceCommand::Merge(typed) => merge::run(&typed, console),
         TraceCommand::Convert(typed) => convert::run(&typed, console),

@@ -32,6 +32,7 @@ const COMMANDS: &[&str] = &[
     "trace info",
     "trace show",
     "trace check",
+    "trace waits",
     "trace merge",
     "trace convert",
     "network",

@@ -37,6 +37,46 @@ fn finds(ended: &Ended, severity: &str, rank: u32, text: &str) {
 }
 
 #[test]
+fn waits_are_told_by_pattern_and_rank() {
+    let folder = Folder::new();
+    let answer = folder.run("trace waits fixtures/traces/halo --json").good().json();
+    assert_eq!(answer["synthetic"], true);
+    let names = [
+        "late_sender",
+        "late_sender_wrong_order",
+        "late_receiver",
+        "wait_at_barrier",
+        "barrier_completion",
+        "wait_at_nxn",
+        "nxn_completion",
+        "late_broadcast",
+        "early_reduce",
+        "early_scan",
+    ];
+    let seconds = |value: &Value, name: &str| value[name].as_f64().unwrap();
+    let ranks = answer["ranks"].as_array().unwrap();
+    assert_eq!(ranks.len(), 4);
+    for (place, name) in names.iter().enumerate() {
+        let of_all = &answer["patterns"][place];
+        assert_eq!(of_all["pattern"], *name);
+        let counts = ranks.iter().map(|rank| rank["patterns"][place]["count"].as_u64().unwrap());
+        assert_eq!(counts.sum::<u64>(), of_all["count"].as_u64().unwrap(), "{name}");
+    }
+    // 16 receives in Waitall, one in Sendrecv and one in Recv came before their sends.
+    assert_eq!(answer["patterns"][0]["count"], 18);
+    for rank in ranks {
+        let parts = ["computation_seconds", "waiting_seconds", "communication_seconds"];
+        let sum: f64 = parts.iter().map(|part| seconds(rank, part)).sum();
+        assert!((sum - seconds(rank, "run_seconds")).abs() < 1e-12, "{rank:#}");
+    }
+    let text = folder.run("trace waits fixtures/traces/halo").good().stdout();
+    assert!(
+        text.starts_with("Ranks wait 13 % of the run (synthetic); late sender is the largest part"),
+        "{text}"
+    );
+}
+
+#[test]
 fn info_counts_calls_of_each_rank_and_function() {
     let folder = Folder::new();
     let answer = folder.run("trace info fixtures/traces/halo --json").good().json();

@@ -68,7 +68,8 @@ impl Finding<'_, '_> {
         let Some(to) = self.peer(operation.described, what.comm, what.peer) else { return };
         let place = self.place(begun);
         let (comm, tag, bytes, enter) = (what.comm, what.tag, what.sent, by.enter);
-        self.found.sends.push(Sent { place, to, comm, tag, bytes, enter });
+        let done = operation.completed();
+        self.found.sends.push(Sent { place, to, comm, tag, bytes, enter, done });
     }
 
     fn receive(&mut self, row: u32, operation: &Operation) {

@@ -32,6 +32,8 @@ pub(super) struct LocationCalls {
     /// In order of `enter`.
     pub(super) calls: Vec<RawCall>,
     facts: Vec<Event>,
+    /// The time of each.
+    times: Vec<u64>,
     pub(super) first: Option<u64>,
     last: u64,
     /// The words of the command line.
@@ -48,6 +50,11 @@ impl LocationCalls {
     /// The records of a call.
     pub(super) fn facts(&self, call: &RawCall) -> &[Event] {
         self.facts.get(call.facts.clone()).unwrap_or_default()
+    }
+
+    /// When they were made.
+    pub(super) fn times(&self, call: &RawCall) -> &[u64] {
+        self.times.get(call.facts.clone()).unwrap_or_default()
     }
 
     /// All records of all calls.
@@ -77,6 +84,11 @@ impl LocationCalls {
             reading.take(event, time).map_err(|what| Fault::new(offset, what))?;
         }
         Ok(reading.end())
+    }
+
+    fn push(&mut self, fact: Event, time: u64) {
+        self.facts.push(fact);
+        self.times.push(time);
     }
 
     /// Time stands still where an event claims to be earlier than the one before it.
@@ -164,11 +176,11 @@ impl Reading<'_> {
 
     fn fact(&mut self, fact: Event, time: u64) {
         if self.open.is_some() {
-            self.out.facts.push(fact);
+            self.out.push(fact, time);
         } else if let Some(function) = function_of(fact) {
             self.out.orphans += 1;
             let call = self.call(function, None, time);
-            self.out.facts.push(fact);
+            self.out.push(fact, time);
             self.close(call, time);
         }
     }

@@ -143,15 +143,15 @@ impl<'a> Building<'a> {
         let mut all: Vec<(usize, &RawCall)> = all.collect();
         all.sort_by_key(|&(thread, raw)| (raw.enter, thread));
         for (thread, raw) in all {
-            let facts = threads.get(thread).map(|location| location.facts(raw)).unwrap_or_default();
-            self.call(thread, raw, facts)?;
+            let Some(location) = threads.get(thread) else { continue };
+            self.call(thread, raw, location.facts(raw), location.times(raw))?;
         }
         // A started operation may lie behind the beginning of another thread's call.
         self.out.calls.sort_by_key(|call| call.enter);
         Ok(())
     }
 
-    fn call(&mut self, thread: usize, raw: &RawCall, facts: &[Event]) -> Result<(), String> {
+    fn call(&mut self, thread: usize, raw: &RawCall, facts: &[Event], times: &[u64]) -> Result<(), String> {
         let too_late = || format!("rank {}: is longer than 213 days", self.rank);
         let (enter, exit) = (self.ticks.time(raw.enter), self.ticks.time(raw.exit));
         let (enter, exit) = (enter.ok_or_else(too_late)?, exit.ok_or_else(too_late)?);
@@ -166,8 +166,19 @@ impl<'a> Building<'a> {
         for &fact in facts {
             self.fact(&mut draft, fact)?;
         }
+        draft.details.moment = self.moment(&draft.call, facts, times);
         self.finish(draft);
         Ok(())
+    }
+
+    /// When the operation of a call was sent or over, if that is not when the call began or ended.
+    fn moment(&self, call: &Call, facts: &[Event], times: &[u64]) -> Option<Time> {
+        let is_send = |fact: &Event| matches!(fact, Event::Send(_) | Event::Isend(..));
+        let mut told = facts.iter().zip(times).rev();
+        let (fact, &ticks) =
+            told.find(|(fact, _)| is_send(fact) || matches!(fact, Event::CollectiveEnd(_)))?;
+        let usual = if is_send(fact) { call.enter } else { call.exit };
+        self.ticks.time(ticks).filter(|&time| time != usual)
     }
 
     /// Prepared operations that are begun, as the nonblocking ones they are like. The first takes the time of the call.

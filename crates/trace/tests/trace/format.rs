@@ -55,6 +55,8 @@ fn details() -> impl Strategy<Value = Details> {
             window,
             text,
             error,
+            // Our own format does not tell it from the call.
+            moment: None,
         }
     })
 }

@@ -31,11 +31,27 @@ fn read() -> Trace {
     otf2::read(&small()).unwrap()
 }
 
-/// The calls of a rank with their details, and without where those are kept.
+/// The calls of a rank with their details, without where those are kept and when messages were sent.
 pub fn calls(trace: &Trace, rank: usize) -> Vec<(Call, Option<Details>)> {
     let rank = &trace.ranks[rank];
-    let plain = |call: &Call| (Call { details: 0, ..*call }, rank.details(call).cloned());
+    let plain = |call: &Call| {
+        let details = rank.details(call).map(|details| Details { moment: None, ..details.clone() });
+        (Call { details: 0, ..*call }, details.filter(|details| *details != Details::default()))
+    };
     rank.calls.iter().map(plain).collect()
+}
+
+#[test]
+fn when_messages_were_sent_and_collectives_over_is_kept() {
+    let trace = read();
+    let moment = |rank: usize, call: usize| {
+        let rank = &trace.ranks[rank];
+        rank.details(&rank.calls[call]).and_then(|details| details.moment)
+    };
+    // A send is entered at 66.666 ns; an allreduce is left at 313.666 ns.
+    assert_eq!(moment(0, 1), Some(Time(70_000)));
+    assert_eq!(moment(1, 3), Some(Time(313_333)));
+    assert_eq!(moment(0, 0), None);
 }
 
 fn assert_calls(trace: &Trace, rank: usize, expected: Vec<(Call, Option<Details>)>) {

@@ -1,0 +1,119 @@
+//! Waits for messages: late senders and late receivers.
+
+use super::{Pattern, Wait};
+use std::collections::VecDeque;
+use straggler_model::Time;
+use straggler_trace::messages::{Message, Messages, Place, Sent};
+use straggler_trace::operations::Operations;
+use straggler_trace::{Call, Class, HowMany, Start, Trace};
+
+/// So many late senders of a rank are kept in mind, to see whether a message that was sent earlier comes after them.
+const REMEMBERED: usize = 100;
+
+pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Wait> {
+    let mut messages = Messages::of_operations(trace, operations).matched;
+    let mut waits = late_senders(trace, &mut messages);
+    let receivers = late_receivers(trace, &mut messages, &waits);
+    waits.extend(receivers);
+    waits
+}
+
+fn call(trace: &Trace, place: Place) -> Option<&Call> {
+    trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
+}
+
+/// Where a message was received, or its send was over.
+fn received(message: &Message) -> Option<Place> {
+    Some(Place { call: message.received.done?, ..message.received.place })
+}
+
+fn sent(message: &Message) -> Option<Place> {
+    Some(Place { call: message.sent.done?, ..message.sent.place })
+}
+
+/// When a message was sent.
+fn moment(trace: &Trace, sent: &Sent) -> Time {
+    let rank = trace.ranks.get(sent.place.rank as usize);
+    let told = rank.and_then(|rank| rank.details(call(trace, sent.place)?)?.moment);
+    told.unwrap_or(sent.enter)
+}
+
+/// A rank of which only the longest wait in a call counts, call by call.
+fn late_senders(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
+    messages.sort_by_key(|message| (received(message), message.received.place, message.sent.enter));
+    let mut waits: Vec<Wait> = Vec::new();
+    let mut late: VecDeque<(Time, usize)> = VecDeque::new();
+    let mut rank = None;
+    for together in messages.chunk_by(|one, next| received(one) == received(next)) {
+        let Some(place) = received(&together[0]) else { continue };
+        if rank != Some(place.rank) {
+            (rank, late) = (Some(place.rank), VecDeque::new());
+        }
+        for message in together {
+            let earlier = moment(trace, &message.sent);
+            late.retain(|&(sent, wait)| {
+                let overtaken = sent > earlier;
+                waits[wait].wrong_order |= overtaken;
+                !overtaken
+            });
+        }
+        let Some((wait, sent)) = late_sender(trace, place, together) else { continue };
+        if late.len() == REMEMBERED {
+            late.pop_front();
+        }
+        late.push_back((sent, waits.len()));
+        waits.push(wait);
+    }
+    waits
+}
+
+/// The wait of a call for its latest message, and when that was sent. A test does not wait.
+fn late_sender(trace: &Trace, place: Place, messages: &[Message]) -> Option<(Wait, Time)> {
+    let receive = call(trace, place)?;
+    if matches!(receive.function.class(), Class::Test(_)) {
+        return None;
+    }
+    let latest = messages.iter().max_by_key(|message| message.sent.enter)?;
+    let time = latest.sent.enter.min(receive.exit).since(receive.enter);
+    let wait = Wait {
+        place,
+        pattern: Pattern::LateSender,
+        time,
+        cause: Some(latest.sent.place),
+        wrong_order: false,
+    };
+    (time > Time::ZERO).then_some((wait, moment(trace, &latest.sent)))
+}
+
+/// A call that completes many sends waits for the latest receiver, unless it waited for a sender.
+fn late_receivers(trace: &Trace, messages: &mut [Message], late_senders: &[Wait]) -> Vec<Wait> {
+    let waits_already = |place: Place| late_senders.binary_search_by_key(&place, |wait| wait.place).is_ok();
+    messages.sort_by_key(|message| (sent(message), message.received.place));
+    let mut waits = Vec::new();
+    for together in messages.chunk_by(|one, next| sent(one) == sent(next)) {
+        let Some(place) = sent(&together[0]).filter(|&place| !waits_already(place)) else { continue };
+        let late = together.iter().filter_map(|message| late_receiver(trace, place, message));
+        waits.extend(late.max_by_key(|wait| wait.time));
+    }
+    waits
+}
+
+/// The receive was posted while the sender stayed in its call.
+fn late_receiver(trace: &Trace, place: Place, message: &Message) -> Option<Wait> {
+    let (send, post) = (call(trace, place)?, call(trace, message.received.place)?);
+    let blocks = matches!(
+        send.function.class(),
+        Class::Send(_, Start::Blocking)
+            | Class::Sendrecv(Start::Blocking)
+            | Class::Wait(HowMany::One | HowMany::All | HowMany::Any | HowMany::Some)
+    );
+    let time = post.enter.since(send.enter);
+    let wait = Wait {
+        place,
+        pattern: Pattern::LateReceiver,
+        time,
+        cause: Some(message.received.place),
+        wrong_order: false,
+    };
+    (blocks && time > Time::ZERO && post.enter < send.exit).then_some(wait)
+}

@@ -1,0 +1,197 @@
+//! One trace for each pattern, and what holds for all traces.
+
+use super::{Pattern, WaitStates};
+use proptest::prelude::*;
+use straggler_model::Time;
+use straggler_trace::messages::Place;
+use straggler_trace::{Call, Communicator, Details, Function, RankTrace, RequestId, Trace};
+
+const fn at(microseconds: u64) -> Time {
+    Time::from_ns(1_000 * microseconds)
+}
+
+/// A call of the world with a peer or root, from one microsecond to another.
+fn call(function: Function, enter: u64, exit: u64, peer: i32) -> Call {
+    Call { comm: 0, peer, tag: 1, ..Call::new(function, at(enter), at(exit)) }
+}
+
+fn send(enter: u64, exit: u64, to: i32) -> Call {
+    Call { sent: 8, ..call(Function::Send, enter, exit, to) }
+}
+
+fn recv(enter: u64, exit: u64, from: i32) -> Call {
+    Call { received: 8, ..call(Function::Recv, enter, exit, from) }
+}
+
+fn collective(function: Function, enter: u64, exit: u64, root: i32) -> Call {
+    Call { sent: 8, received: 8, ..call(function, enter, exit, root) }
+}
+
+fn wait(rank: &mut RankTrace, enter: u64, exit: u64, requests: Vec<RequestId>) {
+    let details = Details { found: true, requests, ..Details::default() };
+    rank.push_with(Call::new(Function::Waitall, at(enter), at(exit)), details);
+}
+
+fn trace(ranks: Vec<RankTrace>) -> Trace {
+    let world = Communicator::world(ranks.len() as u32);
+    Trace { ranks, communicators: vec![world], ..Trace::default() }
+}
+
+fn of_calls(calls: impl IntoIterator<Item = Call>) -> RankTrace {
+    RankTrace { calls: calls.into_iter().collect(), ..RankTrace::default() }
+}
+
+/// Pattern, rank, call, microseconds, rank that was late.
+fn found(trace: &Trace) -> Vec<(Pattern, u32, u32, u64, Option<u32>)> {
+    let waits = WaitStates::of(trace).waits.into_iter();
+    let microseconds = |time: Time| time.ps() / 1_000_000;
+    waits
+        .map(|wait| {
+            let late = wait.cause.map(|cause| cause.rank);
+            (wait.pattern, wait.place.rank, wait.place.call, microseconds(wait.time), late)
+        })
+        .collect()
+}
+
+#[test]
+fn a_receive_waits_for_a_late_sender() {
+    let ranks = vec![of_calls([send(50, 60, 1)]), of_calls([recv(10, 70, 0)])];
+    assert_eq!(found(&trace(ranks)), [(Pattern::LateSender, 1, 0, 40, Some(0))]);
+    // The send began before.
+    let ranks = vec![of_calls([send(5, 8, 1)]), of_calls([recv(10, 70, 0)])];
+    assert_eq!(found(&trace(ranks)), []);
+}
+
+#[test]
+fn a_send_waits_for_a_late_receiver() {
+    let ranks = vec![of_calls([send(10, 60, 1)]), of_calls([recv(40, 61, 0)])];
+    assert_eq!(found(&trace(ranks)), [(Pattern::LateReceiver, 0, 0, 30, Some(1))]);
+    // It had returned before anybody asked for the message.
+    let ranks = vec![of_calls([send(10, 30, 1)]), of_calls([recv(40, 61, 0)])];
+    assert_eq!(found(&trace(ranks)), []);
+}
+
+#[test]
+fn a_wait_for_many_counts_its_longest_wait_once() {
+    let mut receiver = RankTrace::default();
+    for (request, from) in [(0, 1), (1, 2)] {
+        receiver.push(Call { received: 8, request, ..call(Function::Irecv, 0, 1, from) });
+    }
+    wait(&mut receiver, 10, 100, vec![0, 1]);
+    let ranks = vec![receiver, of_calls([send(30, 31, 0)]), of_calls([send(70, 71, 0)])];
+    assert_eq!(found(&trace(ranks)), [(Pattern::LateSender, 0, 2, 60, Some(2))]);
+}
+
+#[test]
+fn messages_received_in_the_wrong_order_are_told() {
+    let waits = |first: u64, second: u64| {
+        let senders = [of_calls([send(first, first + 1, 0)]), of_calls([send(second, second + 1, 0)])];
+        let receiver = of_calls([recv(10, 60, 1), recv(61, 90, 2)]);
+        WaitStates::of(&trace([vec![receiver], senders.to_vec()].concat()))
+    };
+    // The second message had been sent before the first, for which the rank waited.
+    let wrong = waits(50, 20);
+    assert_eq!((wrong.waits.len(), wrong.wrong_order(None).count), (1, 1));
+    assert_eq!(wrong.wrong_order(None).time, at(40));
+    assert_eq!((wrong.wrong_order(Some(0)).count, wrong.wrong_order(Some(1)).count), (1, 0));
+    assert_eq!(waits(50, 55).wrong_order(None).count, 0);
+}
+
+#[test]
+fn collectives_wait_for_the_last_and_complete_after_the_first() {
+    for (function, wait, completion) in [
+        (Function::Barrier, Pattern::WaitAtBarrier, Pattern::BarrierCompletion),
+        (Function::Allreduce, Pattern::WaitAtNxn, Pattern::NxnCompletion),
+    ] {
+        let ranks = [(10, 50), (30, 52), (20, 57)];
+        let ranks = ranks.map(|(enter, exit)| of_calls([collective(function, enter, exit, -1)]));
+        let expected = [
+            (wait, 0, 0, 20, Some(1)),
+            (completion, 1, 0, 2, None),
+            (wait, 2, 0, 10, Some(1)),
+            (completion, 2, 0, 7, None),
+        ];
+        assert_eq!(found(&trace(ranks.to_vec())), expected);
+    }
+}
+
+#[test]
+fn collectives_with_a_root_wait_in_one_direction() {
+    let times = [(30, 50), (10, 52), (40, 57)];
+    let ranks =
+        |function| times.map(|(enter, exit)| of_calls([collective(function, enter, exit, 0)])).to_vec();
+    let late = (Pattern::LateBroadcast, 1, 0, 20, Some(0));
+    assert_eq!(found(&trace(ranks(Function::Bcast))), [late]);
+    assert_eq!(found(&trace(ranks(Function::Scatter))), [late]);
+    let early = (Pattern::EarlyReduce, 0, 0, 10, Some(2));
+    assert_eq!(found(&trace(ranks(Function::Reduce))), [early]);
+    assert_eq!(found(&trace(ranks(Function::Gather))), [early]);
+    assert_eq!(found(&trace(ranks(Function::Scan))), [(Pattern::EarlyScan, 1, 0, 20, Some(0))]);
+}
+
+#[test]
+fn nobody_waits_for_no_data_or_alone() {
+    let empty = |enter, exit| of_calls([call(Function::Bcast, enter, exit, 0)]);
+    assert_eq!(found(&trace(vec![empty(30, 50), empty(10, 52)])), []);
+    assert_eq!(found(&trace(vec![of_calls([collective(Function::Barrier, 0, 9, -1)])])), []);
+}
+
+/// A ring in which everybody sends to the right, receives from the left, and meets in a collective now and then.
+fn rings() -> impl Strategy<Value = Trace> {
+    let step = (0u64..50, 1u64..50, 1u64..50, prop::option::of(0usize..5));
+    (2usize..6).prop_flat_map(move |ranks| {
+        let steps = prop::collection::vec(prop::collection::vec(step.clone(), ranks), 1..20);
+        steps.prop_map(|steps| ring(&steps))
+    })
+}
+
+/// Computing before the send, sending, receiving, and which collective follows.
+type Step = (u64, u64, u64, Option<usize>);
+
+fn ring(steps: &[Vec<Step>]) -> Trace {
+    const KINDS: [Function; 5] =
+        [Function::Barrier, Function::Allreduce, Function::Bcast, Function::Reduce, Function::Scan];
+    let count = steps[0].len();
+    let mut ranks = vec![RankTrace::default(); count];
+    let mut now = vec![0; count];
+    for step in steps {
+        let sent: Vec<u64> = (0..count).map(|rank| now[rank] + step[rank].0).collect();
+        for (rank, &(_, sending, receiving, _)) in step.iter().enumerate() {
+            let (left, right) = ((rank + count - 1) % count, (rank + 1) % count);
+            let over = sent[rank] + sending;
+            let end = (over + receiving).max(sent[left] + 1);
+            ranks[rank].push(send(sent[rank], over, right as i32));
+            ranks[rank].push(recv(over, end, left as i32));
+            now[rank] = end;
+        }
+        let Some(function) = step[0].3.map(|kind| KINDS[kind]) else { continue };
+        let last = now.iter().copied().max().unwrap_or(0);
+        for (rank, &(before, .., after, _)) in step.iter().enumerate() {
+            let exit = last + before + after;
+            ranks[rank].push(collective(function, now[rank], exit, 0));
+            now[rank] = exit;
+        }
+    }
+    trace(ranks)
+}
+
+proptest! {
+    /// No wait exceeds its call, a call waits once in each way, and the parts of a run add up.
+    #[test]
+    fn parts_add_up(trace in rings()) {
+        let states = WaitStates::of(&trace);
+        let length = |place: Place| {
+            let call = trace.ranks[place.rank as usize].calls[place.call as usize];
+            call.exit.since(call.enter)
+        };
+        for together in states.waits.chunk_by(|one, next| one.place == next.place) {
+            let sum = together.iter().fold(Time::ZERO, |sum, wait| sum + wait.time);
+            prop_assert!(sum <= length(together[0].place), "{together:?}");
+        }
+        for rank in &states.ranks {
+            prop_assert_eq!(rank.run, rank.computation + rank.waiting + rank.communication);
+        }
+        let totals = Pattern::ALL.map(|pattern| states.total(pattern, None));
+        prop_assert_eq!(totals.iter().map(|total| total.count).sum::<u64>(), states.waits.len() as u64);
+    }
+}
