@@ -1,6 +1,5 @@
 //! How the slowdown of one collective or program grows with the number of processes.
 
-use super::ahead::Seen;
 use super::{Asked, AssessError, Question, exposure, finished, work};
 use crate::inflection::{LEAST_REPLICAS, Slowdown};
 use straggler_model::Time;
@@ -109,8 +108,7 @@ impl Question<'_> {
         for (scale, workload) in asked.scales.iter().enumerate() {
             // It will be slowed down at least as much as the one before.
             let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
-            let replicas = points.last().map_or(LEAST_REPLICAS, |point| point.replicas);
-            let ahead = self.ahead_of_point(index, scale, Seen { replicas, slowdown }, left);
+            let ahead = self.ahead_of_point(index, scale, slowdown, left);
             self.begin(&asked.name, workload.processes(), ahead);
             let messages = least_messages(workload);
             if !points.is_empty() && work(messages, slowdown).saturating_sub(messages) > left {

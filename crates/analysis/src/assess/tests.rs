@@ -202,7 +202,7 @@ fn heavy_noise_means_less_scale_not_more_time() {
     // What is missing is told with what it would have cost: 6 replicas of 10 rounds, slowed down a little or more.
     let left_out = early.left_out.unwrap();
     assert_eq!((early.points.len(), left_out.processes), (2, 1024));
-    assert!((61_440..11 * 61_440).contains(&left_out.messages), "{left_out:?}");
+    assert!((61_440..=11 * 61_440).contains(&left_out.messages), "{left_out:?}");
     question.effort.curve_work = u64::MAX;
     let whole = curve(&question);
     assert_eq!((whole.points.len(), whole.left_out), (3, None));
