@@ -8,14 +8,16 @@
 //! lengths, so that only the removed detours are missing. How many replicas a point gets depends on the
 //! numbers alone, never on the speed of the machine.
 
+mod ahead;
 mod asked;
 mod curve;
 mod noise;
 mod removal;
 mod variation;
 
+pub use ahead::Stage;
 pub use asked::Asked;
-pub use curve::{Curve, Point};
+pub use curve::{Curve, LeftOut, Point};
 pub use noise::{CauseId, CauseName, Noise, Stream};
 pub use removal::{Ranking, Removal};
 pub use variation::{Part, Variation};
@@ -38,8 +40,8 @@ pub struct Question<'a> {
     /// Noise is the bottleneck where the median slowdown is above this.
     pub threshold: f64,
     pub effort: Effort,
-    /// Told what is simulated next, and on how many processes.
-    pub begins: &'a dyn Fn(&str, u32),
+    /// Told what is simulated next.
+    pub begins: &'a dyn Fn(Stage<'_>),
 }
 
 impl std::fmt::Debug for Question<'_> {
@@ -114,7 +116,7 @@ impl Question<'_> {
         for (index, asked) in self.asked.iter().enumerate() {
             let curve = match self.twin(index).and_then(|twin| curves.get(twin)) {
                 Some(twin) => twin.shared_by(&asked.name),
-                None => self.curve(asked, &sources)?,
+                None => self.curve(index, asked, &sources)?,
             };
             curves.push(curve);
         }
@@ -129,8 +131,8 @@ impl Question<'_> {
         Ok(Answer { curves, rankings, variation })
     }
 
-    fn begin(&self, what: &str, processes: u32) {
-        (self.begins)(what, processes);
+    fn begin(&self, what: &str, processes: u32, ahead: u64) {
+        (self.begins)(Stage { what, processes, ahead });
     }
 
     /// What the largest runs take, in bytes, those that go side by side together.
@@ -182,8 +184,13 @@ impl Question<'_> {
         let largest = points.iter().rev().find(affordable).map(|(point, _)| point.processes);
         let mut scales: Vec<u32> = curve.inflection.into_iter().chain(largest).collect();
         scales.dedup();
-        let points = points.into_iter().filter(|(point, _)| scales.contains(&point.processes));
-        points.map(|(point, workload)| self.ranking(workload, point)).collect()
+        let mut points = points.into_iter().filter(|(point, _)| scales.contains(&point.processes)).peekable();
+        let mut rankings = Vec::with_capacity(scales.len());
+        while let Some((point, workload)) = points.next() {
+            let later = points.peek().map_or(0, |(point, workload)| self.ranking_messages(workload, point));
+            rankings.push(self.ranking(workload, point, later.saturating_add(self.of_variation(asked)))?);
+        }
+        Ok(rankings)
     }
 }
 
@@ -200,7 +207,7 @@ impl Curve {
     fn new(name: &str, points: Vec<Point>, threshold: f64) -> Curve {
         let slowdowns: Vec<_> = points.iter().map(|point| (point.processes, point.slowdown)).collect();
         let inflection = inflection_point(&slowdowns, threshold);
-        Curve { name: name.into(), same_as: None, inflection, points }
+        Curve { name: name.into(), same_as: None, inflection, points, left_out: None }
     }
 }
 

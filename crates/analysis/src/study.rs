@@ -15,6 +15,7 @@
 mod build;
 mod inputs;
 pub mod journal;
+mod lines;
 mod plan;
 mod programs;
 mod run;
@@ -26,6 +27,7 @@ mod values;
 
 pub use journal::{Batch, Journal, JournalError, Opened};
 pub use plan::{Needs, Plan, PlanError, Point, Task};
+pub use programs::Fitted;
 pub use run::{Fault, Runner, StudyRunError};
 pub use spec::{DEFAULT_REPLICAS, FIT, SpecError, Study, Sweep};
 pub use straggler_model::study::{Coordinates, PointResult, Results};

@@ -1,9 +1,12 @@
 //! A progress bar on stderr, for work that lasts longer than a second.
 
+mod pace;
+
 use crate::console::{Console, tell};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
-use std::sync::OnceLock;
+use pace::Pace;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use straggler_report::numbers::rounded;
 use straggler_sim::Progress;
@@ -103,35 +106,50 @@ fn new_bar(meter: &Meter) -> ProgressBar {
     bar
 }
 
-/// What is being done, for work whose end cannot be told: how long it has taken so far, never how long it will take.
+/// Work in stages of which each tells how much is ahead, which is a guess.
 #[derive(Debug)]
 pub struct Stages {
     bar: Option<ProgressBar>,
+    pace: Mutex<Pace>,
 }
 
 impl Stages {
-    pub fn new(console: &Console) -> Stages {
+    /// `rate` is how many messages a second are expected.
+    pub fn new(console: &Console, rate: f64) -> Stages {
         let bar = console.may_show_progress().then(|| {
             let bar = ProgressBar::new_spinner();
-            match ProgressStyle::with_template("{spinner} simulating {msg} ({elapsed} so far)") {
+            match ProgressStyle::with_template("{spinner} simulating {msg} ({elapsed} so far{prefix})") {
                 Ok(style) => bar.with_style(style),
                 Err(_) => bar,
             }
         });
-        Stages { bar }
+        Stages { bar, pace: Mutex::new(Pace::new(rate)) }
     }
 
-    pub fn begin(&self, what: String) {
+    /// So many messages are ahead, those of what begins included.
+    pub fn begin(&self, what: String, ahead: u64) {
         if let Some(bar) = &self.bar {
             bar.set_message(what);
+            self.pace(|pace| pace.begin(ahead));
         }
     }
 
-    /// Still at work.
-    pub fn turn(&self) {
+    /// So many messages more are done.
+    pub fn advance(&self, more: u64) {
         if let Some(bar) = &self.bar {
+            let left = self.pace(|pace| {
+                pace.advance(more, bar.elapsed().as_secs_f64());
+                pace.left()
+            });
+            if let Some(left) = left {
+                bar.set_prefix(format!(", about {} left", HumanDuration(Duration::from_secs_f64(left))));
+            }
             bar.tick();
         }
+    }
+
+    fn pace<T>(&self, change: impl FnOnce(&mut Pace) -> T) -> T {
+        change(&mut self.pace.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 }
 

@@ -46,9 +46,9 @@ pub use unit::Unit;
 /// What stands around a chart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Heading {
-    /// What is to be seen; wrapped to two lines.
+    /// What is to be seen; wrapped, and in smaller letters where it is long.
     pub title: String,
-    /// Where it was measured or what was assumed; one line.
+    /// Where it was measured or what was assumed; wrapped likewise.
     pub subtitle: String,
     /// Where the data come from: the command, the version, the file.
     pub footer: String,
@@ -57,10 +57,10 @@ pub struct Heading {
 }
 
 impl Heading {
-    /// The same with something more to say about the data.
+    /// The same with something more to say about the data, on a line of its own.
     fn with_remark(&self, remark: &str) -> Heading {
         let parts = [self.subtitle.as_str(), remark];
-        let subtitle = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+        let subtitle = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
         Heading { subtitle, ..self.clone() }
     }
 }

@@ -31,7 +31,9 @@ pub fn percent(share: f64) -> String {
 /// Three significant digits and a word for the power: `22.8 million`, `950`, `1.20 billion`.
 pub fn rounded(value: f64) -> String {
     const WORDS: [(f64, &str); 3] = [(1e9, " billion"), (1e6, " million"), (1e3, " thousand")];
-    let (scale, word) = WORDS.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1.0, ""));
+    // Four digits are read as easily as a word.
+    let words = WORDS.into_iter().filter(|_| value >= 1e4);
+    let (scale, word) = words.into_iter().find(|(scale, _)| value >= *scale).unwrap_or((1.0, ""));
     format!("{}{word}", significant(value / scale))
 }
 
@@ -113,6 +115,8 @@ mod tests {
     fn magnitudes_have_words() {
         assert_eq!(rounded(22_812_345.0), "22.8 million");
         assert_eq!(rounded(950.4), "950");
+        assert_eq!(rounded(1000.0), "1,000");
+        assert_eq!(rounded(12_345.0), "12.3 thousand");
         assert_eq!(rounded(1.2e9), "1.20 billion");
         assert_eq!(memory(156_696_576), "149 MiB");
         assert_eq!(seconds(0.0456), "45.6 ms");

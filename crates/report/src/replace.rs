@@ -19,10 +19,22 @@ pub fn replace_file<T>(
     path: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
 ) -> Result<T, ReplaceError> {
-    replace(path, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
+    replace(path, 0o666, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
 
-fn replace<T>(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>) -> io::Result<T> {
+/// The same for a file that only its owner may read.
+pub fn replace_private_file<T>(
+    path: &Path,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
+) -> Result<T, ReplaceError> {
+    replace(path, 0o600, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
+}
+
+fn replace<T>(
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
+) -> io::Result<T> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         let mut out = BufWriter::new(File::options().write(true).open(path)?);
         let value = fill(&mut out)?;
@@ -35,7 +47,7 @@ fn replace<T>(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Res
     // A link's target is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     sweep(folder_of(&target));
-    let mut file = temporary_beside(&target)?;
+    let mut file = temporary_beside(&target, mode)?;
     // Held until the end of the process, however that comes: a file that nobody holds is left over. Where a file
     // system knows no locks, nothing is swept either.
     let _ = file.as_file().try_lock();
@@ -80,16 +92,18 @@ fn is_left_over(path: &Path) -> bool {
     age.is_some_and(|age| age > OLD) && file.try_lock().is_ok()
 }
 
-fn temporary_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn temporary_beside(target: &Path, mode: u32) -> io::Result<tempfile::NamedTempFile> {
     let directory = folder_of(target);
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What any new file gets; the process's mask is applied to it.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        // The process's mask is applied to it.
+        builder.permissions(std::fs::Permissions::from_mode(mode));
     }
+    #[cfg(not(unix))]
+    let _ = mode;
     builder.tempfile_in(directory)
 }
 

@@ -30,7 +30,8 @@ fn names_are_escaped_and_everything_said_is_there() {
         "Noise of &lt;node &amp; co&gt;",
         "kworker &lt;0:1&gt; &amp; \u{fffd}",
         "SYNTHETIC DATA",
-        "10 s · 499 detours<",
+        ">10 s<",
+        ">499 detours<",
         "time since the start",
         "duration of the detour",
         ">10 µs<",
@@ -41,6 +42,24 @@ fn names_are_escaped_and_everything_said_is_there() {
         assert!(svg.contains(text), "{text}\n{svg}");
     }
     assert!(!svg.contains("kworker <"));
+}
+
+/// A sentence about a real node, and a program whose name is a long path.
+#[test]
+fn headings_are_never_cut() {
+    let subtitle = "This node loses 6.2 % of its time to noise (4.1 % to other jobs, 2.1 % to the system): 173,893 detours on \
+                    2 cores in 10 s, the longest 24.1 ms.";
+    let path = "/scratch/project/".repeat(12);
+    let title =
+        format!("What this noise costs the traced program {path} on the network fitted from the trace");
+    let head = Heading { title, subtitle: subtitle.into(), footer: String::new(), synthetic: true };
+    let points = (1..40_000).map(|index| (f64::from(index % 200) / 20.0, 1e-6 * f64::from(index))).collect();
+    let scatter = Scatter { series: vec![PointSeries { name: "tick".into(), points }], length: 10.0 };
+    let picture = scatter.draw(&head);
+    assert!(!picture.svg.contains('…'), "{}", picture.svg);
+    assert!(picture.svg.contains("24.1 ms.<"), "{}", picture.svg);
+    assert!(picture.svg.contains("drawn once<"), "{}", picture.svg);
+    tree(&picture.svg);
 }
 
 #[test]

@@ -33,19 +33,27 @@ impl Disturbance {
         found
     }
 
-    /// "3 ranks lost their cores to other work, rank 5 for 43 % of the run (912 preemptions): …"
-    pub fn sentence(&self) -> String {
+    /// "3 ranks lost their cores to other work, rank 5 for 43 % of the run (912 preemptions)".
+    pub fn loss(&self) -> String {
         let ranks = if self.ranks == 1 {
             "1 rank lost its core".into()
         } else {
             format!("{} ranks lost their cores", self.ranks)
         };
         format!(
-            "{ranks} to other work, rank {} for {:.0} % of the run ({} preemptions): its computations look longer than they \
-             are. Trace again with a core for each rank and nothing else running",
+            "{ranks} to other work, rank {} for {:.0} % of the run ({} preemptions)",
             self.worst,
             self.lost * 100.0,
             self.preemptions
+        )
+    }
+
+    /// The loss, and what to do about it.
+    pub fn sentence(&self) -> String {
+        format!(
+            "{}: its computations look longer than they are. Trace again with a core for each rank and nothing else \
+             running",
+            self.loss()
         )
     }
 }

@@ -13,6 +13,7 @@ pub mod messages;
 pub mod operations;
 pub mod otf2;
 pub mod perfetto;
+pub mod private;
 pub mod profile;
 pub mod timeline;
 pub mod trace;

@@ -32,7 +32,8 @@ where
     [usize; N]: Invoke,
 {
     unsafe fn bytes(&self, count: usize, datatype: usize) -> u64 {
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: `count` and `datatype` are the places of a count and of a datatype of this call, both of which MPI
+        // has accepted.
         unsafe { bytes::<L>(self.site.args[count], self.site.args[datatype]) }
     }
 
@@ -49,7 +50,7 @@ where
 
     /// Sizes in bytes of a list of counts, of `members` of them.
     unsafe fn sizes(&self, counts: usize, datatype: usize, members: u32) -> Vec<u64> {
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: the standard gives the list of counts an element for each member of the group, which `members` is.
         unsafe {
             let size = size_of_type(L::handle(Kind::Datatype, self.site.args[datatype]));
             let counts = self.site.args[counts];
@@ -59,7 +60,8 @@ where
 
     /// The same where every element has its datatype.
     unsafe fn typed_sizes(&self, counts: usize, datatypes: usize, members: u32) -> Vec<u64> {
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: the lists of counts and datatypes have an element for each member. A datatype beside a count of 0 may
+        // be anything and is not asked for.
         unsafe {
             let (counts, datatypes) = (self.site.args[counts], self.site.args[datatypes]);
             let bytes = |member: usize| match L::count_at(counts, member) {
@@ -86,7 +88,7 @@ where
             return (self.comm.size, self.comm.size);
         }
         let base = N - after(self.site.function);
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: the communicator is the last argument but for what `after` counts (info, request); MPI has accepted it.
         let comm = unsafe { L::handle(Kind::Comm, self.site.args[base - 1]) };
         let neighbors = topology::neighbors(comm).unwrap_or_default();
         (neighbors.destinations.len() as u32, neighbors.sources.len() as u32)

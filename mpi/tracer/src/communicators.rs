@@ -83,7 +83,7 @@ pub unsafe fn get_parent<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: MPI has succeeded and so written a communicator, or the null one, behind its only argument.
     unsafe {
         call(&site, |scratch, seen| {
             if good(seen) {

@@ -157,7 +157,9 @@ unsafe fn complete<L: Language, const N: usize>(mut site: Site<L, N>, places: &P
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: `site` is a call that completes requests, with its arguments at `places`. `given`, `statuses` and `own`
+    // are moved out of the scratch or live on this stack: what MPI gets the addresses of stays where it is until it is
+    // back.
     unsafe {
         let Some(mut guard) = recorded() else { return site.invoke() };
         // Taken out for as long as the call has their addresses.
@@ -185,7 +187,8 @@ unsafe fn requests<L: Language, const N: usize>(site: &Site<L, N>, places: &Plac
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: `count` is the place of the int that says how many requests there are; MPI_Wait and the like have one and
+    // no count.
     places.count.map_or(1, |count| unsafe { site.int(count) }.max(0) as usize)
 }
 
@@ -194,7 +197,8 @@ unsafe fn list<L: Language, const N: usize>(site: &Site<L, N>, places: &Places, 
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: the standard makes the list of requests as long as the count before it. An array of 0 requests may be
+    // null, and is not read.
     unsafe {
         let array = site.args[places.requests];
         let count = if array == 0 { 0 } else { requests(site, places) };
@@ -238,7 +242,7 @@ unsafe fn substitute<L: Language, const N: usize>(
     site.args[places.status] = if !places.statuses {
         own.instead_of::<L>(status)
     } else if L::ignores_status(status) {
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: as in `requests`: the count is an int argument of the same call.
         let words = (unsafe { requests(site, places) } * abi().status_bytes).div_ceil(8);
         statuses.clear();
         statuses.resize(words, 0);
@@ -265,7 +269,8 @@ unsafe fn finish<L: Language, const N: usize>(
 ) where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: the call is back. The standard says that it has set its outputs (flag, index, statuses) where it
+    // succeeded; where it failed, only what `tell_gone` reads is touched.
     unsafe {
         let testing = matches!(places.answer, Answer::AllIf(_) | Answer::OneIf { .. })
             || matches!(seen.function, Function::Testsome);
@@ -319,7 +324,8 @@ unsafe fn tell_gone<L: Language, const N: usize>(
 ) where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: a failed call has left the list of requests readable, each handle as it was or null. A status is only
+    // read where the call has one, not a list, and a message has arrived.
     unsafe {
         let all = matches!(places.answer, Answer::All | Answer::AllIf(_));
         let gone = given.iter().enumerate().filter(|(_, given)| is_gone::<L, N>(site, places, given));
@@ -354,12 +360,12 @@ where
 {
     let done = match places.answer {
         Answer::All => true,
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: the flag is an output of a test that has succeeded: a pointer to an int that MPI has set.
         Answer::AllIf(flag) => unsafe { site.int_behind(flag) != 0 },
         // Nothing was open, so that nothing has to be told apart.
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: the number of completed requests is an output of a call that has succeeded.
         Answer::Some { count, .. } if given.is_empty() => unsafe { site.int_behind(count) != 0 },
-        // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+        // SAFETY: the flag is an output of a test that has succeeded.
         Answer::OneIf { flag, .. } if given.is_empty() => unsafe { site.int_behind(flag) != 0 },
         _ => return false,
     };
@@ -389,7 +395,8 @@ unsafe fn completed<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: the call has succeeded: flag, index and count are set. The standard gives `indices` and the statuses as
+    // many elements as the count says; where the program ignores statuses, `substitute` has put a list of ours there.
     unsafe {
         let status = site.args[places.status];
         let at = |index: usize| if places.statuses { status + index * abi().status_bytes } else { status };
@@ -435,7 +442,7 @@ unsafe fn is_gone<L: Language, const N: usize>(site: &Site<L, N>, places: &Place
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: `place` is below the count of the call, so that the list of requests has it.
     unsafe { L::handle_at(Kind::Request, site.args[places.requests], given.place) == abi().request_null }
 }
 
@@ -493,7 +500,8 @@ unsafe fn begin<L: Language, const N: usize>(site: Site<L, N>, count: Option<usi
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: the list of requests is as long as the count says; a call that has succeeded leaves the handles of
+    // persistent requests as they were.
     unsafe {
         call(&site, |scratch, seen| {
             if !good(seen) {

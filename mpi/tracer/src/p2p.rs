@@ -39,7 +39,7 @@ impl OwnStatus {
 
 /// Who a status says it was.
 pub unsafe fn matched(status: usize) -> Matched {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: `status` is one that MPI has filled: the program's, which is not ignored, or ours in its place.
     let (source, its_tag) = unsafe { abi().source_and_tag(status) };
     Matched { peer: peer(source), tag: tag(its_tag) }
 }
@@ -112,7 +112,8 @@ pub unsafe fn recv<L: Language, const N: usize>(mut site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: the status is the last argument: where the program ignores it, `own` stands in its place and outlives the
+    // call.
     unsafe {
         let wildcard = is_wildcard(&site, 3, 4);
         let mut own = OwnStatus::new();
@@ -241,7 +242,8 @@ unsafe fn look<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
+    // SAFETY: `own` stands in for a status that the program ignores and outlives the call. Flag, message and status are
+    // read only after the call has succeeded, and the last two only if the flag says that there is a message.
     unsafe {
         let Some(mut guard) = recorded() else { return site.invoke() };
         let mut own = OwnStatus::new();

@@ -18,6 +18,18 @@ pub struct Curve {
     /// The smallest number of processes at which noise is the bottleneck.
     pub inflection: Option<u32>,
     pub points: Vec<Point>,
+    /// What was asked for but would have taken too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+}
+
+/// The scales beyond the last point of a curve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct LeftOut {
+    /// The largest of them.
+    pub processes: u32,
+    /// What the fewest replicas of all of them would cost, in messages without noise.
+    pub messages: u64,
 }
 
 /// One number of processes.
@@ -69,22 +81,44 @@ pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
     makespans.iter().map(|&makespan| slowdown(makespan, quiet)).collect()
 }
 
+impl LeftOut {
+    /// All of these, slowed down so much.
+    fn of(scales: &[Workload], slowdown: f64) -> Option<LeftOut> {
+        let each = scales.iter().map(|workload| work(least_messages(workload), slowdown));
+        let messages = each.fold(0, u64::saturating_add);
+        Some(LeftOut { processes: scales.last()?.processes(), messages })
+    }
+}
+
+/// Of the fewest replicas of a point.
+pub(super) fn least_messages(workload: &Workload) -> u64 {
+    workload.messages().saturating_mul(LEAST_REPLICAS.into())
+}
+
 impl Question<'_> {
-    pub(super) fn curve(&self, asked: &Asked, sources: &[Source]) -> Result<Curve, AssessError> {
+    pub(super) fn curve(
+        &self,
+        index: usize,
+        asked: &Asked,
+        sources: &[Source],
+    ) -> Result<Curve, AssessError> {
         let mut points: Vec<Point> = Vec::with_capacity(asked.scales.len());
         let mut left = self.effort.curve_work;
-        for workload in &asked.scales {
-            self.begin(&asked.name, workload.processes());
+        let mut left_out = None;
+        for (scale, workload) in asked.scales.iter().enumerate() {
             // It will be slowed down at least as much as the one before.
             let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
-            let messages = workload.messages().saturating_mul(LEAST_REPLICAS.into());
+            let ahead = self.ahead_of_point(index, scale, slowdown, left);
+            self.begin(&asked.name, workload.processes(), ahead);
+            let messages = least_messages(workload);
             if !points.is_empty() && work(messages, slowdown).saturating_sub(messages) > left {
+                left_out = LeftOut::of(asked.scales.get(scale..).unwrap_or_default(), slowdown);
                 break;
             }
             points.extend(self.point(workload, sources)?);
             left = left.saturating_sub(self.work_of_noise(workload, points.last()));
         }
-        Ok(Curve::new(&asked.name, points, self.threshold))
+        Ok(Curve { left_out, ..Curve::new(&asked.name, points, self.threshold) })
     }
 
     /// What noise has added to the cost of a point, in messages of a run without noise.

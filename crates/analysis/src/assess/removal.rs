@@ -57,12 +57,21 @@ struct Candidate {
 }
 
 impl Question<'_> {
-    pub(super) fn ranking(&self, workload: &Workload, point: &Point) -> Result<Ranking, AssessError> {
+    /// The removals at one scale; so many messages come `after` them.
+    pub(super) fn ranking(
+        &self,
+        workload: &Workload,
+        point: &Point,
+        after: u64,
+    ) -> Result<Ranking, AssessError> {
         let candidates = self.candidates(point);
         let (tried, rest) = candidates.split_at(candidates.len().min(self.effort.causes));
         let mut removals = Vec::with_capacity(tried.len());
-        for candidate in tried {
-            self.begin(&format!("without {}", self.name(candidate.id)), point.processes);
+        let each = run_messages(workload, point);
+        for (done, candidate) in (0..).zip(tried) {
+            let ahead = after
+                .saturating_add(each.saturating_mul(self.removal_runs(tried.len()).saturating_sub(done)));
+            self.begin(&format!("without {}", self.name(candidate.id)), point.processes, ahead);
             removals.extend(self.removal(workload, point, candidate)?);
         }
         // Equal gains, none above all, are ordered by what the cause can do.
@@ -70,10 +79,15 @@ impl Question<'_> {
         Ok(Ranking {
             processes: point.processes,
             slowdown: point.slowdown,
-            one_after_another: self.one_after_another(workload, point, &removals)?,
+            one_after_another: self.one_after_another(workload, point, &removals, after)?,
             removals,
             passed_over: rest.iter().map(|candidate| self.name(candidate.id)).collect(),
         })
+    }
+
+    /// Of all removals at one scale.
+    pub(super) fn ranking_messages(&self, workload: &Workload, point: &Point) -> u64 {
+        run_messages(workload, point).saturating_mul(self.removal_runs(self.noise.causes.len()))
     }
 
     fn name(&self, id: CauseId) -> String {
@@ -134,15 +148,23 @@ impl Question<'_> {
         workload: &Workload,
         point: &Point,
         removals: &[Removal],
+        after: u64,
     ) -> Result<Vec<Slowdown>, AssessError> {
         let mut steps: Vec<Slowdown> = removals.first().map(|first| first.slowdown).into_iter().collect();
         let ids: Vec<CauseId> = removals.iter().map(|removal| removal.id).collect();
         for count in 2..=ids.len().min(STEPS) {
-            self.begin("sources one after another", point.processes);
+            let runs = (ids.len().min(STEPS) + 1 - count) as u64;
+            let ahead = after.saturating_add(run_messages(workload, point).saturating_mul(runs));
+            self.begin("sources one after another", point.processes, ahead);
             steps.extend(Slowdown::of(&self.slowdowns_without(workload, point, &ids[..count])?));
         }
         Ok(steps)
     }
+}
+
+/// Of all replicas of a point.
+fn run_messages(workload: &Workload, point: &Point) -> u64 {
+    workload.messages().saturating_mul(point.replicas.into())
 }
 
 /// The longest of the `durations` (longest first) that is expected once in a run which lasts `share` times

@@ -23,7 +23,7 @@ fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: 
         asked,
         threshold: 0.1,
         effort: Effort::default(),
-        begins: &|_, _| (),
+        begins: &|_| (),
     }
 }
 
@@ -197,10 +197,15 @@ fn heavy_noise_means_less_scale_not_more_time() {
     let small = asked(1, &[2, 64, 1024]);
     let mut question = ask(&network, &noise, &small[..1], 2);
     question.effort.curve_work = 100_000;
-    let points = |question: &Question<'_>| question.answer().unwrap().curves[0].points.len();
-    assert_eq!(points(&question), 2);
+    let curve = |question: &Question<'_>| question.answer().unwrap().curves[0].clone();
+    let early = curve(&question);
+    // What is missing is told with what it would have cost: 6 replicas of 10 rounds, slowed down a little or more.
+    let left_out = early.left_out.unwrap();
+    assert_eq!((early.points.len(), left_out.processes), (2, 1024));
+    assert!((61_440..=11 * 61_440).contains(&left_out.messages), "{left_out:?}");
     question.effort.curve_work = u64::MAX;
-    assert_eq!(points(&question), 3);
+    let whole = curve(&question);
+    assert_eq!((whole.points.len(), whole.left_out), (3, None));
 }
 
 #[test]
@@ -230,4 +235,27 @@ fn programs_are_assessed() {
     let stuck = "num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\nrecv 1b from 0\n}";
     let error = ask(&network, &noise, &program(stuck), 2).answer().unwrap_err();
     assert!(matches!(error, AssessError::Stuck { stuck, .. } if stuck.unfinished == 2));
+}
+
+/// What is said to be ahead shrinks, and at no time is far from what comes.
+#[test]
+fn what_is_ahead_is_known() {
+    use std::cell::RefCell;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let network = Network::load("chic").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let asked = asked(1, &[2, 16, 128, 1024, 8192]);
+    let (done, told) = (AtomicU64::new(0), RefCell::new(Vec::new()));
+    let advance = |more| {
+        done.fetch_add(more, Ordering::Relaxed);
+    };
+    let begins = |stage: Stage<'_>| told.borrow_mut().push((done.load(Ordering::Relaxed), stage.ahead));
+    let mut question = ask(&network, &noise, &asked, 2);
+    (question.runner.advance, question.begins) = (&advance, &begins);
+    question.answer().unwrap();
+    let all = done.into_inner();
+    for (before, ahead) in told.into_inner() {
+        let came = all - before;
+        assert!(ahead > came / 5 && ahead < came * 5, "{ahead} were said to come, {came} did, of {all}");
+    }
 }

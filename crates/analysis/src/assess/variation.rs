@@ -14,10 +14,10 @@ use straggler_model::stats::quantile_of_sorted;
 pub const PARTS: u64 = 5;
 
 /// The scale at which they are compared: a small job, or the largest of those that are smaller.
-const PROCESSES: u32 = 1024;
+pub(super) const PROCESSES: u32 = 1024;
 
 /// Replicas of each part.
-const REPLICAS: u32 = 2 * LEAST_REPLICAS;
+pub(super) const REPLICAS: u32 = 2 * LEAST_REPLICAS;
 
 /// The parts of a recording, each as if it were all.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -63,8 +63,9 @@ impl Question<'_> {
         let Some(measured) = self.noise.measured else { return Ok(None) };
         let noises: Vec<Noise> = (0..PARTS).map(|index| self.noise.part(index, PARTS)).collect();
         let mut parts = Vec::with_capacity(noises.len());
-        for noise in &noises {
-            self.begin("one part of the measurement", point.processes);
+        for (part, noise) in (0..).zip(&noises) {
+            let ahead = workload.messages().saturating_mul((PARTS - part) * u64::from(REPLICAS));
+            self.begin("one part of the measurement", point.processes, ahead);
             let makespans = self.makespans(workload, &noise.sources(&[])?, 0..REPLICAS)?;
             let mut found = slowdowns(Time(point.quiet_ps), &makespans);
             found.sort_unstable_by(f64::total_cmp);

@@ -1,6 +1,7 @@
 //! Builds the points and tasks of a study, sweep by sweep.
 
 use super::inputs::Inputs;
+use super::lines::line_of;
 use super::schedules::{Schedules, Wish, usual_bytes};
 use super::{FIT, PlanError, Point, Sweep, Task};
 use std::collections::HashMap;
@@ -32,6 +33,8 @@ pub(super) struct Builder<'a> {
     pub points: Vec<Point>,
     pub tasks: Vec<Task>,
     known: HashMap<Key, usize>,
+    /// The study's file.
+    text: &'a str,
 }
 
 /// What is run.
@@ -81,13 +84,14 @@ fn works(sweep: &Sweep) -> Vec<What<'_>> {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(folder: &'a Path) -> Builder<'a> {
+    pub fn new(folder: &'a Path, text: &'a str) -> Builder<'a> {
         Builder {
             inputs: Inputs::new(folder),
             schedules: Schedules::new(folder),
             points: Vec::new(),
             tasks: Vec::new(),
             known: HashMap::new(),
+            text,
         }
     }
 
@@ -105,7 +109,7 @@ impl<'a> Builder<'a> {
         let points = others.into_iter().fold(at_scales, usize::saturating_mul);
         if points.saturating_add(self.points.len()) > MOST_POINTS {
             let fault = format!("{points} points are too many: at most {MOST_POINTS}, give shorter lists");
-            return Err(wrong(sweep, "processes", fault));
+            return Err(self.wrong(sweep, "processes", "", fault));
         }
         let scales: Vec<Option<Factor>> = match sweep.network_scales.is_empty() {
             true => vec![None],
@@ -142,14 +146,17 @@ impl<'a> Builder<'a> {
                 // Each trace has a network of its own.
                 let name = format!("{FIT} {path}");
                 let fitted = self.inputs.network_by(&name, scale, || programs.network(path));
-                fitted.map_err(|fault| wrong(sweep, key, format!("{path}: {fault}")))
+                fitted.map_err(|fault| self.wrong(sweep, fault.key(), path, format!("{path}: {fault}")))
             }
             (_, FIT) => {
                 let (what, _) = what.name();
                 let fault = format!("`{FIT}` is found from a trace, and {what} is none: name a network");
-                Err(wrong(sweep, key, fault))
+                Err(self.wrong(sweep, key, name, fault))
             }
-            _ => self.inputs.network(name, scale).map_err(|fault| wrong(sweep, key, fault)),
+            _ => {
+                let found = self.inputs.network(name, scale);
+                found.map_err(|fault| self.wrong(sweep, key, name, fault))
+            }
         }
     }
 
@@ -167,7 +174,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), PlanError> {
         let network = self.network(sweep, what, network_name, scale)?;
         let noise = self.inputs.noise(noise_name, seed, sweep.wallclock);
-        let noise = noise.map_err(|fault| wrong(sweep, "noise", fault))?;
+        let noise = noise.map_err(|fault| self.wrong(sweep, "noise", noise_name, fault))?;
         for &at in what.scales(sweep) {
             let (workload, size) = what.name();
             let schedule = self.schedule(sweep, what, at)?;
@@ -237,9 +244,12 @@ impl<'a> Builder<'a> {
             }
             // The error names the file.
             What::Goal(path) => (all.goal(path), String::new()),
-            What::Trace(path) => (all.trace(path, at, &wish), format!("{name} in {at} copies: ")),
+            What::Trace(path) => {
+                let copies = if at == 1 { "copy" } else { "copies" };
+                (all.trace(path, at, &wish), format!("{name} in {at} {copies}: "))
+            }
         };
-        built.map_err(|fault| wrong(sweep, fault.key(), format!("{scale}{fault}")))
+        built.map_err(|fault| self.wrong(sweep, fault.key(), &name, format!("{scale}{fault}")))
     }
 
     /// The task, or the one that is the same.
@@ -259,9 +269,14 @@ impl<'a> Builder<'a> {
             self.tasks.len() - 1
         })
     }
-}
 
-fn wrong(sweep: &Sweep, key: &'static str, fault: impl ToString) -> PlanError {
-    let place = if sweep.name.is_empty() { "the study".into() } else { format!("sweep `{}`", sweep.name) };
-    PlanError { place, key, fault: fault.to_string() }
+    /// What is wrong with a value of a key.
+    fn wrong(&self, sweep: &Sweep, key: &'static str, value: &str, fault: impl ToString) -> PlanError {
+        let place = match sweep.name.as_str() {
+            "" => "the study".into(),
+            name => format!("sweep `{name}`"),
+        };
+        let line = line_of(self.text, sweep.place, key, value);
+        PlanError { line, place, key, fault: fault.to_string() }
+    }
 }

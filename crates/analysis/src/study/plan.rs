@@ -2,6 +2,7 @@
 
 use super::build::Builder;
 use super::inputs::{LoadedNetwork, LoadedNoise};
+use super::programs::Fitted;
 use super::schedules::Schedule;
 use super::{MODEL_VERSION, Study};
 use std::fmt::Write;
@@ -19,6 +20,8 @@ pub struct Plan {
     /// ascending processes.
     pub points: Vec<Point>,
     pub tasks: Vec<Task>,
+    /// Networks that were fitted from traces.
+    pub fitted: Vec<Fitted>,
     /// What the user should know before believing the results.
     pub warnings: Vec<String>,
     pub(super) schedules: Vec<Schedule>,
@@ -55,8 +58,10 @@ pub struct Task {
 
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
-#[error("{place}: {key}: {fault}")]
+#[error("{}{place}: {key}: {fault}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct PlanError {
+    /// Of the study's file, where it has one.
+    pub line: Option<usize>,
     /// The sweep.
     pub place: String,
     pub key: &'static str,
@@ -86,12 +91,13 @@ const MEMORY_BYTES_A_ROW: u64 = 40;
 impl Plan {
     /// Reads and builds everything; paths are relative to `folder`.
     pub fn new(study: &Study, folder: &Path) -> Result<Plan, PlanError> {
-        let mut builder = Builder::new(folder);
+        let mut builder = Builder::new(folder, &study.text);
         study.sweeps.iter().try_for_each(|sweep| builder.sweep(sweep))?;
         let mut warnings = builder.inputs.warnings;
         warnings.append(&mut builder.schedules.warnings);
         warnings.append(&mut builder.schedules.programs.warnings);
         Ok(Plan {
+            fitted: builder.schedules.programs.fitted,
             name: study.name.clone(),
             description: study.description.clone(),
             points: builder.points,
@@ -220,12 +226,12 @@ mod tests {
         for (lines, complaints) in [
             (
                 "network = 'chik'\ncollective = 'barrier'\nprocesses = 2",
-                &["the study: network:", "did you mean `chic`"][..],
+                &["line 3: the study: network:", "did you mean `chic`"][..],
             ),
             ("network = 'no.toml'\ncollective = 'barrier'\nprocesses = 2", &["network:", "no.toml"]),
             (
                 "network = 'chic'\ncollective = 'barrier'\nprocesses = 2\n[[sweep]]\nname='s'\nnoise='nosuch.txt'",
-                &["sweep `s`: noise:", "nosuch.txt"],
+                &["line 8: sweep `s`: noise:", "nosuch.txt"],
             ),
             (
                 "network = 'chic'\ncollective = 'allgather'\nsize = '4000000TiB'\nprocesses = 8",
@@ -253,11 +259,12 @@ mod tests {
         std::fs::write(folder.path().join("bad.goal"), "num_ranks 1\nrank 0 {\ncalk 5\n}").unwrap();
         std::fs::create_dir(folder.path().join("empty")).unwrap();
         for (lines, complaints) in [
-            ("goal = 'no.goal'\nnetwork = 'chic'", &["the study: goal:", "no.goal"][..]),
+            ("goal = 'no.goal'\nnetwork = 'chic'", &["line 2: the study: goal:", "no.goal"][..]),
             ("goal = 'bad.goal'\nnetwork = 'chic'", &["goal:", "bad.goal", "line 3"]),
             ("goal = 'a.goal'\nnetwork = 'fit'", &["network:", "a.goal is none", "name a network"]),
             ("trace = 'empty'\nnetwork = 'chic'", &["trace:", "empty"]),
-            ("trace = 'nowhere'", &["network:", "nowhere"]),
+            ("trace = 'nowhere'", &["line 2: the study: trace:", "nowhere"]),
+            ("trace = 'nowhere'\nnetwork = 'chic'\ncopies = 1", &["line 2:", "nowhere in 1 copy"]),
         ] {
             let study = Study::parse(&format!("name = 'a'\n{lines}")).unwrap();
             let fault = Plan::new(&study, folder.path()).unwrap_err().to_string();

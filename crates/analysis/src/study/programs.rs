@@ -12,6 +12,7 @@ use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Options, Playback, Recording};
 use straggler_schedule::workloads::{Only, choose_default};
 use straggler_schedule::{Graph, goal};
+use straggler_trace::disturbance::Disturbance;
 use straggler_trace::format::assemble::Severity;
 use straggler_trace::format::{directory, save};
 use straggler_trace::{Trace, import};
@@ -24,6 +25,14 @@ struct LoadedTrace {
     recordings: Vec<(Only, Arc<Recording>)>,
 }
 
+/// A network that was fitted from a trace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fitted {
+    /// As the study names it.
+    pub trace: String,
+    pub network: Network,
+}
+
 /// What was read so far.
 #[derive(Debug)]
 pub(super) struct Programs<'a> {
@@ -31,12 +40,14 @@ pub(super) struct Programs<'a> {
     folder: &'a Path,
     graphs: HashMap<String, (Arc<Graph>, u32)>,
     traces: HashMap<String, LoadedTrace>,
+    pub fitted: Vec<Fitted>,
     pub warnings: Vec<String>,
 }
 
 impl<'a> Programs<'a> {
     pub fn new(folder: &'a Path) -> Programs<'a> {
-        Programs { folder, graphs: HashMap::new(), traces: HashMap::new(), warnings: Vec::new() }
+        let (graphs, traces) = (HashMap::new(), HashMap::new());
+        Programs { folder, graphs, traces, fitted: Vec::new(), warnings: Vec::new() }
     }
 
     /// The schedule of a GOAL file, and a mark of the file.
@@ -75,6 +86,9 @@ impl<'a> Programs<'a> {
         for assumed in &fitted.assumed {
             self.warn(format!("{text}: about the fitted network: {assumed}"));
         }
+        if self.fitted.iter().all(|known| known.trace != text) {
+            self.fitted.push(Fitted { trace: text.into(), network: fitted.network.clone() });
+        }
         Ok(fitted.network)
     }
 
@@ -85,6 +99,9 @@ impl<'a> Programs<'a> {
                 self.warn(format!(
                     "{text} is not whole ({faults} faults): `straggler trace check {text}` lists them"
                 ));
+            }
+            if let Some(found) = Disturbance::of(&trace) {
+                self.warn(format!("{text}: {}", found.sentence()));
             }
             let mut mark = crc32fast::Hasher::new();
             (0..trace.ranks.len() as u32).for_each(|rank| mark.update(&save::stream(&trace, rank)));

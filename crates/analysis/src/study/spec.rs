@@ -48,6 +48,8 @@ pub struct Study {
 pub struct Sweep {
     /// Empty for the top of the file.
     pub name: String,
+    /// Which of the sweeps of the file, counted from 1; 0 for the top.
+    pub place: usize,
     pub seeds: Vec<u64>,
     /// The most of a point.
     pub replicas: u32,
@@ -183,13 +185,13 @@ impl Study {
             Err(SpecError::Missing { key, .. }) => study.top_lacks = Some(key),
             Err(fault) => return Err(fault),
         }
-        for (index, sweep) in file.sweep.iter().enumerate() {
-            let name = sweep.name.clone().map_or_else(|| (index + 1).to_string(), |One(name)| name);
+        for (place, sweep) in (1..).zip(&file.sweep) {
+            let name = sweep.name.clone().map_or_else(|| place.to_string(), |One(name)| name);
             if study.sweeps.iter().any(|other| other.name == name) {
                 return Err(SpecError::Twice { name });
             }
-            let place = format!("sweep `{name}`");
-            study.sweeps.push(Sweep::of(name, &place, sweep.given(), &top)?);
+            let called = format!("sweep `{name}`");
+            study.sweeps.push(Sweep { place, ..Sweep::of(name, &called, sweep.given(), &top)? });
         }
         Ok(study)
     }
@@ -247,6 +249,7 @@ impl Sweep {
         let copies = many(all.copies, Count(1)).into_iter().map(|Count(count)| count);
         Ok(Sweep {
             name,
+            place: 0,
             seeds: many(all.seed, 1),
             replicas: all.replicas.map_or(DEFAULT_REPLICAS, |One(Count(count))| count),
             until_ci: all.until_ci.map(|One(Share(share))| share),

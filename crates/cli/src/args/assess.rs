@@ -57,7 +57,7 @@ pub struct Assess {
     /// given several times
     #[arg(long, value_name = "NAME")]
     pub ignore: Vec<String>,
-    /// The network: LogGOPS parameters, a preset or a .toml file; slingshot-11 unless given, or with --trace the
+    /// The network: LogGOPS parameters, a preset or a .toml file; slingshot-11 unless given, or with --trace `fit`, the
     /// network that is fitted from the trace
     #[arg(long, value_name = "NETWORK")]
     pub network: Option<String>,

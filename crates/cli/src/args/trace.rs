@@ -80,7 +80,11 @@ const CONVERT_EXAMPLES: &str = "\
 EXAMPLES
   straggler trace convert fixtures/traces/halo -o halo.json
   straggler trace convert fixtures/traces/halo -o halo.pftrace
-  straggler trace convert fixtures/traces/halo -o copy --to straggler
+  straggler trace convert fixtures/traces/halo -o copy --to straggler \\
+      --no-command-line
+
+What is written is readable by you only, as recorded traces are; a GOAL schedule holds neither names nor
+command lines and is a file like any other.
 
 WHAT THE ENDINGS MEAN
   .pftrace, .perfetto-trace   Perfetto: open it at ui.perfetto.dev
@@ -196,6 +200,9 @@ pub struct Convert {
     /// For GOAL: leaves out messages and collectives that miss a partner
     #[arg(long)]
     pub drop_unmatched: bool,
+    /// Keep the name of the program only, not its arguments
+    #[arg(long)]
+    pub no_command_line: bool,
 }
 
 /// What a trace can be written as.

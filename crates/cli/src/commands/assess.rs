@@ -5,11 +5,13 @@ mod files;
 mod findings;
 mod jobs;
 mod page;
+mod scale;
 mod subject;
 mod target;
 mod when;
 mod words;
 
+use crate::commands::simulate::estimate::seconds_for;
 use crate::commands::simulate::{NetworkAnswer, stuck_failure};
 use crate::commands::{command_line, quoted, refuse_unwritable, threads};
 use crate::console::Console;
@@ -21,7 +23,7 @@ use findings::Finding;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use straggler_analysis::assess::{Answer, AssessError, Effort, Question};
+use straggler_analysis::assess::{Answer, AssessError, Effort, Question, Stage};
 use straggler_report::numbers::grouped;
 use straggler_sim::{Replicas, Simulation};
 pub use subject::Subject;
@@ -38,6 +40,7 @@ pub struct Report {
     pub program: Option<Program>,
     pub threshold: f64,
     pub seed: u64,
+    pub threads: usize,
     pub answer: Answer,
     pub warnings: Vec<String>,
     pub wall_seconds: f64,
@@ -71,6 +74,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         program: target.program,
         threshold: plan.threshold,
         seed: plan.seed,
+        threads: threads(plan.threads),
         answer,
         warnings,
         wall_seconds: began.elapsed().as_secs_f64(),
@@ -112,20 +116,23 @@ fn kept(path: &Path) -> Failure {
 }
 
 fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<Answer> {
-    let stages = Stages::new(console);
+    let threads = threads(plan.threads);
+    let stages = Stages::new(console, 1.0 / seconds_for(1.0, threads));
     let question = Question {
         runner: Replicas {
             simulation: Simulation::new(&target.network),
-            threads: threads(plan.threads),
+            threads,
             stop: interrupt::flag(),
-            advance: &|_| stages.turn(),
+            advance: &|more| stages.advance(more),
         },
         seed: plan.seed,
         noise: &subject.noise,
         asked: &target.asked,
         threshold: plan.threshold,
         effort: Effort::default(),
-        begins: &|what, processes| stages.begin(format!("{what}, {} processes", grouped(processes))),
+        begins: &|stage: Stage<'_>| {
+            stages.begin(format!("{}, {} processes", stage.what, grouped(stage.processes)), stage.ahead);
+        },
     };
     match question.answer() {
         Err(AssessError::Stuck { processes, stuck }) => {

@@ -47,23 +47,28 @@ const LONGEST_PAUSE: Time = Time::from_ns(5_000_000_000);
 
 /// A measurement for whoever wants to go on with it. What a node does in one moment says little about the next, so a
 /// long one is cut into batches, with a pause of two batches after each.
-pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<Recording> {
+/// Also gives how many batches there are; they are joined, so that the pauses between them do not show.
+pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<(Recording, u64)> {
     let batches = if plan.length < LONG_ENOUGH { 1 } else { BATCHES };
     let batch = Plan { length: Time(plan.length.ps() / batches), ..plan.clone() };
     let session = Session::prepare(&batch, console)?;
     let meter = session.meter(batches);
     let mut recording = session.measure(&session.cores, &meter)?.recording;
+    let mut done = 1;
     for _ in 1..batches {
         let more = rest(Time(2 * batch.length.ps()).min(LONGEST_PAUSE))
             .and_then(|()| session.measure(&session.cores, &meter));
         match more {
-            Ok(more) => recording.append(&more.recording),
+            Ok(more) => {
+                recording.append(&more.recording);
+                done += 1;
+            }
             // What was measured so far is a measurement.
             Err(failure) if failure.exit == Exit::Interrupted => break,
             Err(failure) => return Err(failure),
         }
     }
-    Ok(recording)
+    Ok((recording, done))
 }
 
 /// Waits, unless a signal comes.

@@ -14,6 +14,7 @@ use crate::plan::traced::TraceRequest;
 use serde::Serialize;
 use std::time::Instant;
 use straggler_analysis::predict::{Fit, Prediction, fit, relative, sharing};
+use straggler_analysis::study::FIT;
 use straggler_model::{Network, Time};
 use straggler_report::replace_file;
 use straggler_sim::{Control, Simulation, Workload};
@@ -74,6 +75,8 @@ pub struct SharedHost {
 
 #[derive(Debug, Serialize)]
 pub struct DisturbedAnswer {
+    #[serde(skip)]
+    found: Disturbance,
     ranks: u32,
     worst_rank: u32,
     /// The share of its time that the worst one lost.
@@ -106,7 +109,7 @@ pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
 }
 
 fn network(typed: &Predict, replayed: &Replayed) -> Outcome<(Network, Option<Fit>)> {
-    match &typed.network {
+    match typed.network.as_deref().filter(|&name| name != FIT) {
         Some(network) => Ok((load_network(network, None)?, None)),
         None => {
             let fitted = fit(&replayed.trace).map_err(Failure::bad_input_of)?;
@@ -172,6 +175,7 @@ fn answer(
             .map(|one| SharedHost { host: one.host, ranks: one.ranks, cores: one.cores })
             .collect(),
         disturbed: Disturbance::of(trace).map(|found| DisturbedAnswer {
+            found,
             ranks: found.ranks,
             worst_rank: found.worst,
             lost: found.lost,

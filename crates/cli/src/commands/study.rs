@@ -1,5 +1,6 @@
 //! `straggler study`: a file becomes a plan, the plan's runs become results, results become words and files.
 
+pub mod about;
 mod check;
 pub mod driver;
 mod export;
@@ -14,9 +15,10 @@ use crate::commands::{command_line, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::Orderly;
+use about::{About, FittedAnswer};
 use driver::Options;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use straggler_analysis::inflection::{CONFIDENCE, THRESHOLD};
 use straggler_analysis::study::{Results, Series, Study, Summary, series};
 use straggler_model::stats::Quantile;
@@ -45,19 +47,15 @@ fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
     }
     refuse_unwritable(&folder)?;
     let options = Options {
-        base: base_of(&typed.file),
+        file: Some(typed.file.clone()),
         threads: common.threads.map(Into::into),
         fresh: typed.fresh,
         until_ci: typed.until_ci,
     };
     let results = driver::run_in(&folder, &study, &options, console)?;
-    let page = page::page(
-        &study.name,
-        &study.description,
-        &series(&results, typed.threshold),
-        typed.threshold,
-        &command_line(),
-    );
+    let about = About::read(&folder);
+    let all = series(&results, typed.threshold);
+    let page = page::page(&study.name, &study.description, &all, &about, typed.threshold, &command_line());
     report::write(&folder.join("report.html"), &page)?;
     report::write(&folder.join(PAGE), &page)?;
     let mut written = vec![RESULTS, "report.html", PAGE, "provenance.json"];
@@ -66,14 +64,14 @@ fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
         study_results::write(&folder.join("results.csv"), Format::Csv, &results)?;
         written.push("results.csv");
     }
-    tell(&study.name, &results, typed.threshold, &[], console)?;
+    tell(&study.name, &results, &about, typed.threshold, &[], console)?;
     console.note(&format!("The results are in {}: {}", folder.display(), written.join(", ")));
     Ok(())
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
-    let (name, results) = read_results(&typed.study)?;
-    tell(&name, &results, typed.threshold, &typed.quantile, console)
+    let (name, results, about) = read_results(&typed.study)?;
+    tell(&name, &results, &about, typed.threshold, &typed.quantile, console)
 }
 
 /// The study of a file.
@@ -84,13 +82,8 @@ pub fn read_study(file: &Path) -> Outcome<Study> {
     Study::parse(&text).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))
 }
 
-/// The folder that a study's paths are relative to.
-fn base_of(file: &Path) -> PathBuf {
-    file.parent().map(Path::to_path_buf).unwrap_or_default()
-}
-
-/// The results of a folder or a file, and what the study is called.
-pub fn read_results(path: &Path) -> Outcome<(String, Results)> {
+/// The results of a folder or a file, what the study is called, and what is known besides.
+pub fn read_results(path: &Path) -> Outcome<(String, Results, About)> {
     let file = if path.is_dir() { path.join(RESULTS) } else { path.to_path_buf() };
     if !file.exists() && path.join(driver::JOURNAL).exists() {
         return Err(Failure::bad_input(format!(
@@ -99,14 +92,15 @@ pub fn read_results(path: &Path) -> Outcome<(String, Results)> {
         )));
     }
     let results = study_results::read(&file)?;
-    let study = read_study(&file.with_file_name(driver::STUDY));
-    Ok((study.map_or_else(|_| path.display().to_string(), |study| study.name), results))
+    let about = About::read(file.parent().unwrap_or(Path::new("")));
+    let name = about.name().map_or_else(|| path.display().to_string(), String::from);
+    Ok((name, results, about))
 }
 
 /// The page of results that were found without theirs.
 pub fn page_of_results(path: &Path) -> Outcome<Page> {
-    let (name, results) = read_results(path)?;
-    Ok(page::page(&name, "", &series(&results, THRESHOLD), THRESHOLD, &command_line()))
+    let (name, results, about) = read_results(path)?;
+    Ok(page::page(&name, "", &series(&results, THRESHOLD), &about, THRESHOLD, &command_line()))
 }
 
 /// The answer for programs.
@@ -117,6 +111,9 @@ struct Json<'a> {
     verdict: Vec<String>,
     threshold: f64,
     confidence: f64,
+    /// Networks that were fitted from traces.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    fitted: &'a [FittedAnswer],
     series: Vec<SeriesJson<'a>>,
 }
 
@@ -129,6 +126,9 @@ struct SeriesJson<'a> {
 
 #[derive(Serialize)]
 struct PointJson<'a> {
+    /// Of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<u32>,
     #[serde(flatten)]
     summary: &'a Summary,
     quantiles: Vec<QuantileJson>,
@@ -141,16 +141,23 @@ pub struct QuantileJson {
     times_ps: Quantile<u64>,
 }
 
-fn tell(name: &str, results: &Results, threshold: f64, quantiles: &[f64], console: &Console) -> Outcome<()> {
+fn tell(
+    name: &str,
+    results: &Results,
+    about: &About,
+    threshold: f64,
+    quantiles: &[f64],
+    console: &Console,
+) -> Outcome<()> {
     let all = series(results, threshold);
     refuse_unsupported(&all, quantiles)?;
     if !console.json {
-        return console.print(&words::say(name, &all, threshold, quantiles));
+        return console.print(&words::say(name, &all, about, threshold, quantiles));
     }
     let series = all.iter().zip(label::labels(&all)).map(|(series, name)| SeriesJson {
         name,
         inflection: series.inflection,
-        points: series.points.iter().map(|summary| point_json(summary, quantiles)).collect(),
+        points: points_json(series, about.copies(series), quantiles),
     });
     console.print_json(&Json {
         version: env!("CARGO_PKG_VERSION"),
@@ -158,16 +165,22 @@ fn tell(name: &str, results: &Results, threshold: f64, quantiles: &[f64], consol
         verdict: words::verdict(&all, threshold),
         threshold,
         confidence: CONFIDENCE,
+        fitted: &about.fitted,
         series: series.collect(),
     })
 }
 
-fn point_json<'a>(summary: &'a Summary, quantiles: &[f64]) -> PointJson<'a> {
-    let quantiles = quantiles.iter().filter_map(|&q| {
-        let times_ps = summary.quantile(q).ok()?;
-        Some(QuantileJson { q, times_ps })
-    });
-    PointJson { summary, quantiles: quantiles.collect() }
+fn points_json<'a>(series: &'a Series, copies: &[u32], quantiles: &[f64]) -> Vec<PointJson<'a>> {
+    let found = |summary: &Summary| -> Vec<QuantileJson> {
+        let each = quantiles.iter().map(|&q| Some(QuantileJson { q, times_ps: summary.quantile(q).ok()? }));
+        each.flatten().collect()
+    };
+    let point = |(index, summary): (usize, &'a Summary)| PointJson {
+        copies: copies.get(index).copied(),
+        summary,
+        quantiles: found(summary),
+    };
+    series.points.iter().enumerate().map(point).collect()
 }
 
 /// A quantile must have its interval at every point that has noise.

@@ -5,6 +5,7 @@ mod convert;
 mod info;
 mod launch;
 mod merge;
+mod mistaken;
 mod page;
 mod record;
 mod regions;
@@ -42,6 +43,8 @@ pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
     }
 }
 
+pub use mistaken::refuse_one_of_many;
+
 /// A trace as it was read.
 pub struct Opened {
     pub trace: Trace,
@@ -56,6 +59,12 @@ pub fn open_trace(path: &Path) -> Outcome<Opened> {
     if path.exists() && !directory::is_trace(path) && import::detect(path).is_some() {
         let trace = import::read(path, &import::Options::default()).map_err(Failure::bad_input_of)?;
         return Ok(Opened { trace, findings: Vec::new(), bytes: None });
+    }
+    if path.is_file()
+        && !directory::is_trace(path)
+        && let Some(failure) = mistaken::mistaken(path)
+    {
+        return Err(failure);
     }
     let (trace, findings) = directory::open(path).map_err(Failure::bad_input_of)?;
     let files = directory::files(path).map_err(Failure::bad_input_of)?;

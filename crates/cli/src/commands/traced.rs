@@ -1,6 +1,6 @@
 //! From a trace that was asked for to one that can be replayed.
 
-use super::trace::open_trace;
+use super::trace::{open_trace, refuse_one_of_many};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::plan::traced::TraceRequest;
@@ -34,6 +34,7 @@ fn tell(recording: &Recording, console: &Console) {
 /// Reads a trace and builds its collectives. The notes of the recording say what was left out or guessed on the way.
 pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     let opened = open_trace(&request.path)?;
+    refuse_one_of_many(&request.path, &opened.trace)?;
     opened.warn_of_errors(&request.path, console);
     opened.warn_of_further_runs(&request.path, console);
     let is_synthetic = opened.is_synthetic();

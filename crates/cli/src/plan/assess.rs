@@ -6,6 +6,7 @@ use crate::args::Common;
 use crate::args::assess::Assess as Typed;
 use crate::exit::{Failure, Outcome};
 use std::path::PathBuf;
+use straggler_analysis::study::FIT;
 use straggler_model::units::Bytes;
 use straggler_schedule::workloads::Only;
 
@@ -60,7 +61,10 @@ impl Plan {
         Ok(Plan {
             noise,
             what,
-            network: typed.network.or_else(|| (!fits).then(|| NETWORK.into())),
+            network: match typed.network {
+                Some(name) if fits && name == FIT => None,
+                given => given.or_else(|| (!fits).then(|| NETWORK.into())),
+            },
             threshold: typed.threshold,
             seed: common.seed,
             threads: common.threads.map(Into::into),

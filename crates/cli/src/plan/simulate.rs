@@ -8,6 +8,7 @@ use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowle
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;
 use std::path::PathBuf;
+use straggler_analysis::study::FIT;
 use straggler_model::Time;
 use straggler_model::network::Factor;
 use straggler_model::noise::NoiseSpec;
@@ -110,7 +111,7 @@ impl Plan {
         }
         Ok(Plan {
             workload,
-            network: typed.model.network,
+            network: typed.model.network.filter(|name| !(is_trace && name == FIT)),
             network_scale: typed.model.network_scale,
             noise,
             seed: common.seed,
@@ -218,6 +219,7 @@ mod tests {
         assert!(plan("a.goal --fit").is_err());
         let line = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces/halo --fit");
         assert_eq!(plan(line).unwrap().network, None);
+        assert_eq!(plan(&line.replace("--fit", "--network fit")).unwrap().network, None);
     }
 
     #[test]

@@ -263,3 +263,45 @@ fn a_finished_measurement_survives_an_interruption() {
     assert!(said.contains("go on with: straggler assess out/node.noise"), "{said}");
     folder.run("assess out/node.noise --processes 4 -o out").good();
 }
+
+fn page_of(folder: &Folder, name: &str) -> straggler_report::page::Page {
+    let html = std::fs::read_to_string(folder.path().join(name)).unwrap();
+    straggler_report::page::Page::from_html(&html).unwrap().unwrap()
+}
+
+/// The first table of a page whose title begins so.
+fn table_of<'a>(page: &'a straggler_report::page::Page, title: &str) -> &'a straggler_report::page::Table {
+    let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    let mut tables = blocks.filter_map(|block| match block {
+        straggler_report::page::Block::Table(table) => Some(table),
+        straggler_report::page::Block::Chart(_) => None,
+    });
+    tables.find(|table| table.title.starts_with(title)).unwrap()
+}
+
+/// Numbers that are not settled are marked on the page as on the console; copies and the fitted network are there.
+#[test]
+fn the_page_of_a_traced_program_says_what_the_console_says() {
+    let folder = Folder::new();
+    let noise = "periodic:period=10ms,duration=1ms,name=daemon";
+    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,4 --network fit -o out");
+    let text = folder.run(&line).good().stdout();
+    let page = page_of(&folder, "out/report.html");
+    let table = table_of(&page, "Slowdowns");
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names[..4], ["program", "processes", "copies", "slowdown"]);
+    let cells =
+        |column: usize| -> Vec<&str> { table.rows.iter().map(|row| row[column].text.as_str()).collect() };
+    assert_eq!(cells(2), ["1", "4"]);
+    // Half of the runs of four processes meet no detour at all.
+    assert!(text.contains("] *") && cells(3)[0].ends_with(" *"), "{text}\n{:?}", cells(3));
+    let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let points = json["curves"][0]["points"].as_array().unwrap();
+    for (point, cell) in points.iter().zip(cells(3)) {
+        assert_eq!(point["settled"] == false, cell.ends_with('*'), "{cell}");
+    }
+    let latency = format!("Network fitted to the trace: L = {}", json["network"]["L"].as_str().unwrap());
+    assert!(text.contains(&latency), "{text}");
+    assert!(page.facts.0.iter().any(|(name, _)| name == "Network fitted to the trace"), "{:?}", page.facts);
+}

@@ -6,9 +6,18 @@ use std::time::{Duration, Instant};
 
 /// Starts a command, interrupts it after so many milliseconds and tells how it ended.
 fn interrupt_after(folder: &Folder, line: &str, milliseconds: u64) -> (Option<i32>, String, String) {
+    signal_after(folder, line, "-INT", milliseconds)
+}
+
+fn signal_after(
+    folder: &Folder,
+    line: &str,
+    signal: &str,
+    milliseconds: u64,
+) -> (Option<i32>, String, String) {
     let child = folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(milliseconds));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let since = Instant::now();
     let output = child.wait_with_output().unwrap();
@@ -97,4 +106,52 @@ fn a_measurement() {
     let (code, text) = interrupt(&folder, "measure noise --time 60s -o out.noise --json");
     assert_eq!(code, Some(130), "{text}");
     assert_eq!(folder.names(), [""; 0]);
+}
+
+/// A trace whose conversion takes a moment.
+fn long_trace(folder: &Folder) {
+    use straggler_trace::format::{directory, save};
+    let (mut trace, _) = directory::open(&crate::program::fixtures().join("traces/halo")).unwrap();
+    for rank in &mut trace.ranks {
+        let once = rank.calls.clone();
+        for again in 1..4000 {
+            rank.calls.extend(once.iter().map(|call| {
+                let mut call = *call;
+                call.enter.0 += again * 1_000_000_000;
+                call.exit.0 += again * 1_000_000_000;
+                call
+            }));
+        }
+    }
+    save::save(&trace, &folder.path().join("long")).unwrap();
+}
+
+/// What batch systems send before they kill: everything ends with 130, and what was finished is kept.
+#[test]
+fn sigterm_ends_with_130_and_keeps_what_is_finished() {
+    let folder = Folder::new();
+    long_trace(&folder);
+    folder.write(
+        "s.toml",
+        "name = 'a'\nprocesses = 1024\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'chic'\nreplicas = 10000000",
+    );
+    let barrier = "--collective barrier --processes 4096 --cycles 1000000 --network chic";
+    for (line, kept) in [
+        (format!("simulate {barrier} -o out.json --json"), &[][..]),
+        ("trace convert long -o out.pftrace".into(), &[]),
+        ("study run s.toml -o s".into(), &["s/journal", "s/study.toml"]),
+        ("assess --time 50ms --processes 67108864 --sources none -o a".into(), &["a/node.noise"]),
+    ] {
+        let (code, stdout, stderr) = signal_after(&folder, &line, "-TERM", 1000);
+        let complete = line.starts_with("trace") && folder.path().join("out.pftrace").exists();
+        assert!(
+            complete || (code == Some(130) && stderr.contains("interrupted")),
+            "{line}: {code:?} {stderr}"
+        );
+        assert!(complete || stdout.is_empty(), "{line}: {stdout}");
+        for name in kept {
+            assert!(folder.path().join(name).exists(), "{line}: {name} is lost");
+        }
+        assert!(folder.names().iter().all(|name| !name.ends_with(".tmp") && name != "out.json"), "{line}");
+    }
 }

@@ -136,13 +136,42 @@ fn ranks_that_lost_their_cores_are_told() {
     trace.ranks[3].host = "node\x1b[2J\nerror: nothing".into();
     save::save(&trace, &folder.path().join("run")).unwrap();
     let text = folder.run("predict run --network chic").good().stdout();
-    assert!(text.contains("1 rank lost its core to other work, rank 2 for 45.0 % of the run"), "{text}");
+    assert!(text.contains("1 rank lost its core to other work, rank 2 for 45 % of the run"), "{text}");
     let answer = folder.run("predict run --network chic --json").good().json();
     assert_eq!((&answer["disturbed"]["ranks"], &answer["disturbed"]["worst_rank"]), (&1.into(), &2.into()));
     let checked = folder.run("trace check run").good().stdout();
     assert!(checked.contains("warning: 1 rank lost its core to other work"), "{checked}");
+    // And so does every page.
+    folder.run("trace show run --report show.html").good();
+    folder.run("assess none --trace run --copies 1 --network chic -o a").good();
+    for page in ["show.html", "a/report.html"] {
+        let html = std::fs::read_to_string(folder.path().join(page)).unwrap();
+        let page = straggler_report::page::Page::from_html(&html).unwrap().unwrap();
+        let said = page.warnings.iter().any(|line| line.starts_with("1 rank lost its core to other work"));
+        assert!(said, "{:?}", page.warnings);
+    }
     // And a name in a file says nothing to the terminal.
     let info =
         folder.run("trace info run").good().says("rank 2 for 45 % of the run (70 preemptions)").stdout();
     assert!(info.contains("node\\u{1b}[2J\\nerror: nothing") && !info.contains('\x1b'), "{info}");
+}
+
+/// `fit` is a name of a network wherever there is a trace; elsewhere the error says what it needs.
+#[test]
+fn fit_is_a_network_where_there_is_a_trace() {
+    let folder = Folder::new();
+    let by = |option: &str| {
+        let answer = folder.run(&format!("predict fixtures/traces/halo {option} --json")).good().json();
+        answer["predicted_seconds"].clone()
+    };
+    assert_eq!(by("--network fit"), by("--fit"));
+    folder.run("simulate fixtures/traces/halo --network fit").good();
+    for line in [
+        "simulate --collective barrier --processes 4 --network fit",
+        "simulate fixtures/conformance/eager-00.goal --network fit",
+        "assess none --network fit -o a",
+        "network show fit",
+    ] {
+        folder.run(line).ends_with(2).says("fitted from a trace, and there is no trace here");
+    }
 }

@@ -318,3 +318,68 @@ fn a_lost_provenance_is_written_again() {
     folder.run("study run s.toml --quiet").good();
     assert!(file.exists() && results(&folder, "s") == before);
 }
+
+#[test]
+fn a_study_that_does_not_fit_ends_with_3_where_it_is_checked() {
+    let seeds: Vec<u32> = (0..1000).collect();
+    let folder = study(&format!(
+        "name = 'a'\nprocesses = 1048576\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'periodic:period=1ms,duration=1us'\n\
+         replicas = 100000000\nseed = {seeds:?}"
+    ));
+    let run = folder.run("study check s.toml").ends_with(3).says("the study takes about");
+    assert!(run.stdout().contains("memory, at least"), "{}", run.stdout());
+    let answer = folder.run("study check s.toml --json").ends_with(3).json();
+    assert_eq!(answer["fits"], false);
+}
+
+#[test]
+fn files_that_are_missing_are_named_with_their_line() {
+    let folder = study(
+        "name = 'a'\nnetwork = 'chic'\ngoal = [\n  'fixtures/conformance/eager-00.goal',\n  'no.goal',\n]",
+    );
+    for command in ["study check s.toml", "study run s.toml -o out"] {
+        folder.run(command).ends_with(3).says("s.toml: line 5: the study: goal:").says("no.goal");
+    }
+}
+
+#[test]
+fn long_work_is_announced() {
+    let folder = study(
+        "name = 'a'\nprocesses = 4096\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'chic'\nreplicas = 10000000",
+    );
+    let mut command = folder.command("study run s.toml -o out");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    child.wait().unwrap();
+    assert!(said.contains("this will take about ") && said.contains(" very roughly"), "{said}");
+    assert!(said.contains("fewer replicas or processes, or until-ci, make it shorter"), "{said}");
+}
+
+/// Copies of a trace and the network that was fitted from it are in all that a study says.
+#[test]
+fn traces_in_studies_tell_copies_and_network() {
+    let folder =
+        study("name = 'a'\ntrace = 'fixtures/traces/halo'\ncopies = [4, 1]\nnoise = 'chic'\nreplicas = 6");
+    let text = folder.run("study run s.toml -o out").good().stdout();
+    assert!(text.contains("Network fitted to the trace fixtures/traces/halo: L = "), "{text}");
+    assert!(text.contains("processes  copies"), "{text}");
+    let answer = folder.run("study show out --json").good().json();
+    assert_eq!(answer["fitted"][0]["trace"], "fixtures/traces/halo");
+    assert!(answer["fitted"][0]["network"]["L"].is_string(), "{answer}");
+    assert_eq!(
+        (&answer["series"][0]["points"][0]["copies"], &answer["series"][0]["points"][1]["copies"]),
+        (&1.into(), &4.into())
+    );
+    let html = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    let page = straggler_report::page::Page::from_html(&html).unwrap().unwrap();
+    assert!(page.facts.0.iter().any(|(name, _)| name.starts_with("Network fitted to the trace")));
+    let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    let columns = blocks.filter_map(|block| match block {
+        straggler_report::page::Block::Table(table) => Some(&table.columns),
+        straggler_report::page::Block::Chart(_) => None,
+    });
+    assert!(columns.flatten().any(|column| column.name == "copies"));
+}

@@ -482,3 +482,80 @@ fn a_signal_is_handed_on() {
     assert_eq!(child.wait().unwrap().code(), Some(9));
     assert!(line.contains("caught"), "{line}");
 }
+
+/// As recorded traces are: they hold the command line of a program.
+#[test]
+fn converted_traces_are_readable_by_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+    for (output, files) in [
+        ("-o copy", &["copy/rank-000000.trace"][..]),
+        ("-o all.trace", &["all.trace"]),
+        ("-o a.pftrace", &["a.pftrace"]),
+        ("-o a.json", &["a.json"]),
+        ("-o o/halo.otf2", &["o/halo.otf2", "o/halo.def", "o/halo/0.evt", "o/halo/0.def"]),
+    ] {
+        folder.run(&format!("trace convert fixtures/traces/halo {output}")).good();
+        for file in files {
+            assert_eq!(mode(file), 0o600, "{file}");
+        }
+    }
+    for (output, file) in [("m", "m/rank-000000.trace"), ("m.trace", "m.trace")] {
+        folder.run(&format!("trace merge fixtures/traces/halo -o {output}")).good();
+        assert_eq!(mode(file), 0o600, "{file}");
+    }
+}
+
+#[test]
+fn conversion_leaves_out_the_command_line() {
+    let folder = Folder::new();
+    let (mut trace, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
+    trace.meta.program = "./app --token secret".into();
+    save::save(&trace, &folder.path().join("run")).unwrap();
+    for output in ["copy.trace", "a.json", "a.pftrace", "a.otf2"] {
+        let written = |option: &str| {
+            folder.run(&format!("trace convert run -o {output} {option}")).good();
+            let name = if output == "a.otf2" { "a.def" } else { output };
+            String::from_utf8_lossy(&std::fs::read(folder.path().join(name)).unwrap()).into_owned()
+        };
+        assert!(output == "a.pftrace" || written("").contains("--token secret"), "{output}");
+        assert!(!written("--no-command-line").contains("secret"), "{output}");
+    }
+    let program = folder.run("trace info copy.trace --json").good().json()["program"].clone();
+    assert_eq!(program, "./app");
+}
+
+/// Not taken for a program without MPI.
+#[test]
+fn a_folder_that_is_removed_while_the_command_runs_is_named() {
+    let folder = Folder::new();
+    folder.write("fake.so", "");
+    let mut command = folder.command("trace -o out -- sh -c");
+    let output = command.arg("rm -r out").env("STRAGGLER_TRACER", "fake.so").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("something has removed it while the command ran"), "{said}");
+    assert!(!said.contains("MPI_Init"), "{said}");
+}
+
+#[test]
+fn what_is_given_in_place_of_a_trace_is_named() {
+    let folder = Folder::new();
+    folder.write("times.csv", "rank,finish_ps\n0,12\n1,13\n");
+    for (line, text) in [
+        (
+            "predict fixtures/conformance/eager-00.goal",
+            "is a GOAL schedule, not a trace: `straggler simulate` takes it",
+        ),
+        ("assess none --trace fixtures/conformance/eager-00.goal", "`straggler assess` with --goal"),
+        ("predict times.csv", "times.csv is a CSV table, not a trace"),
+        ("predict fixtures/noise/selfish.0", "is a recording of noise, not a trace: give it with --noise"),
+        ("trace show examples/studies/allreduce.toml", "is a TOML file, not a trace"),
+        (
+            "predict fixtures/traces/halo/rank-000001.trace",
+            "is the stream of one rank of 4: give the folder with all of them, fixtures/traces/halo",
+        ),
+    ] {
+        folder.run(line).ends_with(3).says(text);
+    }
+}

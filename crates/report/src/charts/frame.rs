@@ -5,13 +5,16 @@ use super::Heading;
 use super::axis::{Axis, Tick};
 use super::canvas::{Anchor, Canvas, Ink, Place, Stroke};
 use super::palette;
-use super::text::{shortened, width, wrapped};
+use super::text::{fitted, shortened, width, wrapped};
 
 pub const WIDTH: f64 = 900.0;
 pub const HEIGHT: f64 = 540.0;
 const EDGE: f64 = 24.0;
 const TITLE: Ink = Ink { size: 19.0, colour: palette::TEXT, bold: true, anchor: Anchor::Start };
 const SUBTITLE: Ink = Ink::new(13.0, palette::FAINT, Anchor::Start);
+/// Sizes to try until a heading fits.
+const TITLE_SIZES: [f64; 4] = [19.0, 17.0, 15.0, 13.0];
+const SUBTITLE_SIZES: [f64; 3] = [13.0, 12.0, 11.0];
 const FOOTER: Ink = Ink::new(10.5, palette::FAINT, Anchor::Start);
 const AXIS_TITLE: Ink = Ink::new(13.0, palette::TEXT, Anchor::Middle);
 pub const TICK: f64 = 12.0;
@@ -179,13 +182,18 @@ fn draw_heading(canvas: &mut Canvas, heading: &Heading) -> f64 {
     }
     let room = WIDTH - 2.0 * EDGE;
     let mut y = 14.0;
-    for line in wrapped(&heading.title, TITLE.size, room - badge - 12.0, 2) {
-        y += 22.0;
-        canvas.text((EDGE, y), TITLE, &line);
+    let (size, lines) = fitted(&heading.title, &TITLE_SIZES, room - badge - 12.0, 2);
+    for line in lines.iter().filter(|line| !line.is_empty()) {
+        y += size + 3.0;
+        canvas.text((EDGE, y), Ink { size, ..TITLE }, line);
     }
     if !heading.subtitle.is_empty() {
-        y += 20.0;
-        canvas.text((EDGE, y), SUBTITLE, &shortened(&heading.subtitle, SUBTITLE.size, room));
+        let (size, lines) = fitted(&heading.subtitle, &SUBTITLE_SIZES, room, 3);
+        y += 3.0;
+        for line in lines {
+            y += size + 4.0;
+            canvas.text((EDGE, y), Ink { size, ..SUBTITLE }, &line);
+        }
     }
     canvas.text((EDGE, HEIGHT - 14.0), FOOTER, &shortened(&heading.footer, FOOTER.size, room));
     y

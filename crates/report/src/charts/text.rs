@@ -69,6 +69,59 @@ pub fn wrapped(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     lines
 }
 
+/// Lines that hold the whole text, each paragraph on lines of its own, and the size at which they do: at most `most` lines
+/// at one of the sizes, the first that does; at the last size as many lines as it takes, up to [`MOST_LINES`].
+pub fn fitted(text: &str, sizes: &[f64], room: f64, most: usize) -> (f64, Vec<String>) {
+    let smallest = sizes.last().copied().unwrap_or(10.0);
+    let at =
+        |size: f64| (size, text.split('\n').flat_map(|part| filled(part, size, room)).collect::<Vec<_>>());
+    if let Some(found) = sizes.iter().map(|&size| at(size)).find(|(_, lines)| lines.len() <= most) {
+        return found;
+    }
+    let (size, mut lines) = at(smallest);
+    if lines.len() > MOST_LINES {
+        let rest = lines.split_off(MOST_LINES - 1).join(" ");
+        lines.push(shortened(&rest, size, room));
+    }
+    (size, lines)
+}
+
+/// A longer text would leave no room for the picture.
+const MOST_LINES: usize = 8;
+
+/// All lines of one paragraph; a word that is wider than the room, such as a path, goes on in the next line. Nothing but
+/// blanks is one empty line.
+fn filled(text: &str, size: f64, room: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().filter(|line| !line.is_empty());
+        match line.filter(|line| width(&format!("{line} {word}"), size) <= room) {
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.extend(pieces(word, size, room)),
+        }
+    }
+    // The first line began empty.
+    if lines.len() > 1 {
+        lines.remove(0);
+    }
+    lines
+}
+
+/// A word, cut where a line ends.
+fn pieces(word: &str, size: f64, room: f64) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for letter in word.chars() {
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(letter);
+            if width(piece, size) > room && piece.chars().count() > 1 {
+                piece.pop();
+                pieces.push(letter.into());
+            }
+        }
+    }
+    pieces
+}
+
 /// A text that XML can hold: letters with a meaning of their own are escaped, those it cannot hold are
 /// replaced. Turning the direction of writing would let a name rearrange what stands around it.
 pub fn escaped(text: &str) -> String {
@@ -105,6 +158,25 @@ mod tests {
         assert!(lines[0].starts_with("one two") && lines[1].ends_with('…'), "{lines:?}");
         assert!(lines.iter().all(|line| width(line, 10.0) <= 60.0));
         assert!(wrapped("  ", 10.0, 60.0, 2).is_empty());
+    }
+
+    #[test]
+    fn headings_are_kept_whole() {
+        let sizes = [13.0, 12.0, 11.0];
+        assert_eq!(fitted("10 s", &sizes, 100.0, 3), (13.0, vec!["10 s".to_string()]));
+        // The placeholder of a remark takes the line that the remark will take.
+        assert_eq!(
+            fitted("10 s\n ", &sizes, 100.0, 3).1.len(),
+            fitted("10 s\n3 dots", &sizes, 100.0, 3).1.len()
+        );
+        for text in ["one two three ".repeat(9), "a/very/long/path".repeat(4), "word ".repeat(20)] {
+            let (size, lines) = fitted(text.trim(), &sizes, 120.0, 3);
+            let letters = |text: &str| text.replace(' ', "");
+            assert_eq!(letters(&lines.concat()), letters(&text), "{size} {lines:?}");
+            assert!(lines.iter().all(|line| width(line, size) <= 120.0), "{size} {lines:?}");
+        }
+        let (_, lines) = fitted(&"word ".repeat(10_000), &sizes, 120.0, 3);
+        assert!(lines.len() == MOST_LINES && lines[MOST_LINES - 1].ends_with('…'), "{lines:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::varint::put;
 use super::write::{Attributes, CallBlock, Pairs, Record, put_members, put_neighbors};
 use super::{attribute, end, head};
 use crate::call::{Call, Details};
+use crate::private;
 use crate::trace::{Communicator, RankTrace, Trace, Usage};
 use std::io;
 use std::path::Path;
@@ -48,7 +49,7 @@ pub fn save(trace: &Trace, folder: &Path) -> io::Result<()> {
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent)?;
     for rank in 0..trace.processes() {
-        std::fs::write(unfinished.path().join(file_name(rank)), stream(trace, rank))?;
+        private::write(&unfinished.path().join(file_name(rank)), &stream(trace, rank))?;
     }
     std::fs::rename(unfinished.path(), folder)?;
     // The folder has moved: nothing is left to be removed.

@@ -19,6 +19,7 @@ use super::anchor::{MAGIC, POSIX, UNCOMPRESSED};
 use super::error::WriteError;
 use crate::Trace;
 use crate::operations::Operations;
+use crate::private;
 use definitions::{LocationSummary, Names};
 use encoder::{DEFINITION_CHUNK, EVENT_CHUNK, Encoder};
 use events::Whole;
@@ -91,7 +92,7 @@ fn location_number(rank: Rank, thread: u16) -> u64 {
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    fs::write(path, bytes).map_err(|source| WriteError::Io { path: path.into(), source })
+    private::write(path, bytes).map_err(|source| WriteError::Io { path: path.into(), source })
 }
 
 fn anchor(trace: &Trace, locations: &[LocationSummary], written: &definitions::Written) -> Vec<u8> {

@@ -107,10 +107,16 @@ fn pictures(report: &Report) -> Vec<(&'static str, String)> {
     let mut pictures = vec![("slowdown", slowdown(report))];
     pictures.extend(report.answer.rankings.last().map(|ranking| ("sources", sources(report, ranking))));
     if let Some(recording) = &report.subject.recording {
-        let heading = heading(report, "What interrupted the cores, and for how long");
+        let mut heading = heading(report, "What interrupted the cores, and for how long");
+        heading.subtitle.extend(joined(report.subject.batches));
         pictures.push(("detours", Scatter::of_recording(recording).draw(&heading).svg));
     }
     pictures
+}
+
+/// A line on what the axis of time does not show.
+fn joined(batches: u64) -> Option<String> {
+    (batches > 1).then(|| format!("\n{batches} batches are joined: the pauses between them are left out."))
 }
 
 fn heading(report: &Report, title: &str) -> Heading {

@@ -1,5 +1,6 @@
 //! What an assessment found, each thing once. The console, the page and the JSON all take it from this list.
 
+use super::scale::{ended_early, smaller_scale};
 use super::when::{depends_on_when, repeats};
 use super::words::number;
 use super::{Report, Subject};
@@ -202,6 +203,7 @@ fn notes(report: &Report) -> Vec<String> {
     let mut notes = vec![report.subject.placement()];
     notes.extend(repeats(report));
     notes.extend(unnamed(report));
+    notes.extend(fitted(report));
     notes.extend(report.program.iter().flat_map(|program| program.notes.clone()));
     notes.extend(one_after_another(report));
     notes.extend(ended_early(report));
@@ -222,6 +224,12 @@ fn notes(report: &Report) -> Vec<String> {
     notes
 }
 
+/// What the network that was found in the trace is.
+fn fitted(report: &Report) -> Option<String> {
+    report.program.as_ref().filter(|program| program.fitted)?;
+    Some(format!("Network fitted to the trace: {}", report.network.parameters()))
+}
+
 fn one_after_another(report: &Report) -> Option<String> {
     let ranking = report.answer.rankings.last()?;
     if ranking.one_after_another.len() < 2 {
@@ -237,64 +245,6 @@ fn one_after_another(report: &Report) -> Option<String> {
         number(ranking.slowdown.median),
         steps.join(", then ")
     ))
-}
-
-/// The largest scale of each curve, and whether more was asked for.
-pub fn largest_scale(report: &Report) -> String {
-    let separate = report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
-    let ends: Vec<(&str, u32)> = separate
-        .map(|curve| (curve.name.as_str(), curve.points.last().map_or(0, |point| point.processes)))
-        .collect();
-    let same = ends.iter().all(|(_, end)| ends.first().is_some_and(|(_, first)| first == end));
-    let text = match ends.as_slice() {
-        [(_, end), ..] if same => format!("{} processes", grouped(*end)),
-        all => {
-            let each = all.iter().map(|(name, end)| format!("{name} {} processes", grouped(*end)));
-            each.collect::<Vec<_>>().join(", ")
-        }
-    };
-    if ends.iter().any(|&(_, end)| end < wanted(report)) {
-        return format!("{text}; {} were asked for", grouped(wanted(report)));
-    }
-    text
-}
-
-/// The largest scale that was asked for.
-fn wanted(report: &Report) -> u32 {
-    match report.program {
-        Some(_) => report.processes,
-        None => 1 << report.processes.max(1).ilog2(),
-    }
-}
-
-/// Which curves ended before the largest scale.
-fn ended_early(report: &Report) -> Vec<String> {
-    let early = |curve: &&Curve| {
-        curve.same_as.is_none() && curve.points.last().is_none_or(|point| point.processes < wanted(report))
-    };
-    let note = |curve: &Curve| {
-        let largest = grouped(curve.points.last().map_or(0, |point| point.processes));
-        format!(
-            "{}: with so much noise more than {largest} processes would take many minutes to simulate; {} were \
-             asked for",
-            curve.name,
-            grouped(wanted(report))
-        )
-    };
-    report.answer.curves.iter().filter(early).map(note).collect()
-}
-
-/// Whether sources were ranked at a smaller scale than the largest.
-fn smaller_scale(report: &Report) -> Option<String> {
-    let ranked = report.answer.rankings.last()?.processes;
-    let largest = report.answer.curves.first()?.points.last()?.processes;
-    (ranked < largest).then(|| {
-        format!(
-            "the removal of sources was simulated at {} processes, not at {}, where it would take long",
-            grouped(ranked),
-            grouped(largest)
-        )
-    })
 }
 
 /// A run at scale meets more core time than was measured: noise rarer than the measurement is missing.

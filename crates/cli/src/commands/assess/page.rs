@@ -1,6 +1,7 @@
 //! The page of an assessment.
 
-use super::findings::{self, Finding, largest_scale, title};
+use super::findings::{self, Finding, title};
+use super::scale::largest_scale;
 use super::{Kind, Report};
 use crate::commands::{command_line, report};
 use straggler_analysis::assess;
@@ -30,7 +31,11 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
             page.facts.add("Copies", copies.join(", "));
         }
     }
-    page.facts.add("Network", &report.network.name);
+    let fitted = report.program.as_ref().is_some_and(|program| program.fitted);
+    match fitted {
+        true => page.facts.add("Network fitted to the trace", report.network.parameters()),
+        false => page.facts.add("Network", &report.network.name),
+    }
     page.facts.add("Largest scale", largest_scale(report));
     page.facts.add("Seed", report.seed.to_string());
     page.warnings = findings::Kind::Note.of(findings);
@@ -87,31 +92,33 @@ fn line(curve: &assess::Curve, all: &[assess::Curve]) -> Line {
 }
 
 fn points(report: &Report, command: &str) -> Table {
-    let columns = [
-        if report.program.is_some() { "program" } else { "operation" },
-        "#processes",
-        "#slowdown",
-        "#at least",
-        "#at most",
-        "#replicas",
-        "#without noise",
-        "#with noise",
-    ];
+    let copies = report.program.as_ref().map_or(&[][..], |program| &program.copies);
+    let mut columns = vec![if report.program.is_some() { "program" } else { "operation" }, "#processes"];
+    columns.extend((!copies.is_empty()).then_some("#copies"));
+    columns.extend(["#slowdown", "#at least", "#at most", "#replicas", "#without noise", "#with noise"]);
     let mut table = Table::new("Slowdowns (T / T0 - 1)", &columns);
     table.command = command.into();
     for curve in &report.answer.curves {
-        for point in &curve.points {
-            let slowdown = [point.slowdown.median, point.slowdown.low, point.slowdown.high];
-            let slowdown = slowdown.map(|value| Cell::number(significant(value), value));
+        for (index, point) in curve.points.iter().enumerate() {
+            let [low, high] = [point.slowdown.low, point.slowdown.high]
+                .map(|value| Cell::number(significant(value), value));
+            let median = Cell::number(starred(point), point.slowdown.median);
             let times = [point.quiet_ps, point.median_ps]
                 .map(|ps| Cell::number(Time(ps).to_string(), Time(ps).seconds()));
-            let first =
-                [Cell::text(&curve.name), Cell::number(grouped(point.processes), point.processes.into())];
-            let replicas = Cell::number(grouped(point.replicas), point.replicas.into());
-            table.row(first.into_iter().chain(slowdown).chain([replicas]).chain(times));
+            let count = |count: u32| Cell::number(grouped(count), count.into());
+            let first = [Cell::text(&curve.name), count(point.processes)];
+            let copies = copies.get(index).map(|&copies| count(copies));
+            let found = [median, low, high, count(point.replicas)];
+            table.row(first.into_iter().chain(copies).chain(found).chain(times));
         }
     }
     table
+}
+
+/// With the star that the notes explain.
+fn starred(point: &assess::Point) -> String {
+    let star = if point.settled { "" } else { " *" };
+    significant(point.slowdown.median) + star
 }
 
 fn removals(report: &Report, ranking: &assess::Ranking, command: &str, synthetic: bool) -> Section {

@@ -22,6 +22,8 @@ pub struct Subject {
     pub noise: Noise,
     pub recording: Option<Recording>,
     pub measured_here: bool,
+    /// Of a measurement: so many lie one behind the other, without the pauses between them.
+    pub batches: u64,
     /// Other jobs on the node.
     pub jobs: Jobs,
 }
@@ -31,8 +33,10 @@ impl Subject {
     pub fn obtain(plan: &Plan, console: &Console) -> Outcome<(Subject, Vec<String>)> {
         match &plan.noise {
             Origin::Measured(request) => {
-                let recording = measure::record_in_batches(request, console)?;
-                Ok(Subject::of_recording("This node".into(), recording, true, &plan.ignore))
+                let (recording, batches) = measure::record_in_batches(request, console)?;
+                let (subject, warnings) =
+                    Subject::of_recording("This node".into(), recording, true, &plan.ignore);
+                Ok((Subject { batches, ..subject }, warnings))
             }
             Origin::Given(text) if Path::new(text).is_file() && !text.ends_with(".toml") => {
                 Subject::of_file(text, &plan.ignore)
@@ -54,7 +58,7 @@ impl Subject {
         let mut noise = Noise::of_recording(&recording, &names);
         let jobs = Jobs::of(&recording, &left_out);
         noise.join(&jobs.sources, jobs.name());
-        (Subject { name, noise, recording: Some(recording), measured_here, jobs }, warnings)
+        (Subject { name, noise, recording: Some(recording), measured_here, batches: 1, jobs }, warnings)
     }
 
     fn of_file(path: &str, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
@@ -83,6 +87,7 @@ impl Subject {
             noise,
             recording: None,
             measured_here: false,
+            batches: 1,
             jobs: Jobs::default(),
         };
         Ok((subject, warnings))

@@ -19,6 +19,7 @@ use straggler_schedule::collectives::Operation;
 use straggler_schedule::goal;
 use straggler_sim::memory::replay_memory_bytes;
 use straggler_sim::{Simulation, Workload};
+use straggler_trace::disturbance::Disturbance;
 
 const OPERATIONS: [Operation; 3] = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
 
@@ -140,6 +141,7 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
             counted(host.cores.into(), "core", "cores")
         )
     }));
+    notes.extend(Disturbance::of(&replayed.trace).map(|found| found.sentence()));
     notes.extend(replayed.recording.notes().iter().cloned());
     let assumed = fitted.iter().flat_map(|fit| &fit.assumed);
     notes.extend(assumed.map(|assumed| format!("about the fitted network: {assumed}")));

@@ -19,12 +19,7 @@ pub fn say(answer: &Answer) -> String {
         );
     }
     if let Some(disturbed) = &answer.disturbed {
-        text += &format!(
-            "\n{} to other work, rank {} for {} of the run: the error above means little.",
-            counted(disturbed.ranks.into(), "rank lost its core", "ranks lost their cores"),
-            disturbed.worst_rank,
-            signed(disturbed.lost),
-        );
+        text += &format!("\n{}: the error above means little.", disturbed.found.loss());
     }
     if answer.threaded_ranks > 0 {
         text += &format!(

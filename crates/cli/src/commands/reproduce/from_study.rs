@@ -3,6 +3,7 @@
 use super::comparison::Comparison;
 use super::definition::{Definition, Published, Statistic};
 use super::{Findings, Setting, laws};
+use crate::commands::study::about::About;
 use crate::commands::study::{driver, page};
 use crate::exit::Outcome;
 use straggler_analysis::inflection::THRESHOLD;
@@ -35,7 +36,7 @@ pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
 
 /// The charts and tables of the study's own page, under one title.
 fn pictures(all: &[Series], command: &str) -> Section {
-    let parts = page::page("", "", all, THRESHOLD, command).sections;
+    let parts = page::page("", "", all, &About::default(), THRESHOLD, command).sections;
     let several = parts.len() > 1;
     let mut section = Section::default();
     for part in parts {

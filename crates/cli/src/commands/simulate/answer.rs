@@ -6,7 +6,7 @@ use super::replicas::Replicas;
 use super::stuck::StuckAnswer;
 use crate::memory::peak_rss_bytes;
 use crate::plan::simulate::Plan;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use straggler_analysis::CriticalPath;
 use straggler_model::stats::median_in_place;
 use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_time};
@@ -69,23 +69,23 @@ pub struct ReplicaAnswer {
 }
 
 /// A network and its parameters, written so that `--network` reads them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct NetworkAnswer {
     pub name: String,
     #[serde(flatten)]
     pub base: LinkAnswer,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<LevelAnswer>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LevelAnswer {
     pub name: String,
     #[serde(flatten)]
     pub link: LinkAnswer,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LinkAnswer {
     #[serde(rename = "L")]
     pub latency: String,
@@ -182,6 +182,20 @@ impl NetworkAnswer {
             base: LinkAnswer::of(&network.base),
             levels: network.levels.iter().map(level).collect(),
         }
+    }
+
+    /// "L = 5330ns, o_s = 770ns, …".
+    pub fn parameters(&self) -> String {
+        let link = &self.base;
+        format!(
+            "L = {}, o_s = {}, o_r = {}, g = {}, G = {}, S = {}",
+            link.latency,
+            link.send_overhead,
+            link.recv_overhead,
+            link.gap,
+            link.gap_per_byte,
+            link.eager_limit
+        )
     }
 }
 

@@ -6,26 +6,42 @@ use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::memory::available_bytes;
 use crate::plan::simulate::Plan;
-use straggler_report::numbers::{counted, memory, seconds};
+use indicatif::HumanDuration;
+use std::time::Duration;
+use straggler_report::numbers::{counted, memory};
 
 /// Messages that a core delivers in a second, about; `straggler bench` measures it.
 pub const MESSAGES_A_SECOND: f64 = 1e7;
 
+/// How long so many messages take, very roughly.
+pub fn seconds_for(messages: f64, threads: usize) -> f64 {
+    messages / MESSAGES_A_SECOND / threads.max(1) as f64
+}
+
+/// "90 seconds", "5 hours".
+pub fn in_words(seconds: f64) -> String {
+    // A number that no duration can hold is longer than anybody waits.
+    HumanDuration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)).to_string()
+}
+
 /// What a replica costs besides its messages, in messages.
 const MESSAGES_TO_BEGIN: f64 = 200.0;
 
-/// Work that lasts longer is announced.
-const LONG_SECONDS: f64 = 600.0;
+/// Work that lasts longer is announced, in seconds.
+pub const LONG_SECONDS: f64 = 600.0;
 
 /// Refuses replicas whose results would not fit into memory, and says how long the others will take, if that is long.
 pub fn check(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<()> {
     let replicas = plan.replicas.len() as u64;
     refuse_too_many(replicas, available_bytes())?;
     let messages = inputs.workload.workload.messages() as f64 + MESSAGES_TO_BEGIN;
-    let time = messages * replicas as f64 / MESSAGES_A_SECOND / inputs.threads.max(1) as f64;
+    let time = seconds_for(messages * replicas as f64, inputs.threads);
     if time > LONG_SECONDS {
         let count = counted(replicas, "replica", "replicas");
-        console.warn(&format!("{count} will take about {}, very roughly", seconds(time)));
+        let shorter =
+            if replicas > 1 { "fewer --replicas or processes" } else { "fewer processes or cycles" };
+        let time = in_words(time);
+        console.warn(&format!("{count} will take about {time}, very roughly: {shorter} make it shorter"));
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::Path;
 use std::sync::Arc;
 use straggler_analysis::predict::fit;
+use straggler_analysis::study::FIT;
 use straggler_model::network::Factor;
 use straggler_model::noise::{Injection, Phases, Repairs, Who, offsets};
 use straggler_model::{Network, Time};
@@ -59,7 +60,14 @@ impl Inputs {
     }
 }
 
+/// A network by name, parameters or file.
 pub fn load_network(text: &str, scale: Option<Factor>) -> Outcome<Network> {
+    if text == FIT {
+        return Err(Failure::usage(format!(
+            "--network {FIT} is the network that is fitted from a trace, and there is no trace here: name a preset, \
+             parameters or a file (`straggler network list`)"
+        )));
+    }
     scaled(Network::load(text)?, scale)
 }
 

@@ -1,17 +1,17 @@
 //! `straggler study check`: what a study will take.
 
-use super::driver::top_not_run;
-use super::{base_of, read_study};
+use super::driver::{plan_of, refuse_too_large, top_not_run};
+use super::read_study;
 use crate::args::Common;
-use crate::commands::simulate::estimate::MESSAGES_A_SECOND;
+use crate::commands::simulate::estimate::{in_words, seconds_for};
 use crate::commands::threads;
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::memory::{available_bytes, free_disk_bytes};
 use std::path::Path;
-use straggler_analysis::study::{Plan, Study, Sweep};
+use straggler_analysis::study::{Study, Sweep};
 use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, memory, rounded, seconds};
+use straggler_report::numbers::{counted, grouped, memory, rounded};
 
 /// What the sweeps of a study are called, the top of the file first.
 fn names<'a>(study: &'a Study) -> Vec<&'a str> {
@@ -29,17 +29,20 @@ fn sweeps(study: &Study) -> String {
 
 pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     let study = read_study(file)?;
-    let plan = Plan::new(&study, &base_of(file))?;
+    let plan = plan_of(&study, Some(file))?;
     let needs = plan.needs();
     plan.warnings.iter().for_each(|warning| console.warn(warning));
     let threads = threads(common.threads.map(Into::into));
-    let time = needs.messages as f64 / MESSAGES_A_SECOND / threads as f64;
+    let time = seconds_for(needs.messages as f64, threads);
+    // Said at the end, after the numbers that explain it.
+    let fits = refuse_too_large(&needs, available_bytes(), free_disk_bytes(Path::new(".")));
     if console.json {
-        return console.print_json(&serde_json::json!({
+        console.print_json(&serde_json::json!({
             "name": plan.name, "sweeps": names(&study), "points": needs.points, "runs": plan.tasks.len(), "rows": needs.rows,
             "messages": needs.messages, "memory_bytes": needs.memory_bytes, "disk_bytes": needs.disk_bytes,
-            "largest_processes": needs.largest_processes, "estimated_seconds": time,
-        }));
+            "largest_processes": needs.largest_processes, "estimated_seconds": time, "fits": fits.is_ok(),
+        }))?;
+        return fits;
     }
     let mut table = Table::new();
     table.row(["points".into(), grouped(needs.points as u64)]);
@@ -47,14 +50,13 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     table.row(["messages, at most".into(), rounded(needs.messages as f64)]);
     table.row([
         format!("time on {}, very roughly", counted(threads as u64, "thread", "threads")),
-        seconds(time),
+        in_words(time),
     ]);
     table.row(["memory, at least".into(), memory(needs.memory_bytes)]);
     table.row(["disk".into(), memory(needs.disk_bytes)]);
     let settings = counted(plan.tasks.len() as u64, "different setting", "different settings");
-    let fits = super::driver::refuse_too_large(&needs, available_bytes(), free_disk_bytes(Path::new(".")));
-    let verdict =
-        fits.err().map_or_else(|| "It fits this machine.".into(), |failure| failure.error.to_string());
+    let verdict = if fits.is_ok() { " It fits this machine." } else { "" };
     let sweeps = sweeps(&study);
-    console.print(&format!("{}: {settings} will be run. {verdict}\n{sweeps}{table}", plan.name))
+    console.print(&format!("{}: {settings} will be run.{verdict}\n{sweeps}{table}", plan.name))?;
+    fits
 }

@@ -1,6 +1,7 @@
 //! Runs a study in a folder: everything is checked, what is there already is taken up, what is found is kept.
 
 use super::{PAGE, RESULTS, provenance};
+use crate::commands::simulate::estimate::{LONG_SECONDS, in_words, seconds_for};
 use crate::commands::threads;
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
@@ -18,13 +19,13 @@ use straggler_report::study_results::{self, Format};
 
 pub const JOURNAL: &str = "journal";
 pub const STUDY: &str = "study.toml";
-const PROVENANCE: &str = "provenance.json";
+pub const PROVENANCE: &str = "provenance.json";
 
 /// How to run a study. Nothing here but `until_ci` changes the results.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What the study's paths are relative to.
-    pub base: PathBuf,
+    /// The study's file; none where it was made otherwise.
+    pub file: Option<PathBuf>,
     /// As many as there are unless given.
     pub threads: Option<usize>,
     /// Throw away what is there.
@@ -49,10 +50,32 @@ pub fn top_not_run(study: &Study) -> Option<String> {
     Some(format!("The top level is not run: it lacks `{key}` and only holds what the sweeps share."))
 }
 
+/// The plan of a study; what it names is relative to its file.
+pub fn plan_of(study: &Study, file: Option<&Path>) -> Outcome<Plan> {
+    let base = file.and_then(Path::parent).unwrap_or(Path::new(""));
+    let named = |fault| match file {
+        Some(file) => Failure::bad_input(format!("{}: {fault}", file.display())),
+        None => Failure::bad_input_of(fault),
+    };
+    Plan::new(study, base).map_err(named)
+}
+
+/// Says how long a long study will take, and what makes it shorter.
+fn announce(messages: u64, threads: usize, console: &Console) {
+    let time = seconds_for(messages as f64, threads);
+    if time > LONG_SECONDS {
+        console.note(&format!(
+            "this will take about {}, very roughly: fewer replicas or processes, or until-ci, make it shorter; interrupted, it \
+             goes on later",
+            in_words(time)
+        ));
+    }
+}
+
 /// Runs what is missing of a study and writes its results into the folder.
 pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console) -> Outcome<Results> {
     let began = Instant::now();
-    let mut plan = Plan::new(study, &options.base)?;
+    let mut plan = plan_of(study, options.file.as_deref())?;
     if let Some(width) = options.until_ci {
         plan.stop_at(width);
     }
@@ -124,7 +147,9 @@ fn simulate(
         .iter()
         .enumerate()
         .map(|(index, task)| task.messages.saturating_mul(tracks.at_most(index).into()));
-    let meter = Meter::new(console, left.fold(0, u64::saturating_add)).with_lines(console);
+    let left = left.fold(0, u64::saturating_add);
+    announce(left, threads, console);
+    let meter = Meter::new(console, left).with_lines(console);
     let runner = Runner {
         plan,
         threads,

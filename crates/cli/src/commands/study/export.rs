@@ -18,7 +18,7 @@ pub fn run(typed: &Export, console: &Console) -> Outcome<()> {
             typed.output.display()
         )));
     };
-    let (_, results) = read_results(&typed.study)?;
+    let (_, results, _) = read_results(&typed.study)?;
     let _orderly = Orderly::begin();
     let rows = if typed.summary {
         let all = series(&results, typed.threshold);

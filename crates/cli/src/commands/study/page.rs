@@ -1,6 +1,7 @@
 //! The page of a study: box plots over processes, slowdowns with their intervals, distributions at the largest
 //! scale, and all numbers as a table.
 
+use super::about::About;
 use super::label::labels;
 use super::words;
 use crate::commands::report;
@@ -27,10 +28,23 @@ const WIDE: f64 = 20.0;
 /// A series and its name.
 type Named<'a> = (&'a Series, String);
 
-pub fn page(name: &str, description: &str, all: &[Series], threshold: f64, command: &str) -> Page {
+pub fn page(
+    name: &str,
+    description: &str,
+    all: &[Series],
+    about: &About,
+    threshold: f64,
+    command: &str,
+) -> Page {
     let named: Vec<Named<'_>> = all.iter().zip(labels(all)).collect();
-    let sections = groups(&named).into_iter().map(|(title, group)| section(title, group, threshold, command));
-    let sections: Vec<Section> = sections.collect();
+    let sections: Vec<Section> = groups(&named)
+        .into_iter()
+        .map(|(title, group)| {
+            let mut section = section(title, group, threshold, command);
+            section.add(table(group, about, command));
+            section
+        })
+        .collect();
     let mut summary = words::verdict(all, threshold);
     if !description.is_empty() {
         summary.insert(0, description.into());
@@ -38,6 +52,9 @@ pub fn page(name: &str, description: &str, all: &[Series], threshold: f64, comma
     let mut page = report::page(name, summary, sections);
     page.facts.add("Slowdown", "T/T0 − 1, where T0 is the time without noise");
     page.facts.add("Intervals", format!("{} confidence, from order statistics", percent(CONFIDENCE)));
+    for fitted in &about.fitted {
+        page.facts.add(format!("Network fitted to the trace {}", fitted.trace), fitted.network.parameters());
+    }
     page
 }
 
@@ -63,7 +80,6 @@ fn section(title: String, group: &[Named<'_>], threshold: f64, command: &str) ->
     section.add(boxes(group, command).synthetic(synthetic));
     section.add(slowdowns(group, threshold, command).synthetic(synthetic));
     section.add(distributions(group, command).synthetic(synthetic));
-    section.add(table(group, command));
     section
 }
 
@@ -175,10 +191,11 @@ fn distributions(group: &[Named<'_>], command: &str) -> Chart {
     Chart::new("How the replicas at the largest scale are distributed", command, plot)
 }
 
-fn table(group: &[Named<'_>], command: &str) -> Table {
-    let columns = [
-        "series",
-        "#processes",
+fn table(group: &[Named<'_>], about: &About, command: &str) -> Table {
+    let with_copies = group.iter().any(|(series, _)| !about.copies(series).is_empty());
+    let mut columns = vec!["series", "#processes"];
+    columns.extend(with_copies.then_some("#copies"));
+    columns.extend([
         "#runs",
         "#T0",
         "#median",
@@ -190,21 +207,26 @@ fn table(group: &[Named<'_>], command: &str) -> Table {
         "#slowdown",
         "its interval",
         "#largest slowdown",
-    ];
+    ]);
     let mut table = Table::new("All points", &columns);
     table.command = command.into();
     table.note =
         "Slowdowns are T/T0 − 1. Medians and quartiles are runs themselves, of two in the middle the lower."
             .into();
     for (series, name) in group {
-        for summary in &series.points {
-            table.row(row(name, summary));
+        let copies = about.copies(series);
+        for (index, summary) in series.points.iter().enumerate() {
+            let count = |count: u32| Cell::number(grouped(count), count.into());
+            let copies =
+                with_copies.then(|| copies.get(index).map_or_else(|| Cell::text("–"), |&n| count(n)));
+            let first = [Cell::text(name), count(summary.point.processes)].into_iter().chain(copies);
+            table.row(first.chain(row(summary)));
         }
     }
     table
 }
 
-fn row(name: &str, summary: &Summary) -> Vec<Cell> {
+fn row(summary: &Summary) -> Vec<Cell> {
     let time = |ps: u64| Cell::number(Time(ps).to_string(), seconds(ps));
     let share = |share: f64| Cell::number(percent(share), share);
     let count = |count: u64| Cell::number(grouped(count), count as f64);
@@ -213,8 +235,6 @@ fn row(name: &str, summary: &Summary) -> Vec<Cell> {
     let none = || Cell::text("–");
     let times = &summary.times;
     vec![
-        Cell::text(name),
-        count(summary.point.processes.into()),
         count(times.count as u64),
         time(summary.quiet_ps),
         time(times.median),
@@ -259,7 +279,7 @@ mod tests {
     #[test]
     fn what_is_drawn_is_what_was_found() {
         let all = series(&results(), 0.1);
-        let page = page("name", "why", &all, 0.1, "straggler study run s.toml");
+        let page = page("name", "why", &all, &About::default(), 0.1, "straggler study run s.toml");
         assert_eq!(page.summary[0], "why");
         let charts: Vec<&Chart> = page.charts().collect();
         assert!(charts.iter().all(|chart| chart.synthetic && chart.command == "straggler study run s.toml"));
@@ -283,7 +303,7 @@ mod tests {
     fn measured_noise_is_not_called_synthetic() {
         let mut results = results();
         results.points.retain(|point| point.point.noise == "a.noise");
-        let page = page("name", "", &series(&results, 0.1), 0.1, "");
+        let page = page("name", "", &series(&results, 0.1), &About::default(), 0.1, "");
         assert!(page.charts().all(|chart| !chart.synthetic));
     }
 }

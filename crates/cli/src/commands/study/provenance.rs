@@ -1,5 +1,6 @@
 //! When, where and how long: what is true of one run of a study and not of its results.
 
+use super::about::FittedAnswer;
 use super::driver::Session;
 use crate::commands::command_line;
 use crate::console::to_json;
@@ -22,6 +23,9 @@ struct Provenance<'a> {
     wall_seconds: f64,
     /// How often the study was begun or gone on with.
     sessions: u32,
+    /// Networks that were fitted from traces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fitted: Vec<FittedAnswer>,
     points: Vec<PointTiming<'a>>,
 }
 
@@ -48,6 +52,7 @@ pub fn text(session: &Session<'_>) -> Outcome<String> {
         threads: session.threads,
         wall_seconds: session.wall_seconds,
         sessions: session.sessions,
+        fitted: session.plan.fitted.iter().map(FittedAnswer::of).collect(),
         points: points.collect(),
     })
 }

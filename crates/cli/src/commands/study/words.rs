@@ -1,5 +1,6 @@
 //! A study for people: what it found, then the numbers.
 
+use super::about::About;
 use super::label::labels;
 use straggler_analysis::study::{Series, Summary};
 use straggler_model::Time;
@@ -9,13 +10,16 @@ use straggler_report::numbers::{counted, grouped, percent};
 /// So many series get a sentence; the rest is in the tables.
 const SENTENCES: usize = 8;
 
-pub fn say(name: &str, all: &[Series], threshold: f64, quantiles: &[f64]) -> String {
+pub fn say(name: &str, all: &[Series], about: &About, threshold: f64, quantiles: &[f64]) -> String {
     let mut text = format!("{name}\n");
     for line in verdict(all, threshold) {
         text.push_str(&format!("{line}\n"));
     }
+    for fitted in &about.fitted {
+        text.push_str(&format!("{}.\n", fitted.sentence()));
+    }
     for (series, label) in all.iter().zip(labels(all)) {
-        text.push_str(&format!("\n{label}\n{}", table(series, quantiles)));
+        text.push_str(&format!("\n{label}\n{}", table(series, about.copies(series), quantiles)));
     }
     text.push_str(
         "\nIntervals hold with 95 % confidence. Whiskers end at the farthest run within 1.5 interquartile ranges; \
@@ -74,13 +78,15 @@ fn processes(count: u32) -> String {
     counted(count.into(), "process", "processes")
 }
 
-fn table(series: &Series, quantiles: &[f64]) -> Table {
-    let names =
-        ["processes", "runs", "T0", "median", "interval", "quartiles", "whiskers", "outliers", "largest"];
-    let names = names.into_iter().map(String::from).chain(["slowdown".into(), "interval".into()]);
+fn table(series: &Series, copies: &[u32], quantiles: &[f64]) -> Table {
+    let names = ["runs", "T0", "median", "interval", "quartiles", "whiskers", "outliers", "largest"];
+    let first = std::iter::once("processes").chain((!copies.is_empty()).then_some("copies"));
+    let names = first.chain(names).chain(["slowdown", "interval"]).map(String::from);
     let mut table = Table::with_header(names.chain(quantiles.iter().map(|q| format!("{q} quantile"))));
-    for summary in &series.points {
-        table.row(row(summary, quantiles));
+    for (index, summary) in series.points.iter().enumerate() {
+        let copies = copies.get(index).map(|&copies| grouped(copies));
+        let first = std::iter::once(grouped(summary.point.processes)).chain(copies);
+        table.row(first.chain(row(summary, quantiles)));
     }
     table
 }
@@ -90,7 +96,6 @@ fn row(summary: &Summary, quantiles: &[f64]) -> Vec<String> {
     let range = |low: u64, high: u64| format!("{} – {}", Time(low), Time(high));
     let none = || "–".to_string();
     let mut cells = vec![
-        grouped(summary.point.processes),
         grouped(times.count as u64),
         Time(summary.quiet_ps).to_string(),
         Time(times.median).to_string(),

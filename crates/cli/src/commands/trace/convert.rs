@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
-use straggler_report::replace_file;
+use straggler_report::replace_private_file;
 use straggler_schedule::goal;
 use straggler_schedule::traced::Options;
 use straggler_trace::format::{directory, save};
@@ -36,7 +36,11 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         ))
     })?;
     refuse_unwritable(&typed.output)?;
-    let opened = open_trace(&typed.trace)?;
+    let mut opened = open_trace(&typed.trace)?;
+    if typed.no_command_line {
+        let program = &mut opened.trace.meta.program;
+        program.truncate(program.find(' ').unwrap_or(program.len()));
+    }
     opened.warn_of_errors(&typed.trace, console);
     write(&opened, target, typed, console)?;
     // An archive is many files.
@@ -76,9 +80,9 @@ fn write(opened: &Opened, target: Target, typed: &Convert, console: &Console) ->
     let _orderly = Orderly::begin();
     match target {
         Target::Straggler => write_own(&opened.trace, output),
-        Target::Perfetto => {
-            or_interrupted(replace_file(output, |out| perfetto::write(&opened.trace, Interruptible(out))))
-        }
+        Target::Perfetto => or_interrupted(replace_private_file(output, |out| {
+            perfetto::write(&opened.trace, Interruptible(out))
+        })),
         Target::Chrome => write_chrome(opened, output),
         Target::Otf2 => write_otf2(&opened.trace, output),
         Target::Goal => write_goal(&opened.trace, typed, console),
@@ -88,7 +92,7 @@ fn write(opened: &Opened, target: Target, typed: &Convert, console: &Console) ->
 /// All ranks in one file where the name says so, else a new folder.
 fn write_own(trace: &Trace, output: &Path) -> Outcome<()> {
     if output.extension().is_some_and(|ending| ending == directory::EXTENSION) {
-        return or_interrupted(replace_file(output, |out| {
+        return or_interrupted(replace_private_file(output, |out| {
             let mut out = Interruptible(out);
             (0..trace.processes()).try_for_each(|rank| out.write_all(&save::stream(trace, rank)))
         }));
@@ -128,5 +132,5 @@ fn write_chrome(opened: &Opened, output: &Path) -> Outcome<()> {
         "workload": opened.trace.meta.program,
         "synthetic": opened.is_synthetic(),
     });
-    or_interrupted(replace_file(output, |out| chrome::write(&timeline, &about, Interruptible(out))))
+    or_interrupted(replace_private_file(output, |out| chrome::write(&timeline, &about, Interruptible(out))))
 }

@@ -9,9 +9,10 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use straggler_report::numbers::counted;
-use straggler_report::replace_file;
+use straggler_report::replace_private_file;
 use straggler_trace::format::directory;
 use straggler_trace::format::merge::{Merged, Part, merge};
+use straggler_trace::private;
 
 #[derive(Serialize)]
 struct Answer {
@@ -61,7 +62,7 @@ fn read(file: PathBuf) -> Outcome<Part> {
 
 fn write(merged: &Merged<'_>, output: &Path) -> Outcome<()> {
     if output.extension().is_some_and(|ending| ending == directory::EXTENSION) {
-        return or_interrupted(replace_file(output, |out| {
+        return or_interrupted(replace_private_file(output, |out| {
             let mut out = Interruptible(out);
             merged.streams.values().try_for_each(|bytes| out.write_all(bytes))
         }));
@@ -77,7 +78,7 @@ fn write_folder(merged: &Merged<'_>, output: &Path) -> io::Result<()> {
     std::fs::create_dir_all(parent)?;
     let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent)?;
     for (&rank, bytes) in &merged.streams {
-        std::fs::write(unfinished.path().join(directory::file_name(rank)), bytes)?;
+        private::write(&unfinished.path().join(directory::file_name(rank)), bytes)?;
     }
     std::fs::rename(unfinished.path(), output)?;
     // It has moved: nothing is left to be removed.
