@@ -116,7 +116,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
     }
 
     /// Runs the send and the receive of the step that have not run, the last of them at `t`.
-    #[inline(never)]
+    #[inline(always)]
     fn exchange_at(
         &self,
         rank: Rank,
@@ -297,6 +297,9 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
             let (arrived, place) = mail.first(&slot.host, self.rules);
             let before = arrived.min(around.turn.frame.until);
             if self.exchange(rank, slot, around.pool, around.turn, before) {
+                if slot.state.pending == 0 && mail.is_empty() {
+                    return Time::NEVER;
+                }
                 continue;
             }
             let local = slot.next();
