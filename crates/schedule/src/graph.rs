@@ -18,6 +18,15 @@ pub use row::{Dependents, MAX_DEPENDENCIES, Row, RowBytes};
 /// Matches any source, or any tag.
 pub const ANY: u32 = u32::MAX;
 
+/// Stands for this many dependencies of an operation or more: few operations have so many.
+pub const MANY: u8 = u8::MAX;
+
+/// A number of dependencies as a graph keeps it.
+#[inline(always)]
+pub(crate) fn at_most_many(dependencies: u32) -> u8 {
+    dependencies.min(u32::from(MANY)) as u8
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum OperationKind {
@@ -86,7 +95,7 @@ impl Edge {
     }
 }
 
-/// A whole schedule: 20 bytes an operation, and 4 for each edge that does not fit into a row.
+/// A whole schedule: 21 bytes an operation, and 4 for each edge that does not fit into a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Where each rank's operations begin; one longer than there are ranks.
@@ -94,6 +103,8 @@ pub struct Graph {
     /// Where each rank's edges begin; one longer than there are ranks.
     edge_base: Vec<u64>,
     rows: Vec<RowBytes>,
+    /// How many others each operation waits for, at most [`MANY`].
+    waits: Vec<u8>,
     /// CPU and NIC of each operation; empty when all are 0.
     lane: Vec<[u8; 2]>,
     /// Lists of dependents, see [`Row`].
@@ -116,9 +127,14 @@ impl Facts {
     #[inline(always)]
     pub fn note(&mut self, operation: &Operation) {
         if operation.kind == OperationKind::Send {
-            self.messages += 1;
-            self.largest_message = self.largest_message.max(operation.amount);
+            self.note_message(operation.amount);
         }
+    }
+
+    #[inline(always)]
+    pub fn note_message(&mut self, bytes: u64) {
+        self.messages += 1;
+        self.largest_message = self.largest_message.max(bytes);
     }
 
     pub fn note_lane(&mut self, [cpu, nic]: [u8; 2]) {
@@ -172,8 +188,8 @@ impl Graph {
     /// What the graph occupies, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let per_rank = (self.rank_start.capacity() + self.edge_base.capacity()) * 8;
-        let operations = self.rows.capacity() * size_of::<RowBytes>() + self.lane.capacity() * 2;
-        (per_rank + operations + self.edges.capacity() * 4) as u64
+        let operations = self.rows.capacity() * size_of::<RowBytes>() + self.waits.capacity();
+        (per_rank + operations + self.lane.capacity() * 2 + self.edges.capacity() * 4) as u64
     }
 
     /// The number of the first operation of `rank` among all operations.
@@ -194,6 +210,12 @@ impl Graph {
         &self.rows
     }
 
+    /// How many others each operation of all ranks waits for; [`MANY`] stands for that many or more.
+    #[inline(always)]
+    pub fn waits(&self) -> &[u8] {
+        &self.waits
+    }
+
     /// CPU and NIC of each operation of all ranks; empty when all are 0.
     #[inline(always)]
     pub fn lane_column(&self) -> &[[u8; 2]] {
@@ -212,7 +234,8 @@ impl Graph {
         let operations = self.rank_start[rank] as usize..self.rank_start[rank + 1] as usize;
         let edges = self.edge_base[rank] as usize..self.edge_base[rank + 1] as usize;
         let lane = self.lane.get(operations.clone()).unwrap_or_default();
-        RankView { rows: &self.rows[operations], lane, edges: &self.edges[edges] }
+        let (rows, waits) = (&self.rows[operations.clone()], &self.waits[operations]);
+        RankView { rows, waits, lane, edges: &self.edges[edges] }
     }
 }
 
@@ -220,6 +243,7 @@ impl Graph {
 #[derive(Clone, Copy, Debug)]
 pub struct RankView<'a> {
     rows: &'a [RowBytes],
+    waits: &'a [u8],
     /// Empty when all are 0.
     lane: &'a [[u8; 2]],
     edges: &'a [u32],
@@ -254,25 +278,12 @@ impl<'a> RankView<'a> {
 
     /// For each operation, how many others it waits for.
     pub fn dependency_counts(&self) -> Vec<u32> {
-        let mut counts = vec![0; self.rows.len()];
-        self.count_dependencies(&mut counts);
-        counts
-    }
-
-    /// Adds to each operation's count how many others it waits for.
-    pub fn count_dependencies(&self, counts: &mut [u32]) {
-        for &row in self.rows {
-            match Row(row).run().map(|run| counts.get_mut(run.start as usize..run.end as usize)) {
-                Some(Some([])) | Some(None) => {}
-                Some(Some([one])) => *one += 1,
-                Some(Some([one, two])) => (*one, *two) = (*one + 1, *two + 1),
-                Some(Some(run)) => run.iter_mut().for_each(|count| *count += 1),
-                None => {
-                    let edges = Row(row).dependents(|| self.edges);
-                    edges.for_each(|edge| counts[edge.dependent() as usize] += 1);
-                }
-            }
+        if !self.waits.contains(&MANY) {
+            return self.waits.iter().map(|&count| u32::from(count)).collect();
         }
+        let mut counts = vec![0; self.rows.len()];
+        self.all_edges().for_each(|edge| counts[edge.dependent() as usize] += 1);
+        counts
     }
 
     /// All edges of the rank, in the order of the operations they begin at.

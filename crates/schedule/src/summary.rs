@@ -131,8 +131,8 @@ mod tests {
         };
         assert_eq!(summary, expected);
         assert_eq!(summary.operations(), 6);
-        // 6 operations of 22 bytes, 3 edges of 4, and 4 pairs of offsets of 8.
-        assert_eq!(summary.memory_bytes, 6 * 22 + 3 * 4 + 2 * 4 * 8);
+        // 6 operations of 23 bytes, 3 edges of 4, and 4 pairs of offsets of 8.
+        assert_eq!(summary.memory_bytes, 6 * 23 + 3 * 4 + 2 * 4 * 8);
     }
 
     #[test]

@@ -82,6 +82,60 @@ impl Body for Compact {
     }
 }
 
+/// For programs with any number of sends, on one CPU and one NIC.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, packed)]
+pub struct Numbered {
+    bytes: u64,
+    tag: Tag,
+    send: u32,
+}
+
+impl Numbered {
+    #[inline(always)]
+    pub fn of(bytes: u64, tag: Tag, send: u32) -> Numbered {
+        Numbered { bytes, tag, send }
+    }
+}
+
+impl Body for Numbered {
+    #[inline(always)]
+    fn new(send: u32, _: u32, operation: &Operation) -> Numbered {
+        Numbered::of(operation.amount, operation.tag, send)
+    }
+    fn acknowledgement(early: &Early) -> Numbered {
+        Numbered::of(ACKNOWLEDGEMENT, early.tag, early.send)
+    }
+    #[inline(always)]
+    fn is_acknowledgement(&self) -> bool {
+        self.bytes == ACKNOWLEDGEMENT
+    }
+    #[inline(always)]
+    fn tag(&self) -> Tag {
+        self.tag
+    }
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    #[inline(always)]
+    fn send(&self) -> u32 {
+        self.send
+    }
+    #[inline(always)]
+    fn sequence(&self, place: usize) -> u32 {
+        place as u32
+    }
+    #[inline(always)]
+    fn cpu(&self) -> u8 {
+        0
+    }
+    #[inline(always)]
+    fn nic(&self) -> u8 {
+        0
+    }
+}
+
 /// For programs with any number of sends, CPUs and NICs.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
@@ -163,6 +217,7 @@ pub struct Message<B, S> {
 }
 
 const _: () = assert!(size_of::<Message<Compact, ()>>() == 28);
+const _: () = assert!(size_of::<Message<Numbered, ()>>() == 32);
 const _: () = assert!(size_of::<Message<Full, ()>>() == 40);
 
 /// What arrives at some time.

@@ -230,6 +230,12 @@ impl Injection {
             return Time::ZERO;
         }
         let offset = self.offset(0, detours.length(), rank);
+        // Most often no detour is near: then the first look-up answers both questions.
+        let next = quiet_until(detours, offset, from);
+        if next > to.ps() {
+            *quiet = QuietUntil(next);
+            return Time::ZERO;
+        }
         let noise = detours.between(from.ps().saturating_add(offset), to.ps().saturating_add(offset));
         *quiet = QuietUntil(quiet_until(detours, offset, to + noise));
         noise

@@ -65,6 +65,7 @@ impl Default for GraphBuilder {
                 rank_start: vec![0],
                 edge_base: vec![0],
                 rows: Vec::new(),
+                waits: Vec::new(),
                 lane: Vec::new(),
                 edges: Vec::new(),
                 facts: Facts::default(),
@@ -90,6 +91,12 @@ impl GraphBuilder {
             graph.facts.note_lane([operation.cpu, operation.nic]);
             let link = Link::new(dependents, &mut graph.edges, base);
             graph.rows.push(Row::new(operation, link).0);
+        }
+        let first = graph.waits.len();
+        graph.waits.resize(graph.rows.len(), 0);
+        for &(_, edge) in &rank.edges {
+            let waits = &mut graph.waits[first + edge.dependent() as usize];
+            *waits = waits.saturating_add(1);
         }
         graph.facts.edges += rank.edges.len() as u64;
         graph.facts.irequires |= rank.edges.iter().any(|(_, edge)| edge.on_start());
@@ -139,6 +146,7 @@ impl GraphBuilder {
         others.iter().for_each(|other| graph.facts.join(&other.facts));
         rayon::scope(|scope| {
             scope.spawn(|_| extend_all(&mut graph.rows, others, |other| &other.rows));
+            extend_all(&mut graph.waits, others, |other| &other.waits);
             extend_all(&mut graph.edges, others, |other| &other.edges);
             extend_offsets(&mut graph.rank_start, operations as u64, others, |other| &other.rank_start);
             extend_offsets(&mut graph.edge_base, edges as u64, others, |other| &other.edge_base);
@@ -156,6 +164,7 @@ impl GraphBuilder {
             let operations = other.rank_start[rank] as usize..other.rank_start[rank + 1] as usize;
             let edges = other.edge_base[rank] as usize..other.edge_base[rank + 1] as usize;
             graph.rows.extend_from_slice(&other.rows[operations.clone()]);
+            graph.waits.extend_from_slice(&other.waits[operations.clone()]);
             graph.edges.extend_from_slice(&other.edges[edges]);
             if !other.lane.is_empty() {
                 graph.lane.extend_from_slice(&other.lane[operations]);
@@ -171,6 +180,7 @@ impl GraphBuilder {
         graph.rank_start.reserve_exact(ranks);
         graph.edge_base.reserve_exact(ranks);
         graph.rows.reserve_exact(operations);
+        graph.waits.reserve_exact(operations);
         graph.edges.reserve_exact(edges);
     }
 
@@ -240,6 +250,7 @@ impl Graph {
         self.rank_start.shrink_to_fit();
         self.edge_base.shrink_to_fit();
         self.rows.shrink_to_fit();
+        self.waits.shrink_to_fit();
         self.lane.shrink_to_fit();
         self.edges.shrink_to_fit();
     }
@@ -323,7 +334,7 @@ mod tests {
     fn a_finished_graph_has_no_slack() {
         let mut builder = graph(&[(30, 1), (7, 0)]);
         builder.reserve(100, 1_000, 1_000);
-        // 37 operations of 22 bytes with their edges inside, and 3 pairs of offsets of 8.
-        assert_eq!(builder.finish().memory_bytes(), 37 * 22 + 3 * 16);
+        // 37 operations of 23 bytes with their edges inside, and 3 pairs of offsets of 8.
+        assert_eq!(builder.finish().memory_bytes(), 37 * 23 + 3 * 16);
     }
 }

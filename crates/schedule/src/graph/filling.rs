@@ -19,6 +19,7 @@ pub(crate) struct Filling {
 pub(crate) struct Part<'a> {
     pub ranks: Range<Rank>,
     rows: &'a mut [RowBytes],
+    waits: &'a mut [u8],
     /// Empty when all are 0.
     lane: &'a mut [[u8; 2]],
     lists: Lists,
@@ -46,6 +47,7 @@ impl Filling {
             rank_start: offsets(),
             edge_base: offsets(),
             rows: vec![[0; 5]; operations],
+            waits: vec![0; operations],
             lane: vec![[0; 2]; if has_lanes { operations } else { 0 }],
             edges: Vec::new(),
             facts: Facts::default(),
@@ -69,15 +71,19 @@ impl Filling {
         let graph = &mut self.graph;
         let start = |rank: Rank| graph.rank_start[rank as usize] as usize;
         let first = pieces.first().map_or(0, |ranks| start(ranks.start));
-        let (mut rows, mut lane) =
-            (&mut graph.rows[first..], graph.lane.get_mut(first..).unwrap_or_default());
+        let (mut rows, mut waits) = (&mut graph.rows[first..], &mut graph.waits[first..]);
+        let mut lane = graph.lane.get_mut(first..).unwrap_or_default();
         let mut parts = Vec::with_capacity(pieces.len());
         for ranks in pieces {
             let count = start(ranks.end) - start(ranks.start);
-            let own = rows.split_off_mut(..count).unwrap_or_default();
             let lanes = if self.has_lanes { count } else { 0 };
-            let own_lane = lane.split_off_mut(..lanes).unwrap_or_default();
-            parts.push(Part { ranks: ranks.clone(), rows: own, lane: own_lane, lists: Lists::default() });
+            parts.push(Part {
+                ranks: ranks.clone(),
+                rows: rows.split_off_mut(..count).unwrap_or_default(),
+                waits: waits.split_off_mut(..count).unwrap_or_default(),
+                lane: lane.split_off_mut(..lanes).unwrap_or_default(),
+                lists: Lists::default(),
+            });
         }
         parts
     }
@@ -96,6 +102,7 @@ impl Filling {
     pub fn finish(mut self) -> Graph {
         let operations = self.graph.rank_start[self.ranks() as usize] as usize;
         self.graph.rows.truncate(operations);
+        self.graph.waits.truncate(operations);
         self.graph.lane.truncate(operations);
         if self.graph.lanes() == (1, 1) {
             self.graph.lane = Vec::new();
@@ -109,10 +116,11 @@ impl<'a> Part<'a> {
     /// The columns of the next rank, which has so many operations.
     pub fn next_rank(&mut self, operations: usize) -> Columns<'_, 'a> {
         let rows = self.rows.split_off_mut(..operations).unwrap_or_default();
+        let waits = self.waits.split_off_mut(..operations).unwrap_or_default();
         let lanes = if self.lane.is_empty() { 0 } else { operations };
         let lane = self.lane.split_off_mut(..lanes).unwrap_or_default();
         let base = self.lists.edges.len();
-        Columns { rows, lane, base, edges: &mut self.lists.edges }
+        Columns { rows, waits, lane, base, edges: &mut self.lists.edges }
     }
 
     /// The rank that was filled last is complete.
@@ -126,10 +134,12 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where one rank is filled in: a row for each operation, CPU and NIC for each unless all are 0.
+/// Where one rank is filled in: a row for each operation, how many others it waits for, CPU and NIC for each unless all
+/// are 0.
 #[derive(Debug)]
 pub(crate) struct Columns<'p, 'a> {
     pub rows: &'a mut [RowBytes],
+    pub waits: &'a mut [u8],
     pub lane: &'a mut [[u8; 2]],
     /// Where the rank's edges begin in `edges`.
     pub base: usize,
@@ -138,6 +148,6 @@ pub(crate) struct Columns<'p, 'a> {
 
 impl Columns<'_, '_> {
     pub fn view(&self) -> RankView<'_> {
-        RankView { rows: self.rows, lane: self.lane, edges: &self.edges[self.base..] }
+        RankView { rows: self.rows, waits: self.waits, lane: self.lane, edges: &self.edges[self.base..] }
     }
 }

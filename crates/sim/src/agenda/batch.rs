@@ -79,7 +79,7 @@ impl Agenda for Batch {
                 return Some(OperationKind::Recv as u32);
             }
         }
-        self.early = pool.append(self.early, &early);
+        self.early = pool.append(self.early, (early.from, early.tag), early.bytes, early.done);
         None
     }
 

@@ -48,14 +48,14 @@ impl EarlyPool {
         self.nodes.len() as u32
     }
 
-    /// Adds behind `last` (0: to an empty ring) and gives the new last place.
-    pub(crate) fn append(&mut self, last: u32, early: &Early) -> u32 {
+    /// Adds a message behind `last` (0: to an empty ring) and gives the new last place.
+    pub(crate) fn append(&mut self, last: u32, (from, tag): (Rank, Tag), bytes: u64, done: Time) -> u32 {
         let place = self.take_free();
         let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
-        let bytes = [early.bytes as u32, (early.bytes >> 32) as u32];
-        *self.node(place) = Node { bytes, from: early.from, tag: early.tag, next: first };
-        if early.done != Time::ZERO || !self.done.is_empty() {
-            self.note_done(place, early.done);
+        let bytes = [bytes as u32, (bytes >> 32) as u32];
+        *self.node(place) = Node { bytes, from, tag, next: first };
+        if done != Time::ZERO || !self.done.is_empty() {
+            self.note_done(place, done);
         }
         place
     }

@@ -10,7 +10,12 @@ const LONG: usize = 32;
 
 /// Whether a receive's pattern takes a message, or two of either kind meet: a wildcard meets everything.
 #[inline(always)]
-pub(super) fn meet((source, tag): (Rank, Tag), (other_source, other_tag): (Rank, Tag)) -> bool {
+pub(super) fn meet(one: (Rank, Tag), other: (Rank, Tag)) -> bool {
+    one.0 == other.0 && one.1 == other.1 || meet_by_wildcard(one, other)
+}
+
+#[inline(never)]
+fn meet_by_wildcard((source, tag): (Rank, Tag), (other_source, other_tag): (Rank, Tag)) -> bool {
     (source == other_source || source == ANY || other_source == ANY)
         && (tag == other_tag || tag == ANY || other_tag == ANY)
 }

@@ -13,7 +13,6 @@ use super::unordered::Unordered;
 use crate::host::Host;
 use crate::message::{Early, Full};
 use crate::order::Key;
-use crate::prefetch::prefetch;
 use crate::release::Release;
 use crate::rules;
 use straggler_model::{Rank, Tag, Time};
@@ -210,6 +209,12 @@ impl Queues {
         early
     }
 
+    /// Whether nothing is ready, no receive waits for its message, and no message for its receive.
+    pub(crate) fn is_empty(&self) -> bool {
+        let nothing = self.present == 0 && !self.has_first && self.posted.is_empty() && self.early.is_empty();
+        nothing && self.more.is_none()
+    }
+
     /// Posts a receive while no message can be here.
     #[inline(always)]
     pub(crate) fn post_before_all(&mut self, pool: &mut QueuePool, id: u32, source: Rank, tag: Tag) {
@@ -230,6 +235,18 @@ impl Queues {
                 Some((send.ready, Pair { send: send.id, recv: recv.id }))
             }
             _ => None,
+        }
+    }
+
+    /// Makes a send and a receive ready while nothing else is.
+    #[inline(always)]
+    pub(crate) fn set_pair(&mut self, ready: Time, created: Time, pair: Pair) {
+        debug_assert_eq!(self.present, 0);
+        for (line, kind, id) in [(0, OperationKind::Send, pair.send), (1, OperationKind::Recv, pair.recv)] {
+            if id != Pair::NONE {
+                self.heads[line] = Pending { ready, created, id, kind, cpu: 0, nic: 0 };
+                self.present |= 1 << line;
+            }
         }
     }
 
@@ -393,10 +410,10 @@ impl Agenda for Queues {
     #[inline(always)]
     fn prefetch(&self, pool: &QueuePool) -> Option<u32> {
         if !self.has_first {
-            self.early.first(&pool.early).into_iter().for_each(prefetch);
+            self.early.prefetch(&pool.early);
             return (self.present & 1 != 0).then_some(self.heads[0].id);
         }
-        self.posted.first(&pool.posted).into_iter().for_each(prefetch);
+        self.posted.prefetch(&pool.posted);
         Some(self.first.id)
     }
 

@@ -2,13 +2,14 @@
 
 use crate::agenda::Queues;
 use crate::host::Host;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_at;
 use crate::program::Program;
 use crate::release::Release;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Range;
-use straggler_model::{Rank, Tag, Time};
-use straggler_schedule::graph::{Row, RowBytes};
+use straggler_model::{Rank, Time};
+use straggler_schedule::graph::{MANY, Row, RowBytes};
 use straggler_schedule::{Graph, Operation, OperationKind};
 
 /// `H` is [`crate::host::OneLane`] for graphs of one CPU and one NIC, else [`crate::host::ManyLanes`].
@@ -40,7 +41,10 @@ pub struct Place {
 pub struct Dependencies {
     first_rank: Rank,
     first_operation: u64,
-    open: Vec<u32>,
+    /// How many are open, for each operation: at most [`MANY`] of them.
+    open: Vec<u8>,
+    /// How many more are open than `open` says, by place there; few operations wait for so many.
+    more: HashMap<usize, u32>,
     /// The latest completion each operation has to wait for; empty when not tracked.
     ready: Vec<Time>,
     /// The latest completion on each rank; empty when not tracked.
@@ -61,10 +65,30 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         }
     }
 
-    /// The row of operation `id`, of the process whose operations are at `place`.
+    /// The operations of all ranks.
+    pub(crate) fn rows(&self) -> &'a [RowBytes] {
+        self.rows
+    }
+
+    /// Where a process begins.
     #[inline(always)]
-    pub(crate) fn row(&self, place: &Place, id: u32) -> Row {
-        Row(self.rows[place.first_operation as usize + id as usize])
+    pub(crate) fn place(&self, rank: Rank) -> Place {
+        let first_operation = self.graph.first_operation(rank);
+        let unfinished = (self.graph.first_operation(rank + 1) - first_operation) as u32;
+        Place { first_operation, unfinished }
+    }
+
+    /// The operations of a process that wait for nothing, before any has run.
+    #[inline(always)]
+    pub(crate) fn roots<'b>(
+        &'b self,
+        place: &Place,
+        block: &'b Dependencies,
+    ) -> impl Iterator<Item = (u32, Row)> + 'b {
+        let (first, count) = (place.first_operation as usize, place.unfinished as usize);
+        let rows = self.rows[first..first + count].iter();
+        let open = block.open[first - block.first_operation as usize..].iter();
+        (0..).zip(rows.zip(open)).filter(|(_, (_, open))| **open == 0).map(|(id, (row, _))| (id, Row(*row)))
     }
 
     /// Takes one off what an operation waits for; says whether that was the last.
@@ -73,7 +97,7 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         let here = (place.first_operation - block.first_operation) as usize + dependent as usize;
         let open = &mut block.open[here];
         *open -= 1;
-        *open == 0
+        *open == 0 && (block.more.is_empty() || !block.has_more(here))
     }
 
     /// Tells every dependent that waits for the completion of operation `id`.
@@ -137,6 +161,13 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         }
     }
 
+    /// How many more than [`MANY`] the operations of some neighbouring ranks wait for, by their place among them.
+    fn more(&self, ranks: Range<Rank>) -> HashMap<usize, u32> {
+        let counts = ranks.flat_map(|rank| self.graph.rank(rank).dependency_counts());
+        let more = counts.map(|count| count.saturating_sub(u32::from(MANY)));
+        more.enumerate().filter(|&(_, more)| more > 0).collect()
+    }
+
     /// Operation `id` of the rank whose operations begin at `first` has become ready.
     #[inline(always)]
     fn released(&self, first: usize, id: u32, ready: Time) -> Release {
@@ -154,25 +185,31 @@ impl<'a, H: Host> GraphProgram<'a, H> {
         self.graph.first_operation(rank) as usize
     }
 
-    /// Source and tag of a receive of the rank whose operations begin at `first`.
-    #[inline(always)]
-    pub(crate) fn pattern(&self, first: usize, id: u32) -> (Rank, Tag) {
-        let row = Row(self.rows[first + id as usize]);
-        (row.peer(), row.tag())
-    }
-
     /// Asks for the memory that the completion of operation `id` will need, of the rank whose operations begin at `first`.
     #[inline(always)]
     pub(crate) fn prefetch_at(&self, first: usize, block: &Dependencies, id: u32) {
         // The operation and, a little further, those it is likely to release.
         let at = first + id as usize;
-        self.rows.get(at).into_iter().chain(self.rows.get(at + 3)).for_each(prefetch);
-        block.open.get(at.wrapping_sub(block.first_operation as usize)).into_iter().for_each(prefetch);
+        prefetch_at(self.rows, at);
+        prefetch_at(self.rows, at + 3);
+        prefetch_at(&block.open, at.wrapping_sub(block.first_operation as usize));
     }
 
     #[inline(always)]
     fn lane(&self, at: usize) -> [u8; 2] {
         self.lanes.get(at).copied().unwrap_or_default()
+    }
+}
+
+impl Dependencies {
+    /// Whether more dependencies of an operation are open when `open` has come to 0; some of them go there.
+    #[cold]
+    fn has_more(&mut self, here: usize) -> bool {
+        let Some(more) = self.more.get_mut(&here) else { return false };
+        let next = (*more).min(u32::from(MANY));
+        *more -= next;
+        self.open[here] = next as u8;
+        next > 0
     }
 }
 
@@ -194,16 +231,11 @@ impl<H: Host> Program for GraphProgram<'_, H> {
     fn block(&self, ranks: Range<Rank>) -> Dependencies {
         let first_operation = self.graph.first_operation(ranks.start);
         let count = (self.graph.first_operation(ranks.end) - first_operation) as usize;
-        let mut open = vec![0; count];
-        let mut rest = &mut open[..];
-        for rank in ranks.clone() {
-            let view = self.graph.rank(rank);
-            let own = rest.split_off_mut(..view.len() as usize).unwrap_or_default();
-            view.count_dependencies(own);
-        }
+        let open = self.graph.waits()[first_operation as usize..][..count].to_vec();
+        let more = if open.contains(&MANY) { self.more(ranks.clone()) } else { HashMap::new() };
         let tracked = |count| if self.track_ready { vec![Time::ZERO; count] } else { Vec::new() };
         let (ready, latest) = (tracked(count), tracked(ranks.len()));
-        Dependencies { first_rank: ranks.start, first_operation, open, ready, latest }
+        Dependencies { first_rank: ranks.start, first_operation, open, more, ready, latest }
     }
 
     fn start(
@@ -213,12 +245,9 @@ impl<H: Host> Program for GraphProgram<'_, H> {
         block: &mut Dependencies,
         release: &mut impl FnMut(Release),
     ) {
-        let count = self.graph.rank(rank).len();
-        *place = Place { first_operation: self.graph.first_operation(rank), unfinished: count };
-        let first = place.first_operation as usize;
-        let open = &block.open[(place.first_operation - block.first_operation) as usize..];
-        for (id, _) in (0..count).zip(open).filter(|(_, open)| **open == 0) {
-            release(self.released(first, id, Time::ZERO));
+        *place = self.place(rank);
+        for (id, _) in self.roots(place, block) {
+            release(self.released(place.first_operation as usize, id, Time::ZERO));
         }
     }
 

@@ -36,7 +36,7 @@ const MANY: usize = 16;
 
 /// What a block needs while it runs and forgets afterwards.
 pub(super) struct Scratch<A: Actors> {
-    crowd: Crowd,
+    crowd: Crowd<MessageOf<A>>,
     woken: Vec<u32>,
     inbox: Inbox<A::Body, A::Stamp>,
 }
@@ -76,10 +76,10 @@ impl<'a, A: Actors> Block<'a, A> {
             self.start(actors, turn, note);
         }
         self.count(actors, &bucket);
-        for (number, chunk) in bucket.chunks.iter().enumerate() {
-            self.run_chunk(actors, turn, number, chunk, &mut scratch.crowd, note);
+        for chunk in &bucket.chunks {
+            self.run_chunk(actors, turn, chunk, &mut scratch.crowd, note);
         }
-        self.run_crowd(actors, turn, &bucket, scratch, note);
+        self.run_crowd(actors, turn, scratch, note);
         for &place in woken.iter().chain(&bucket.wakes) {
             self.run_woken(actors, turn, place as usize, scratch, note);
         }
@@ -122,9 +122,11 @@ impl<'a, A: Actors> Block<'a, A> {
             bucket.wakes.iter().for_each(|&place| prefetch(&self.slots[place as usize]));
         }
         if A::SCATTERED {
-            for message in bucket.chunks.iter().flatten() {
-                let to = message.to;
-                actors.prefetch(to, &self.slots[(to - self.first) as usize], &self.shared);
+            for chunk in &bucket.chunks {
+                for message in chunk {
+                    let to = message.to;
+                    actors.prefetch(to, &self.slots[(to - self.first) as usize], &self.shared);
+                }
             }
         }
     }
@@ -135,19 +137,18 @@ impl<'a, A: Actors> Block<'a, A> {
         &mut self,
         actors: &A,
         turn: &mut Turn<'_, A>,
-        number: usize,
         chunk: &[MessageOf<A>],
-        crowd: &mut Crowd,
+        crowd: &mut Crowd<MessageOf<A>>,
         note: &mut impl FnMut(u64),
     ) {
-        for (index, message) in chunk.iter().enumerate() {
+        for message in chunk {
             let place = (message.to - self.first) as usize;
             let mark = &mut self.marks[place];
             if *mark == ONE {
                 *mark = 0;
                 self.run_one(actors, turn, place, message, note);
             } else {
-                crowd.add(place, number, index);
+                crowd.add(place, message);
             }
         }
     }
@@ -162,8 +163,7 @@ impl<'a, A: Actors> Block<'a, A> {
         message: &MessageOf<A>,
         note: &mut impl FnMut(u64),
     ) {
-        let rank = self.first + place as u32;
-        let process = Process { rank, slot: &mut self.slots[place], shared: &mut self.shared };
+        let process = Process { rank: message.to, slot: &mut self.slots[place], shared: &mut self.shared };
         let (due, ran) = actors.run_one(process, turn, message);
         self.wake(&turn.frame, place, due, note);
         if !ran {
@@ -236,13 +236,12 @@ impl<'a, A: Actors> Block<'a, A> {
         &mut self,
         actors: &A,
         turn: &mut Turn<'_, A>,
-        bucket: &Bucket<MessageOf<A>>,
         Scratch { crowd, inbox, .. }: &mut Scratch<A>,
         note: &mut impl FnMut(u64),
     ) {
         for number in 0..crowd.len() {
             let (place, members) = crowd.take(number);
-            members.for_each(|(chunk, index)| inbox.push(bucket.chunks[chunk][index]));
+            members.for_each(|message| inbox.push(message));
             self.marks[place] = 0;
             if inbox.len() <= MANY && !self.has_hoard(place) {
                 if actors.in_order_of_arrival() {

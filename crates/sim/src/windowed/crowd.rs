@@ -12,29 +12,32 @@ pub(super) fn count(mark: &mut u8) {
     *mark = *mark << 1 | 1;
 }
 
-/// Where the messages of processes with several lie. Such processes are the exception; only their messages are chained.
-#[derive(Debug, Default)]
-pub(super) struct Crowd {
+/// The messages of processes with several. Such processes are the exception; only their messages are copied and chained.
+#[derive(Debug)]
+pub(super) struct Crowd<M> {
     /// By process: the place of its last member plus one, 0 for none. Kept at 0 between windows.
     last: Vec<u32>,
-    members: Vec<Member>,
+    members: Vec<Member<M>>,
     /// The processes, in the order in which they were met.
     processes: Vec<u32>,
 }
 
-/// A message of such a process: its chunk, its place in the chunk, and the next one of the process, as its place plus one. The
-/// last one names the first.
+/// A message of such a process, and the next one of the process, as its place plus one. The last one names the first.
 #[derive(Clone, Copy, Debug)]
-struct Member {
-    chunk: u32,
-    index: u32,
+struct Member<M> {
+    message: M,
     next: u32,
 }
 
-impl Crowd {
-    /// Notes the message at `index` of chunk `chunk`.
+impl<M> Default for Crowd<M> {
+    fn default() -> Self {
+        Crowd { last: Vec::new(), members: Vec::new(), processes: Vec::new() }
+    }
+}
+
+impl<M: Copy> Crowd<M> {
     #[inline(never)]
-    pub fn add(&mut self, process: usize, chunk: usize, index: usize) {
+    pub fn add(&mut self, process: usize, message: &M) {
         if self.last.len() <= process {
             self.last.resize(process + 1, 0);
         }
@@ -46,7 +49,7 @@ impl Crowd {
         } else {
             std::mem::replace(&mut self.members[last as usize - 1].next, place)
         };
-        self.members.push(Member { chunk: chunk as u32, index: index as u32, next: first });
+        self.members.push(Member { message: *message, next: first });
     }
 
     /// How many processes there are.
@@ -54,8 +57,8 @@ impl Crowd {
         self.processes.len()
     }
 
-    /// A process, and chunk and place of its messages in the order in which they lie.
-    pub fn take(&mut self, number: usize) -> (usize, impl Iterator<Item = (usize, usize)> + '_) {
+    /// A process, and its messages in the order in which they came.
+    pub fn take(&mut self, number: usize) -> (usize, impl Iterator<Item = M> + '_) {
         let process = self.processes[number] as usize;
         let last = std::mem::take(&mut self.last[process]);
         let mut next = self.members[last as usize - 1].next;
@@ -67,7 +70,7 @@ impl Crowd {
             over = next == last;
             let member = self.members[next as usize - 1];
             next = member.next;
-            Some((member.chunk as usize, member.index as usize))
+            Some(member.message)
         });
         (process, members)
     }
@@ -99,8 +102,8 @@ mod tests {
     fn messages_come_back_in_their_order() {
         let mut crowd = Crowd::default();
         for _ in 0..2 {
-            for (process, chunk, index) in [(7, 0, 1), (3, 0, 2), (7, 0, 9), (3, 1, 0), (7, 2, 4)] {
-                crowd.add(process, chunk, index);
+            for (process, message) in [(7, 'a'), (3, 'b'), (7, 'c'), (3, 'd'), (7, 'e')] {
+                crowd.add(process, &message);
             }
             let all: Vec<_> = (0..crowd.len())
                 .map(|number| {
@@ -108,7 +111,7 @@ mod tests {
                     (process, members.collect::<Vec<_>>())
                 })
                 .collect();
-            assert_eq!(all, [(7, vec![(0, 1), (0, 9), (2, 4)]), (3, vec![(0, 2), (1, 0)])]);
+            assert_eq!(all, [(7, vec!['a', 'c', 'e']), (3, vec!['b', 'd'])]);
             crowd.clear();
         }
     }

@@ -1,5 +1,8 @@
 //! Processes that follow a materialised schedule on one CPU and one NIC: events run straight from its rows.
 //!
+//! A process in its turn is a [`Walk`]. Its functions are put in place where they are called, so that its parts stay in
+//! registers; what is seldom needed is a function of [`Graphs`] that takes the parts.
+//!
 //! In the usual course a process that has nothing ready gets a message, the receive that waits for it completes, what
 //! that releases runs at once, and the process waits again. Whatever else can be next goes event by event in the
 //! model's order.
@@ -9,7 +12,7 @@ use super::general;
 use super::mail::{Mail, One};
 use crate::agenda::{Agenda, Pair, QueuePool, Queues};
 use crate::host::{Host, OneLane};
-use crate::message::{Body, Early, Full, Message};
+use crate::message::{Body, Early, Message, Numbered};
 use crate::observer::Nothing;
 use crate::outcome::Remains;
 use crate::program::Program;
@@ -19,18 +22,23 @@ use crate::rules::{self, Rules, Tariff};
 use std::ops::Range;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
-use straggler_schedule::graph::Row;
-use straggler_schedule::{Operation, OperationKind};
+use straggler_schedule::OperationKind;
+use straggler_schedule::graph::{Row, RowBytes};
 
 pub(super) struct Graphs<'a, N> {
     program: &'a GraphProgram<'a, OneLane>,
+    rows: &'a [RowBytes],
     rules: &'a Rules<'a, N>,
     /// Whether any message can be a rendezvous.
     rendezvous: bool,
-    /// Whether all links are alike: `tariff` is then what the largest message costs.
+    /// Whether all links are alike.
     alike: bool,
+    /// The size of the largest message, and what it costs, where all links are alike. No message has it where they are
+    /// not.
     usual: u64,
     tariff: Tariff,
+    /// Whether any operation waits for the mere start of another.
+    irequires: bool,
     /// Whether receives that are ready at the start can be posted at once, see [`Graphs::start`].
     posts_at_once: bool,
 }
@@ -53,15 +61,18 @@ pub(super) struct Shared {
 
 impl<'a, N: Noise> Graphs<'a, N> {
     pub fn new(program: &'a GraphProgram<'a, OneLane>, rules: &'a Rules<'a, N>) -> Self {
-        let (usual, network) = (program.largest_message(), rules.network);
+        let (largest, network) = (program.largest_message(), rules.network);
         let sends_take_time = network.links().all(|link| link.send_overhead > Time::ZERO);
+        let alike = network.levels.is_empty();
         Graphs {
             program,
+            rows: program.rows(),
             rules,
-            rendezvous: network.may_rendezvous(usual),
-            alike: network.levels.is_empty(),
-            usual,
-            tariff: Tariff::of(&network.base, usual),
+            rendezvous: network.may_rendezvous(largest),
+            alike,
+            usual: if alike { largest } else { u64::MAX },
+            tariff: Tariff::of(&network.base, largest),
+            irequires: program.has_irequires(),
             posts_at_once: sends_take_time && !program.has_irequires(),
         }
     }
@@ -69,11 +80,7 @@ impl<'a, N: Noise> Graphs<'a, N> {
     /// What a message costs. `room` is where that is put if it is not known yet.
     #[inline(always)]
     fn tariff<'r>(&'r self, from: Rank, to: Rank, bytes: u64, room: &'r mut Option<Tariff>) -> &'r Tariff {
-        if bytes == self.usual && self.alike {
-            &self.tariff
-        } else {
-            room.insert(self.unusual(from, to, bytes))
-        }
+        if bytes == self.usual { &self.tariff } else { room.insert(self.unusual(from, to, bytes)) }
     }
 
     #[inline(never)]
@@ -92,7 +99,7 @@ impl Slot {
 
     /// Keeps a message that no receive waits for.
     #[inline(never)]
-    fn keep(&mut self, shared: &mut Shared, from: Rank, body: Full) {
+    fn keep(&mut self, shared: &mut Shared, from: Rank, body: Numbered) {
         let (tag, bytes, send) = (body.tag(), body.bytes(), body.send());
         let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
         self.agenda.keep_early(&mut shared.pool, early);
@@ -111,7 +118,7 @@ struct Walk<'w, 'a, 't, N: Noise> {
 impl<N: Noise> Walk<'_, '_, '_, N> {
     #[inline(always)]
     fn row(&self, id: u32) -> Row {
-        self.actors.program.row(&self.slot.place, id)
+        Row(self.actors.rows[self.slot.place.first_operation as usize + id as usize])
     }
 
     /// Runs the local operation whose turn it is.
@@ -120,7 +127,9 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         let released = match self.slot.agenda.take(&mut self.shared.pool, &self.slot.host, t) {
             (OperationKind::Send, id) => self.send(t, id, Pair::EMPTY),
             (OperationKind::Recv, id) => self.receive(t, id, Pair::EMPTY),
-            (OperationKind::Calc, id) => self.calculate(t, id),
+            (OperationKind::Calc, id) => {
+                self.actors.calculate(self.rank, self.slot, self.shared, self.turn, t, id)
+            }
         };
         self.make_ready(t, released);
     }
@@ -178,16 +187,15 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         let tariff = self.actors.tariff(self.rank, peer, amount, &mut room);
         let (cpu, send_free) = self.slot.host.sending(0, 0);
         let sent = self.actors.rules.send_at(tariff, self.rank, cpu, send_free, t);
-        let operation = Operation::send(amount, peer, row.tag());
-        let body = Full::new(id, self.slot.agenda.count_send(), &operation);
-        let message = Message { arrival: sent.arrival.ps(), to: peer, from: self.rank, body, stamp: () };
+        let (arrival, body) = (sent.arrival.ps(), Numbered::of(amount, row.tag(), id));
+        let message = || Message { arrival, to: peer, from: self.rank, body, stamp: () };
         if peer < self.turn.processes && sent.arrival < self.turn.frame.next_until {
-            self.turn.post_soon(message);
+            self.turn.post_soon(message());
         } else {
-            self.turn.post(message);
+            self.turn.post(message());
         }
         self.started(id, t);
-        if self.actors.rendezvous && sent.rendezvous { released } else { self.completed(id, t, released) }
+        if sent.rendezvous { released } else { self.completed(id, t, released) }
     }
 
     #[inline(always)]
@@ -200,22 +208,20 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         self.completed(id, t, released)
     }
 
-    #[inline(never)]
-    fn calculate(&mut self, t: Time, id: u32) -> Pair {
-        let length = Time(self.row(id).amount());
-        let (cpu, _) = self.slot.host.sending(0, 0);
-        self.actors.rules.calc(self.rank, cpu, t, length);
-        self.started(id, t);
-        self.completed(id, t, Pair::EMPTY)
-    }
-
     /// Gives what the message has released besides what is ready by now.
     #[inline(always)]
     fn run_message(&mut self, t: Time, message: &MessageOf<Graphs<'_, N>>) -> Pair {
-        let (body, from) = (message.body, message.from);
-        if self.actors.rendezvous && body.is_acknowledgement() {
-            return self.run_acknowledgement(t, body.send());
+        if self.actors.rendezvous && message.body.is_acknowledgement() {
+            let Walk { actors, rank, slot, shared, turn } = self;
+            return actors.run_acknowledgement(*rank, slot, shared, turn, t, message.body.send());
         }
+        self.accept(t, message)
+    }
+
+    /// The same for a message that is no acknowledgement.
+    #[inline(always)]
+    fn accept(&mut self, t: Time, message: &MessageOf<Graphs<'_, N>>) -> Pair {
+        let (body, from) = (message.body, message.from);
         self.turn.messages += 1;
         let mut room = None;
         let tariff = self.actors.tariff(from, self.rank, body.bytes(), &mut room);
@@ -229,13 +235,6 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         self.completed(id, t, Pair::EMPTY)
     }
 
-    #[inline(never)]
-    fn run_acknowledgement(&mut self, t: Time, send: u32) -> Pair {
-        let (cpu, send_free) = self.slot.host.sending(0, 0);
-        self.actors.rules.acknowledge(cpu, send_free, t);
-        self.completed(send, t, Pair::EMPTY)
-    }
-
     /// A message has been matched at `t`: a rendezvous sender hears of it.
     #[inline(always)]
     fn acknowledge(&mut self, t: Time, from: Rank, tag: Tag, bytes: u64, send: u32) {
@@ -243,14 +242,14 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         if rendezvous && rules.network.link(from, self.rank).is_rendezvous(bytes) {
             let arrival = (t + rules.acknowledgement(from, self.rank)).ps();
             let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
-            let body = Full::acknowledgement(&early);
+            let body = Numbered::acknowledgement(&early);
             self.turn.post(Message { arrival, to: from, from: self.rank, body, stamp: () });
         }
     }
 
     #[inline(always)]
     fn started(&mut self, id: u32, t: Time) {
-        if self.actors.program.has_irequires() {
+        if self.actors.irequires {
             self.actors.tell_listed(self.rank, self.slot, self.shared, id, true, t);
         }
     }
@@ -260,15 +259,14 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
     /// released becomes ready when it is.
     #[inline(always)]
     fn completed(&mut self, id: u32, t: Time, mut released: Pair) -> Pair {
-        let Slot { place, .. } = &mut *self.slot;
-        place.unfinished -= 1;
-        let Some(run) = self.actors.program.row(place, id).run() else {
+        self.slot.place.unfinished -= 1;
+        let Some(run) = self.row(id).run() else {
             self.actors.tell_listed(self.rank, self.slot, self.shared, id, false, t);
             return released;
         };
         for dependent in run {
             if self.actors.program.satisfies(&self.slot.place, &mut self.shared.block, dependent) {
-                let row = self.actors.program.row(&self.slot.place, dependent);
+                let row = self.row(dependent);
                 if row.is(OperationKind::Send) && released.send == Pair::NONE {
                     released.send = dependent;
                 } else if row.is(OperationKind::Recv) && released.recv == Pair::NONE {
@@ -286,16 +284,27 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
     #[inline(always)]
     fn run_released(&mut self, t: Time, released: Pair) -> Time {
         let ready = self.slot.host.cpu(0).free;
-        if self.slot.agenda.is_idle() && self.may_exchange(ready, released) {
+        if !self.slot.agenda.is_idle() {
+            self.make_ready(t, released);
+        } else if self.may_exchange(ready, released) {
             self.exchange(ready, released);
         } else {
-            self.make_ready(t, released);
+            self.slot.agenda.set_pair(ready, t, released);
         }
+        self.run_rest()
+    }
+
+    /// Runs what is left after an exchange, up to the end of the window; gives the time of the next local event.
+    #[inline(always)]
+    fn run_rest(&mut self) -> Time {
         if self.slot.agenda.is_idle() {
             return Time::NEVER;
         }
-        let process = Process { rank: self.rank, slot: self.slot, shared: self.shared };
-        self.actors.run_rest(process, self.turn)
+        let next = self.slot.agenda.next(&self.slot.host);
+        if next >= self.turn.frame.until {
+            return next;
+        }
+        self.actors.run_ready(self.rank, self.slot, self.shared, self.turn)
     }
 
     /// Runs what is ready up to the end of the window, where no message can come between; gives the time of the next
@@ -321,7 +330,7 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
 impl<N: Noise> Actors for Graphs<'_, N> {
     type Noise = N;
     type Host = OneLane;
-    type Body = Full;
+    type Body = Numbered;
     type Stamp = ();
     type Observer = Nothing;
     type Slot = Slot;
@@ -358,15 +367,15 @@ impl<N: Noise> Actors for Graphs<'_, N> {
     /// order, and what it releases becomes ready later.
     fn start(&self, process: Process<'_, Self>, _: &mut Turn<'_, Self>) {
         let Process { rank, slot: Slot { host, place, agenda }, shared: Shared { block, pool } } = process;
-        let first = self.program.first_operation(rank);
-        self.program.start(rank, place, block, &mut |release: Release| {
-            if self.posts_at_once && release.kind == OperationKind::Recv {
-                let (source, tag) = self.program.pattern(first, release.id);
-                agenda.post_before_all(pool, release.id, source, tag);
+        *place = self.program.place(rank);
+        for (id, row) in self.program.roots(place, block) {
+            if self.posts_at_once && row.is(OperationKind::Recv) {
+                agenda.post_before_all(pool, id, row.peer(), row.tag());
             } else {
+                let release = Release { id, kind: row.kind(), cpu: 0, nic: 0, ready: Time::ZERO };
                 agenda.release(pool, &release, Time::ZERO, host);
             }
-        });
+        }
     }
 
     #[inline(always)]
@@ -374,7 +383,7 @@ impl<N: Noise> Actors for Graphs<'_, N> {
         &self,
         process: Process<'_, Self>,
         turn: &mut Turn<'_, Self>,
-        mail: &mut impl Mail<Full, ()>,
+        mail: &mut impl Mail<Numbered, ()>,
     ) -> Time {
         let Process { rank, slot, shared } = process;
         let frame = turn.frame;
@@ -412,15 +421,36 @@ impl<N: Noise> Actors for Graphs<'_, N> {
         turn: &mut Turn<'_, Self>,
         message: &MessageOf<Self>,
     ) -> (Time, bool) {
-        let t = rules::message_eligible(&process.slot.host, 0, 0, Time(message.arrival));
+        let Process { rank, slot, shared } = process;
+        let t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
         let acknowledges = self.rendezvous && message.body.is_acknowledgement();
-        if process.slot.agenda.is_idle() && t < turn.frame.until && !acknowledges {
-            let Process { rank, slot, shared } = process;
-            let mut walk = Walk { actors: self, rank, slot, shared, turn };
-            let released = walk.run_message(t, message);
-            return (walk.run_released(t, released), true);
+        if !slot.agenda.is_idle() || t >= turn.frame.until || acknowledges {
+            return self.run_any(rank, slot, shared, turn, Some(message));
         }
-        self.run_any(process, turn, message)
+        let mut walk = Walk { actors: self, rank, slot, shared, turn };
+        let released = walk.accept(t, message);
+        (walk.run_released(t, released), true)
+    }
+
+    /// Most often a process that wakes has a send and a receive ready.
+    #[inline(always)]
+    fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
+        let Process { rank, slot, shared } = process;
+        let ready = slot.agenda.pair();
+        let mut walk = Walk { actors: self, rank, slot, shared, turn };
+        if let Some((ready, pair)) = ready
+            && walk.may_exchange(ready, pair)
+        {
+            walk.slot.agenda.take_pair();
+            walk.exchange(ready, pair);
+            return walk.run_rest();
+        }
+        let Walk { slot, shared, turn, .. } = walk;
+        // What runs in a later window was noted when it became ready.
+        if slot.agenda.next(&slot.host) >= turn.frame.until {
+            return Time::NEVER;
+        }
+        self.run_any(rank, slot, shared, turn, None).0
     }
 
     #[inline(always)]
@@ -432,6 +462,9 @@ impl<N: Noise> Actors for Graphs<'_, N> {
 
     fn conclude(&self, rank: Rank, slot: &Slot, shared: &Shared, remains: &mut Remains) -> Time {
         let Slot { host, place, agenda } = slot;
+        if place.unfinished == 0 && agenda.is_empty() {
+            return host.finish();
+        }
         let Shared { block, pool } = shared;
         let left = general::Left { host, agenda, local: place, block, pool };
         left.conclude(self.program, self.rules.network, rank, remains)
@@ -455,23 +488,57 @@ impl<N: Noise> Graphs<'_, N> {
         self.program.satisfy_listed::<false>(rank, place, block, id, on_start, t, &mut release);
     }
 
+    #[inline(never)]
+    fn calculate(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        shared: &mut Shared,
+        turn: &mut Turn<'_, Self>,
+        t: Time,
+        id: u32,
+    ) -> Pair {
+        let mut walk = Walk { actors: self, rank, slot, shared, turn };
+        let length = Time(walk.row(id).amount());
+        let (cpu, _) = walk.slot.host.sending(0, 0);
+        self.rules.calc(rank, cpu, t, length);
+        walk.started(id, t);
+        walk.completed(id, t, Pair::EMPTY)
+    }
+
+    #[inline(never)]
+    fn run_acknowledgement(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        shared: &mut Shared,
+        turn: &mut Turn<'_, Self>,
+        t: Time,
+        send: u32,
+    ) -> Pair {
+        let (cpu, send_free) = slot.host.sending(0, 0);
+        self.rules.acknowledge(cpu, send_free, t);
+        Walk { actors: self, rank, slot, shared, turn }.completed(send, t, Pair::EMPTY)
+    }
+
     /// Runs what is ready.
     #[inline(never)]
-    fn run_rest(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
-        let Process { rank, slot, shared } = process;
+    fn run_ready(&self, rank: Rank, slot: &mut Slot, shared: &mut Shared, turn: &mut Turn<'_, Self>) -> Time {
         Walk { actors: self, rank, slot, shared, turn }.run_ready()
     }
 
-    /// Runs a process with a message and whatever else is to be done.
+    /// Runs a process with at most one message and whatever else is to be done.
     #[inline(never)]
     fn run_any(
         &self,
-        process: Process<'_, Self>,
+        rank: Rank,
+        slot: &mut Slot,
+        shared: &mut Shared,
         turn: &mut Turn<'_, Self>,
-        message: &MessageOf<Self>,
+        message: Option<&MessageOf<Self>>,
     ) -> (Time, bool) {
-        let mut mail = One(Some(message));
-        let next = self.run(process, turn, &mut mail);
+        let mut mail = One(message);
+        let next = self.run(Process { rank, slot, shared }, turn, &mut mail);
         (next, mail.is_empty())
     }
 }

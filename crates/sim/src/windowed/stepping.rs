@@ -6,6 +6,8 @@
 //! once; whatever is unusual (a busy NIC, a computation, several messages, the end of the window) goes event by event
 //! in the model's order.
 
+mod slot;
+
 use super::actors::{Actors, Process, Turn};
 use super::mail::{Mail, One};
 use crate::agenda::early_pool::EarlyPool;
@@ -13,14 +15,14 @@ use crate::agenda::step_ready::{self, CALC, RECV, SEND};
 use crate::host::{Host, OneLane};
 use crate::message::{Body, Compact, Early};
 use crate::observer::Nothing;
-use crate::order::Key;
 use crate::outcome::{Blocked, Leftover, Remains};
 use crate::rules::{self, Rules, Tariff};
+use slot::{AFTER, Slot, State};
 use std::ops::Range;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
 use straggler_schedule::steps::Message as StepMessage;
-use straggler_schedule::{Operation, OperationKind, Script, Step, Then};
+use straggler_schedule::{Operation, OperationKind, Script, Step};
 
 type Message = crate::message::Message<Compact, ()>;
 
@@ -33,54 +35,6 @@ pub(super) struct Stepping<'a, S: ?Sized, N> {
     usual: u64,
     tariff: Tariff,
 }
-
-/// One process, in one cache line. On one CPU an operation has never completed after its CPU is free, so that
-/// completions need not be remembered.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(64))]
-pub(super) struct Slot {
-    host: OneLane,
-    /// When the operations of the step became ready, and when the event that released them ran.
-    ready: Time,
-    created: Time,
-    phase: u32,
-    stage: u32,
-    /// The ring of its early messages in the pool, 0 for none.
-    early: u32,
-    state: State,
-}
-
-/// What has become of the operations of a step.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C, align(4))]
-struct State {
-    /// Those that have not run.
-    pending: u8,
-    /// Those that have not completed, and [`AFTER`].
-    open: u8,
-    /// 1 if the receive waits for its message.
-    posted: u8,
-    unused: u8,
-}
-
-impl State {
-    /// A send and a receive are ready, and nothing else belongs to the step.
-    const EXCHANGES: State = State { pending: SEND | RECV, open: SEND | RECV, posted: 0, unused: 0 };
-    /// Nothing is left but the message that the step receives.
-    const WAITS: State = State { pending: 0, open: RECV, posted: 1, unused: 0 };
-
-    /// All bytes in one comparison.
-    #[inline(always)]
-    fn is(self, other: State) -> bool {
-        bytemuck::cast::<State, u32>(self) == bytemuck::cast::<State, u32>(other)
-    }
-}
-
-const _: () = assert!(size_of::<Slot>() == 64);
-
-/// The computation that ends a step is still to come; no kind of operation has this bit.
-const AFTER: u8 = 1;
-const _: () = assert!(AFTER & (SEND | RECV | CALC) == 0);
 
 impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
     pub fn new(script: &'a S, rules: &'a Rules<'a, N>) -> Self {
@@ -129,38 +83,73 @@ struct Around<'w, 't, 'a, S: Script + ?Sized, N: Noise> {
 }
 
 impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
-    /// Runs sends and receives as they become ready, step after step, as long as nothing can come between: no message
-    /// waits for its turn.
+    /// Runs the send and the receive of the step that have not run, if they are all there is and run before `before`, up
+    /// to which nothing comes between; says whether it did.
     #[inline(always)]
-    fn exchange(&self, rank: Rank, slot: &mut Slot, around: &mut Around<'_, '_, 'a, S, N>) {
-        while slot.may_exchange(around.turn.frame.until) && around.turn.count_operation() {
-            let step = self.step(rank, slot);
-            let t = slot.ready;
-            if slot.state.is(State::EXCHANGES)
-                && let (Some(message), Some(recv)) = (self.usual_send(&step), step.recv)
-            {
-                self.send_usual(rank, slot, around.turn, t, &message);
-                slot.state = State::WAITS;
-                if slot.early == 0 || !around.pool.discard(&mut slot.early, recv.peer, recv.tag) {
-                    return;
-                }
+    fn exchange(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        pool: &mut EarlyPool,
+        turn: &mut Turn<'_, Self>,
+        before: Time,
+    ) -> bool {
+        let Some(t) = slot.exchanges_at(before) else { return false };
+        let goes_on = turn.count_operation();
+        if goes_on {
+            self.exchange_at(rank, slot, pool, turn, t);
+        }
+        goes_on
+    }
+
+    /// The same where nothing becomes ready by it: the receive finds no message.
+    #[inline(never)]
+    fn exchange_first(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        pool: &mut EarlyPool,
+        turn: &mut Turn<'_, Self>,
+        before: Time,
+    ) -> bool {
+        slot.state.is(State::EXCHANGES) && slot.early == 0 && self.exchange(rank, slot, pool, turn, before)
+    }
+
+    /// Runs the send and the receive of the step that have not run, the last of them at `t`.
+    #[inline(always)]
+    fn exchange_at(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        pool: &mut EarlyPool,
+        turn: &mut Turn<'_, Self>,
+        t: Time,
+    ) {
+        let around = &mut Around { pool, turn };
+        let step = self.step(rank, slot);
+        if slot.state.is(State::EXCHANGES)
+            && let (Some(message), Some(recv)) = (self.usual_send(&step), step.recv)
+        {
+            self.send_usual(rank, slot, around.turn, t, &message);
+            slot.state = State::WAITS;
+            if slot.early != 0 && around.pool.discard(&mut slot.early, recv.peer, recv.tag) {
                 slot.state.posted = 0;
                 self.completed(rank, slot, RECV, t);
-                continue;
             }
-            let pending = std::mem::take(&mut slot.state.pending);
-            if pending & SEND != 0
-                && let Some(message) = &step.send
-            {
-                self.send(rank, slot, around, t, message);
-            }
-            if pending & RECV != 0
-                && let Some(message) = &step.recv
-            {
-                self.receive(rank, slot, around, t, message);
-            }
-            self.completed(rank, slot, 0, t);
+            return;
         }
+        let pending = std::mem::take(&mut slot.state.pending);
+        if pending & SEND != 0
+            && let Some(message) = &step.send
+        {
+            self.send(rank, slot, around, t, message);
+        }
+        if pending & RECV != 0
+            && let Some(message) = &step.recv
+        {
+            self.receive(rank, slot, around, slot.ready, message);
+        }
+        self.completed(rank, slot, 0, t);
     }
 
     /// An operation of the step completes by an event that runs at `t`.
@@ -263,7 +252,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
             self.acknowledge(rank, around, t, &early_of(message));
             self.completed(rank, slot, RECV, t);
         } else {
-            slot.early = around.pool.append(slot.early, &early_of(message));
+            slot.keep(around.pool, message);
         }
     }
 
@@ -305,12 +294,16 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
     ) -> Time {
         let was_due = slot.next();
         loop {
-            if mail.is_empty() {
-                self.exchange(rank, slot, around);
+            let (arrived, place) = mail.first(&slot.host, self.rules);
+            let before = arrived.min(around.turn.frame.until);
+            if self.exchange(rank, slot, around.pool, around.turn, before) {
+                if slot.state.pending == 0 && mail.is_empty() {
+                    return Time::NEVER;
+                }
+                continue;
             }
             let local = slot.next();
             if !mail.is_empty() {
-                let (arrived, place) = mail.first(&slot.host, self.rules);
                 let message_first = arrived < local
                     || arrived == local && mail.key(place, &slot.host, self.rules) < slot.key();
                 if message_first {
@@ -333,9 +326,10 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
     /// Runs what a process has ready; it has no message, and what it has ready was not noted for a later window.
     #[inline(never)]
     fn go_on(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) -> Time {
-        self.exchange(rank, slot, &mut Around { pool, turn });
+        let until = turn.frame.until;
+        while self.exchange(rank, slot, pool, turn, until) {}
         let next = slot.next();
-        if next >= turn.frame.until { next } else { self.run_unusual(rank, slot, pool, turn, None).0 }
+        if next >= until { next } else { self.run_unusual(rank, slot, pool, turn, None).0 }
     }
 
     /// The message of the step that a process has to send next, if the step has a receive besides and nothing else, and
@@ -398,46 +392,6 @@ fn early_of(message: &Message) -> Early {
     let body = message.body;
     let (from, tag, bytes, send) = (message.from, body.tag(), body.bytes(), body.send());
     Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO }
-}
-
-impl Slot {
-    /// When the first local event may run.
-    #[inline(always)]
-    fn next(&self) -> Time {
-        step_ready::next(self.state.pending, self.ready, &self.host)
-    }
-
-    fn key(&self) -> Key {
-        step_ready::key(self.state.pending, self.ready, self.created, &self.host)
-    }
-
-    #[inline(always)]
-    fn enter(&mut self, step: &Step, t: Time) {
-        debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another actor");
-        let bit = |there: bool, bit: u8| if there { bit } else { 0 };
-        let operations =
-            bit(step.send.is_some(), SEND) | bit(step.recv.is_some(), RECV) | bit(step.calc.is_some(), CALC);
-        debug_assert_ne!(operations, 0, "an empty step never completes");
-        self.state.open = operations | bit(step.after > Time::ZERO, AFTER);
-        self.release(operations, t);
-    }
-
-    /// Operations become ready by an event that ran at `t`.
-    #[inline(always)]
-    fn release(&mut self, operations: u8, t: Time) {
-        self.ready = self.host.cpu(0).free;
-        self.created = t;
-        self.state.pending = operations;
-    }
-
-    /// Whether sends and receives are ready, and no computation, and run as soon as they are: before the window ends,
-    /// with CPU and NIC free.
-    #[inline(always)]
-    fn may_exchange(&self, until: Time) -> bool {
-        self.state.pending.wrapping_sub(1) < CALC - 1
-            && self.ready < until
-            && rules::send_eligible(&self.host, 0, 0, self.ready) == self.ready
-    }
 }
 
 impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
@@ -503,8 +457,11 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         message: &Message,
     ) -> (Time, bool) {
         let Process { rank, slot, shared: pool } = process;
-        let t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
+        let mut t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
         let (body, until) = (message.body, turn.frame.until);
+        if !slot.state.is(State::WAITS) && self.exchange_first(rank, slot, pool, turn, t.min(until)) {
+            t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
+        }
         if !slot.state.is(State::WAITS) || body.bytes() != self.usual || t >= until {
             return self.run_unusual(rank, slot, pool, turn, Some(message));
         }
@@ -512,7 +469,7 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         let (cpu, recv_free) = slot.host.receiving(0, 0);
         let ready = self.rules.message_at(&self.tariff, rank, cpu, recv_free, t).done;
         if !takes(self.step(rank, slot).recv, message) {
-            slot.early = pool.append(slot.early, &early_of(message));
+            slot.keep(pool, message);
             return (Time::NEVER, true);
         }
         let stage = slot.stage + 1;
@@ -538,22 +495,18 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
     #[inline(always)]
     fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
         let Process { rank, slot, shared: pool } = process;
-        if slot.may_exchange(turn.frame.until)
-            && slot.early == 0
+        let until = turn.frame.until;
+        if slot.early == 0
             && slot.state.is(State::EXCHANGES)
+            && let Some(t) = slot.exchanges_at(until)
             && let Some(message) = self.usual_send(&self.step(rank, slot))
         {
-            self.send_usual(rank, slot, turn, slot.ready, &message);
+            self.send_usual(rank, slot, turn, t, &message);
             slot.state = State::WAITS;
             return Time::NEVER;
         }
-        if slot.state.pending == 0 {
-            return Time::NEVER;
-        }
-        if slot.may_exchange(turn.frame.until) {
-            return self.go_on(rank, slot, pool, turn);
-        }
-        self.run_unusual(rank, slot, pool, turn, None).0
+        // What runs in a later window was noted when it became ready.
+        if slot.next() >= until { Time::NEVER } else { self.go_on(rank, slot, pool, turn) }
     }
 
     #[inline(always)]

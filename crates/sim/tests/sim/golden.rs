@@ -178,6 +178,22 @@ fn an_incast_without_overhead_runs_in_one_window() {
 }
 
 #[test]
+fn a_send_waits_for_all_of_its_many_dependencies() {
+    for count in [254, 255, 256, 510, 511, 700] {
+        let mut text = "num_ranks 2\nrank 0 {\ns: send 1b to 1\n".to_string();
+        for number in 0..count {
+            text += &format!("c{number}: calc 1\ns requires c{number}\n");
+            if number > 0 {
+                text += &format!("c{number} requires c{}\n", number - 1);
+            }
+        }
+        text += "}\nrank 1 {\nrecv 1b from 0\n}\n";
+        let sent = count * 1_000;
+        assert_eq!(finish(&Simulation::new(&network()), &text), [sent + OS, sent + OS + L + OR], "{count}");
+    }
+}
+
+#[test]
 fn a_rendezvous_without_receive_blocks_its_sender_and_is_left_over() {
     let graph = goal::parse(b"num_ranks 2\nrank 0 {\nsend 5000b to 1 tag 7\n}\n").unwrap().into();
     let network = network();

@@ -35,6 +35,19 @@ fn reads_what_it_writes() {
 }
 
 #[test]
+fn counts_many_dependencies() {
+    for count in [254, 255, 256, 600] {
+        let mut goal = "num_ranks 1\nrank 0 {\nlast: calc 1\n".to_string();
+        (0..count).for_each(|number| goal += &format!("a{number}: calc 1\nlast requires a{number}\n"));
+        let graph = text::parse((goal + "}").as_bytes()).unwrap();
+        assert_eq!(graph.rank(0).dependency_counts()[0], count);
+        let mut bytes = Vec::new();
+        write(&graph, &mut bytes).unwrap();
+        assert_eq!(parse(&bytes).unwrap(), graph, "{count}");
+    }
+}
+
+#[test]
 fn the_header_is_checked() {
     assert_eq!(
         error(0, &DESTROYED.to_le_bytes()),

@@ -1,12 +1,12 @@
 //! The schedule of one rank.
 
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Tag, Time};
 
 use super::{File, problem, u32_at};
 use crate::goal::binary::{COUNTS, INDEX, NODE};
 use crate::goal::error::{BinaryProblem, GoalError};
 use crate::goal::rounding::LONGEST_NS;
-use crate::graph::{ANY, Columns, Edge, Facts, Link, MAX_DEPENDENCIES, Row};
+use crate::graph::{ANY, Columns, Edge, Facts, Link, MANY, MAX_DEPENDENCIES, Row, at_most_many};
 use crate::validate::cycle::find_cycle;
 use crate::{Operation, OperationKind, RankView};
 
@@ -77,37 +77,41 @@ impl<'a> Schedule<'a> {
         let Scratch { counted, dependents } = scratch;
         counted.clear();
         counted.resize(self.nodes.len(), 0);
-        let Columns { rows, base, edges, .. } = &mut columns;
+        let Columns { rows, waits, base, edges, .. } = &mut columns;
+        let counted = &mut counted[..self.nodes.len()];
         let mut edges = Edges {
             schedule: self,
             dependents,
             edges,
             base: *base,
+            plain: 0,
             listed: 0,
             forward: true,
             irequires: false,
         };
         let mut facts = Facts::default();
         // Where all dependencies go forward, a node's count is complete when the node is reached.
-        let mut seems_wrong = 0;
+        let mut seems_wrong = false;
         // Below the most operations a rank may have, so inside 32 bits.
         for (node, (bytes, row)) in self.nodes.iter().zip(rows.iter_mut()).enumerate() {
-            seems_wrong |= number::<0>(bytes) ^ counted[node];
+            if number::<0>(bytes) != counted[node] {
+                seems_wrong = true;
+            }
             let node = node as u32;
-            let operation = match self.plain(bytes) {
+            let operation = match self.plain(bytes, &mut facts) {
                 Some(operation) => operation,
-                None => self.other_operation(node, bytes)?,
+                None => self.other_operation(node, bytes, &mut facts)?,
             };
             let link = match edges.plain(node, bytes, counted) {
                 Some(link) => link,
                 None => edges.any(node, bytes, counted)?,
             };
-            facts.note(&operation);
             *row = Row::new(&operation, link).0;
         }
-        facts.edges = counted.iter().map(|&count| u64::from(count)).sum();
+        facts.edges = edges.plain + edges.listed;
         facts.irequires = edges.irequires;
         let forward = edges.forward;
+        fill_waits(waits, counted);
         for (lane, bytes) in columns.lane.iter_mut().zip(self.nodes) {
             *lane = [bytes[21], bytes[22]];
             facts.note_lane(*lane);
@@ -115,7 +119,7 @@ impl<'a> Schedule<'a> {
         if facts.edges > self.most_edges() {
             return self.refuse_shared_edges();
         }
-        if seems_wrong != 0 || !forward {
+        if seems_wrong || !forward {
             self.check_dependency_counts(counted)?;
         }
         self.check_roots(counted)?;
@@ -127,14 +131,22 @@ impl<'a> Schedule<'a> {
 
     /// Nearly all nodes are messages with nothing odd about them.
     #[inline(always)]
-    fn plain(&self, bytes: &[u8; NODE]) -> Option<Operation> {
-        let operation = message(bytes);
-        let Operation { peer, tag, cpu, nic, .. } = operation;
-        let is_message = bytes[TYPE] == OperationKind::Recv as u8
-            || bytes[TYPE] == OperationKind::Send as u8 && tag != ANY;
+    fn plain(&self, bytes: &[u8; NODE], facts: &mut Facts) -> Option<Operation> {
+        let (amount, peer, tag, [cpu, nic]) = fields(bytes);
         let File { ranks, largest_cpu, largest_nic, .. } = *self.file;
         let on_lanes = cpu | nic == 0 || cpu <= largest_cpu && nic <= largest_nic;
-        (is_message && peer < ranks && on_lanes).then_some(operation)
+        if peer >= ranks || !on_lanes {
+            return None;
+        }
+        let kind = match bytes[TYPE] {
+            1 if tag != ANY => {
+                facts.note_message(amount);
+                OperationKind::Send
+            }
+            2 => OperationKind::Recv,
+            _ => return None,
+        };
+        Some(Operation { kind, amount, peer, tag, cpu, nic })
     }
 
     fn most_edges(&self) -> u64 {
@@ -157,8 +169,13 @@ impl<'a> Schedule<'a> {
     }
 
     #[inline(never)]
-    fn other_operation(&self, node: u32, bytes: &[u8; NODE]) -> Result<Operation, GoalError> {
-        let Operation { amount, peer, tag, cpu, nic, .. } = message(bytes);
+    fn other_operation(
+        &self,
+        node: u32,
+        bytes: &[u8; NODE],
+        facts: &mut Facts,
+    ) -> Result<Operation, GoalError> {
+        let (amount, peer, tag, [cpu, nic]) = fields(bytes);
         self.check_lane("CPU", node, cpu, self.file.largest_cpu)?;
         self.check_lane("NIC", node, nic, self.file.largest_nic)?;
         let kind = match bytes[TYPE] {
@@ -178,7 +195,9 @@ impl<'a> Schedule<'a> {
             let (found, limit) = (u64::from(peer), u64::from(self.file.ranks - 1));
             return self.fail("peer", BinaryProblem::NodeOutOfRange { node, found, limit });
         }
-        Ok(Operation { kind, amount, peer, tag, cpu, nic })
+        let operation = Operation { kind, amount, peer, tag, cpu, nic };
+        facts.note(&operation);
+        Ok(operation)
     }
 
     fn check_lane(&self, field: &'static str, node: u32, found: u8, largest: u8) -> Result<(), GoalError> {
@@ -203,7 +222,8 @@ impl<'a> Schedule<'a> {
     /// The roots are exactly the nodes without dependencies.
     fn check_roots(&self, counted: &[u32]) -> Result<(), GoalError> {
         let found = self.roots.len() as u64;
-        let right = counted.iter().filter(|&&count| count == 0).count() as u64;
+        // Below the most operations a rank may have; narrow numbers are added several at a time.
+        let right = u64::from(counted.iter().map(|&count| u32::from(count == 0)).sum::<u32>());
         if found != right {
             return self.fail("number of roots", BinaryProblem::Mismatch { found, counted: right });
         }
@@ -237,28 +257,30 @@ impl<'a> Schedule<'a> {
 /// Where a node's type is.
 const TYPE: usize = 4;
 
-/// A node as a message, whatever its type.
+/// Size, peer, tag, CPU and NIC of a node.
 #[inline(always)]
-fn message(bytes: &[u8; NODE]) -> Operation {
-    let kind =
-        if bytes[TYPE] == OperationKind::Send as u8 { OperationKind::Send } else { OperationKind::Recv };
+fn fields(bytes: &[u8; NODE]) -> (u64, Rank, Tag, [u8; 2]) {
     let amount = u64::from(number::<9>(bytes)) | u64::from(number::<13>(bytes)) << 32;
-    let (peer, tag) = (number::<5>(bytes), number::<17>(bytes));
-    Operation { kind, amount, peer, tag, cpu: bytes[21], nic: bytes[22] }
+    (amount, number::<5>(bytes), number::<17>(bytes), [bytes[21], bytes[22]])
+}
+
+/// How many others each node waits for, as a graph keeps it.
+#[inline(always)]
+fn fill_waits(waits: &mut [u8], counted: &[u32]) {
+    let mut seen = 0;
+    for (waits, &count) in waits.iter_mut().zip(counted) {
+        *waits = count as u8;
+        seen |= count;
+    }
+    if seen >= u32::from(MANY) {
+        waits.iter_mut().zip(counted).for_each(|(waits, &count)| *waits = at_most_many(count));
+    }
 }
 
 /// The number at a place that is known to be inside a node.
 #[inline(always)]
 fn number<const AT: usize>(bytes: &[u8; NODE]) -> u32 {
     u32::from_le_bytes([bytes[AT], bytes[AT + 1], bytes[AT + 2], bytes[AT + 3]])
-}
-
-/// Two numbers that follow each other, the first in the low half.
-#[inline(always)]
-fn pair<const AT: usize>(bytes: &[u8; NODE]) -> u64 {
-    let mut both = [0; 8];
-    both.copy_from_slice(&bytes[AT..AT + 8]);
-    u64::from_le_bytes(both)
 }
 
 /// The edges of a rank while they are read. For each node it is counted how many dependencies on others were found.
@@ -268,7 +290,8 @@ struct Edges<'a> {
     /// Where lists go; those of the rank begin at `base`.
     edges: &'a mut Vec<u32>,
     base: usize,
-    /// How many were listed by [`Edges::any`].
+    /// How many were found by [`Edges::plain`], and by [`Edges::any`].
+    plain: u64,
     listed: u64,
     /// Whether every dependency so far goes from an earlier node to a later one.
     forward: bool,
@@ -280,14 +303,14 @@ impl<'a> Edges<'a> {
     /// completion.
     #[inline(always)]
     fn plain(&mut self, node: u32, bytes: &[u8; NODE], counted: &mut [u32]) -> Option<Link> {
-        let (requires, irequires) = (pair::<23>(bytes), number::<31>(bytes));
-        let (length, start) = (requires as u32 as usize, (requires >> 32) as usize);
-        if length == 0 && irequires == 0 {
-            return Some(Link::NOBODY);
-        }
-        if irequires != 0 || length > 3 {
+        let (requires, irequires) = (number::<23>(bytes), number::<31>(bytes));
+        if irequires != 0 || requires > 3 {
             return None;
         }
+        if requires == 0 {
+            return Some(Link::NOBODY);
+        }
+        let (length, start) = (requires as usize, number::<27>(bytes) as usize);
         let list = self.schedule.appendix.get(start..start + length)?;
         let first = u32::from_le_bytes(list[0]);
         let follows = |place: usize| {
@@ -296,12 +319,13 @@ impl<'a> Edges<'a> {
         if first <= node || !follows(1) || !follows(2) {
             return None;
         }
-        let link = Link::run(first, length as u32)?;
+        let link = Link::run(first, requires)?;
         match counted.get_mut(first as usize..first as usize + length)? {
             [one] => *one += 1,
             [one, two] => (*one, *two) = (*one + 1, *two + 1),
             more => more.iter_mut().for_each(|count| *count += 1),
         }
+        self.plain += length as u64;
         Some(link)
     }
 

@@ -1,0 +1,111 @@
+//! What a process that follows an implicit schedule keeps between its events.
+
+use crate::agenda::early_pool::EarlyPool;
+use crate::agenda::step_ready::{self, CALC, RECV, SEND};
+use crate::host::{Host, OneLane};
+use crate::message::{Body, Compact, Message};
+use crate::order::Key;
+use crate::rules;
+use straggler_model::Time;
+use straggler_schedule::{Step, Then};
+
+/// One process, in one cache line. On one CPU an operation has never completed after its CPU is free, so that
+/// completions need not be remembered.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Slot {
+    pub(super) host: OneLane,
+    /// When the operations of the step became ready, and when the event that released them ran.
+    pub(super) ready: Time,
+    pub(super) created: Time,
+    pub(super) phase: u32,
+    pub(super) stage: u32,
+    /// The ring of its early messages in the pool, 0 for none.
+    pub(super) early: u32,
+    pub(super) state: State,
+}
+
+/// What has become of the operations of a step.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(4))]
+pub(super) struct State {
+    /// Those that have not run.
+    pub(super) pending: u8,
+    /// Those that have not completed, and [`AFTER`].
+    pub(super) open: u8,
+    /// 1 if the receive waits for its message.
+    pub(super) posted: u8,
+    unused: u8,
+}
+
+impl State {
+    /// A send and a receive are ready, and nothing else belongs to the step.
+    pub const EXCHANGES: State = State { pending: SEND | RECV, open: SEND | RECV, posted: 0, unused: 0 };
+    /// Nothing is left but the message that the step receives.
+    pub const WAITS: State = State { pending: 0, open: RECV, posted: 1, unused: 0 };
+
+    /// All bytes in one comparison.
+    #[inline(always)]
+    pub fn is(self, other: State) -> bool {
+        bytemuck::cast::<State, u32>(self) == bytemuck::cast::<State, u32>(other)
+    }
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
+/// The computation that ends a step is still to come; no kind of operation has this bit.
+pub(super) const AFTER: u8 = 1;
+const _: () = assert!(AFTER & (SEND | RECV | CALC) == 0);
+
+impl Slot {
+    /// When the first local event may run.
+    #[inline(always)]
+    pub(super) fn next(&self) -> Time {
+        step_ready::next(self.state.pending, self.ready, &self.host)
+    }
+
+    /// Keeps a message that no receive waits for.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, pool: &mut EarlyPool, message: &Message<Compact, ()>) {
+        let (from, body) = (message.from, message.body);
+        self.early = pool.append(self.early, (from, body.tag()), body.bytes(), Time::ZERO);
+    }
+
+    /// The place of the first local event in the model's order.
+    pub(super) fn key(&self) -> Key {
+        step_ready::key(self.state.pending, self.ready, self.created, &self.host)
+    }
+
+    /// Makes the operations of a step ready, by an event that ran at `t`.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, step: &Step, t: Time) {
+        debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another actor");
+        let bit = |there: bool, bit: u8| if there { bit } else { 0 };
+        let operations =
+            bit(step.send.is_some(), SEND) | bit(step.recv.is_some(), RECV) | bit(step.calc.is_some(), CALC);
+        debug_assert_ne!(operations, 0, "an empty step never completes");
+        self.state.open = operations | bit(step.after > Time::ZERO, AFTER);
+        self.release(operations, t);
+    }
+
+    /// Operations become ready by an event that ran at `t`.
+    #[inline(always)]
+    pub(super) fn release(&mut self, operations: u8, t: Time) {
+        self.ready = self.host.cpu(0).free;
+        self.created = t;
+        self.state.pending = operations;
+    }
+
+    /// Whether a send, a receive or both are ready, and no computation, and run before `before`: when the last of them
+    /// runs.
+    #[inline(always)]
+    pub(super) fn exchanges_at(&self, before: Time) -> Option<Time> {
+        let pending = self.state.pending;
+        if pending == 0 || pending >= CALC {
+            return None;
+        }
+        let sends = pending & SEND != 0;
+        let t = if sends { rules::send_eligible(&self.host, 0, 0, self.ready) } else { self.ready };
+        (t < before).then_some(t)
+    }
+}
