@@ -23,6 +23,8 @@ mod resampling;
 mod schedules;
 #[path = "sim/steps.rs"]
 mod steps;
+#[path = "sim/synchronisation.rs"]
+mod synchronisation;
 #[path = "sim/traced.rs"]
 mod traced;
 #[path = "sim/traced_runs.rs"]

@@ -12,20 +12,21 @@ use straggler_model::stats::median_in_place;
 /// Below this size, what a message takes by its bytes disappears in the noise.
 pub(super) const SMALL: f64 = 512.0;
 
-/// So many times what its like take, and a call was disturbed.
+/// A call that took so many times as long as others of its kind was disturbed.
 const DISTURBED: f64 = 3.0;
 
 /// Evidence of this many calls counts.
 pub(super) const ENOUGH: f64 = 5.0;
 
-/// Sizes so close together, as 1 − cos² of the angle between flights and bytes, tell no line.
+/// Below this, as 1 − cos² of the angle between flights and bytes, sizes are too close together for a line.
 const ONE_SIZE: f64 = 0.01;
 
 /// What a byte takes at most, in picoseconds, where nothing tells it from a flight.
 const ONE_BYTE: f64 = 1_000.0;
 
-/// The costs no longer change by more than the clocks' errors after so many turns.
-const TURNS: usize = 10;
+/// Turns until costs change by no more than this share, and turns at most.
+const SETTLED: f64 = 1e-6;
+const TURNS: usize = 50;
 
 /// Costs, the evidence found with them, and what it told; the rest is as it was guessed.
 #[derive(Debug)]
@@ -40,45 +41,55 @@ pub(super) struct Settled {
     pub disturbed: f64,
 }
 
-pub(super) fn settle(guess: Costs, find: impl Fn(&Costs) -> Vec<Evidence>) -> Settled {
-    let (costs, evidence) = (guess, find(&guess));
+/// Takes turns, beginning with a guess. Where nothing tells o_s, it is a quarter of a flight.
+pub(super) fn settle(guess: Costs, tells_send: bool, find: impl Fn(&Costs) -> Vec<Evidence>) -> Settled {
     let mut settled = Settled {
-        costs,
-        evidence,
+        costs: guess,
+        evidence: find(&guess),
         tells_receive: false,
         tells_flight: false,
         one_size: false,
         disturbed: 0.0,
     };
     for _ in 0..TURNS {
-        let groups = groups(&settled.evidence, &settled.costs);
-        settled.learn(&groups, &guess);
+        let before = settled.costs;
+        let groups = groups(&settled.evidence, &before);
+        settled.learn(&groups, tells_send);
         settled.evidence = find(&settled.costs);
+        if settled.costs.is_about(&before, SETTLED) {
+            break;
+        }
     }
     settled
 }
 
 impl Settled {
-    fn learn(&mut self, groups: &[Group], guess: &Costs) {
+    fn learn(&mut self, groups: &[Group], tells_send: bool) {
         let costs = &mut self.costs;
-        let told = receive(groups, costs);
-        self.tells_receive = told.is_some();
-        costs.receive = told.unwrap_or(guess.receive);
-        let line = flight(groups, costs.receive);
+        let frequent = frequent(groups);
+        let line = flight(&frequent, costs.receive);
         self.one_size = line.is_none();
-        let told = line.or_else(|| flight_of_one_size(groups, costs.receive));
-        self.tells_flight = told.is_some();
-        costs.flight = told.unwrap_or(guess.flight).max(costs.send);
+        let told = line.or_else(|| flight_of_one_size(&frequent, costs.receive));
+        self.tells_flight |= told.is_some();
+        costs.flight = told.unwrap_or(costs.flight);
+        if tells_send {
+            costs.flight = costs.flight.max(costs.send);
+        } else {
+            costs.send = costs.flight / 4.0;
+        }
+        costs.byte = byte(groups, &frequent, costs);
+        let told = receive(&frequent, costs);
+        self.tells_receive = told.is_some();
+        costs.receive = told.unwrap_or(costs.receive);
         // L cannot be less than nothing: the one of the two that more calls tell holds.
         if costs.flight < costs.send + costs.receive {
-            let (there, flown) = calls(groups);
+            let (there, flown) = calls(&frequent);
             if self.tells_receive && there > flown {
                 costs.flight = costs.send + costs.receive;
             } else {
                 costs.receive = (costs.flight - costs.send) / 2.0;
             }
         }
-        costs.byte = byte(groups, costs.receive, costs.flight);
         self.disturbed = groups.iter().map(|group| group.disturbed).sum();
     }
 }
@@ -106,18 +117,21 @@ impl Group {
     }
 }
 
-/// Adds up what is alike: the same collective or messages, delayed by a flight or not, of about one size. What was seen
-/// once or twice says little where something else was seen often.
+/// Adds up what is alike: the same collective or messages, delayed by a flight or not, of about one size.
 fn groups(evidence: &[Evidence], costs: &Costs) -> Vec<Group> {
     let mut kinds: BTreeMap<_, Vec<&Evidence>> = BTreeMap::new();
     for one in evidence {
         let kind = (one.collective, one.flights > 0.0, (one.size() as u64).max(1).ilog2());
         kinds.entry(kind).or_default().push(one);
     }
-    let mut groups: Vec<Group> = kinds.into_values().map(|alike| usual(&alike, costs)).collect();
+    let groups = kinds.into_values().map(|alike| usual(&alike, costs));
+    groups.filter(|group| group.sum.time > 0.0).collect()
+}
+
+/// What was seen once or twice says little where something else was seen often.
+fn frequent(groups: &[Group]) -> Vec<Group> {
     let often = groups.iter().fold(0.0, |most: f64, group| most.max(group.count)).min(ENOUGH);
-    groups.retain(|group| group.count >= often);
-    groups
+    groups.iter().filter(|group| group.count >= often).copied().collect()
 }
 
 /// Leaves out what took far longer than its like.
@@ -185,11 +199,14 @@ fn flight_with(groups: &[Group], receive: f64, byte: f64) -> Option<f64> {
     (flights > 0.0).then(|| (time / flights).max(0.0))
 }
 
-/// G, such that the large messages take their time together.
-fn byte(groups: &[Group], receive: f64, flight: f64) -> f64 {
+/// G, such that the large messages take their time together. Rare ones count if they have most of the bytes.
+fn byte(groups: &[Group], frequent: &[Group], costs: &Costs) -> f64 {
+    let bytes = |groups: &[Group]| groups.iter().map(|group| group.sum.bytes).sum::<f64>();
+    let groups = if 2.0 * bytes(frequent) < bytes(groups) { groups } else { frequent };
     let large = groups.iter().filter(|group| !group.is_small());
     let (time, bytes) = large.fold((0.0, 0.0), |(time, bytes), Group { sum, .. }| {
-        (time + sum.time - sum.others() * receive - sum.flights * flight, bytes + sum.bytes)
+        let known = sum.others() * costs.receive + sum.flights * costs.flight;
+        (time + sum.time - known, bytes + sum.bytes)
     });
     if bytes > 0.0 { (time / bytes).max(0.0) } else { 0.0 }
 }

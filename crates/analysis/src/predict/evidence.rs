@@ -25,6 +25,13 @@ pub(super) struct Costs {
 }
 
 impl Costs {
+    /// Whether no cost differs by more than a share.
+    pub fn is_about(&self, other: &Costs, share: f64) -> bool {
+        let all = |costs: &Costs| [costs.send, costs.sent_byte, costs.flight, costs.receive, costs.byte];
+        let close = |(one, other): (f64, f64)| (one - other).abs() <= share * one.abs().max(other.abs());
+        all(self).into_iter().zip(all(other)).all(close)
+    }
+
     /// The time that some evidence should have.
     pub fn of(&self, evidence: &Evidence) -> f64 {
         evidence.flights * self.flight + evidence.others() * self.receive + evidence.bytes * self.byte
@@ -70,8 +77,10 @@ fn paid(bytes: u64) -> f64 {
 pub(super) fn of_receipt(messages: &[Pair], costs: &Costs) -> Option<Evidence> {
     let first = messages.first()?;
     let waited = &first.waited;
+    let (since, exit) = (waited.since.ps() as f64, first.received.1.since(waited.apart).ps() as f64);
     let sending = f64::from(waited.sends) * costs.send + waited.bytes as f64 * costs.sent_byte;
-    let mut start = waited.since.ps() as f64 + sending;
+    // Some of the time went into receiving, whatever sends are thought to take.
+    let mut start = since + sending.min((exit - since) / 2.0).max(0.0);
     let mut free = start;
     let mut held = Evidence::default();
     for pair in messages {
@@ -87,7 +96,6 @@ pub(super) fn of_receipt(messages: &[Pair], costs: &Costs) -> Option<Evidence> {
     }
     // A call that served something else as well may have been busy with that.
     let only = held.flights > 0.0 || waited.sends > 0 || first.served <= messages.len();
-    let exit = first.received.1.since(waited.apart).ps() as f64;
     (only && exit > start).then_some(Evidence { time: exit - start, ..held })
 }
 

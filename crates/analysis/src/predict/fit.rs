@@ -22,7 +22,10 @@ const CLEARLY: Time = Time::from_ns(2_000);
 /// o_s before anything is known of it, in picoseconds.
 const SOME_OVERHEAD: f64 = 500_000.0;
 
-/// So many calls tell enough.
+/// G before anything is known of it, in picoseconds: that of a slow network.
+const SLOW_BYTE: f64 = 10_000.0;
+
+/// Of more calls than this, every second, third, … is looked at.
 const MANY: usize = 1 << 20;
 
 /// A network as a trace shows it.
@@ -43,10 +46,10 @@ pub struct Fit {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FitError {
     #[error(
-        "the trace has too little communication to tell the network's parameters from ({messages} messages and \
-         {collectives} collectives that say something): give them with --network"
+        "the trace does not tell the network's parameters: none of its {messages} messages was waited for, and no \
+         collective says more; give them with --network"
     )]
-    TooLittle { messages: usize, collectives: usize },
+    TooLittle { messages: usize },
 }
 
 /// Finds the parameters of the network a trace was recorded on.
@@ -59,11 +62,13 @@ pub fn fit(trace: &Trace) -> Result<Fit, FitError> {
     let flights = count(|one| one.collective.is_none() && one.flights > 0.0);
     let collectives = count(|one| one.collective.is_some());
     if flights + collectives == 0 {
-        return Err(FitError::TooLittle { messages: pairs.len(), collectives });
+        return Err(FitError::TooLittle { messages: pairs.len() });
     }
     let mut assumed = Vec::new();
-    if (flights as f64) < ENOUGH {
-        assumed.push("flights are told by collectives, as if these took their usual rounds".to_owned());
+    if ((flights + collectives) as f64) < ENOUGH {
+        assumed.push(format!("L and G rest on {} calls only: they mean little", flights + collectives));
+    } else if (flights as f64) < ENOUGH {
+        assumed.push("L and G are told by collectives, as if these took their usual rounds".to_owned());
     }
     let link = Link { eager_limit: limit.unwrap_or(u64::MAX), ..link(&received, &sends, &mut assumed) };
     if limit.is_none() {
@@ -100,7 +105,7 @@ fn sends(pairs: &[Pair], limit: u64) -> Settled {
     let eager = || pairs.iter().filter(|pair| pair.bytes <= limit).filter(alone);
     let evidence: Vec<Evidence> = eager().step_by(eager().count() / MANY + 1).map(of_send).collect();
     let guess = Costs { send: 0.0, sent_byte: 0.0, flight: SOME_OVERHEAD, receive: 0.0, byte: 0.0 };
-    let mut settled = settle(guess, |_| evidence.clone());
+    let mut settled = settle(guess, true, |_| evidence.clone());
     settled.tells_flight &= evidence.len() as f64 >= ENOUGH;
     // The model charges O for every send. One that waits for its receiver only waits, and what messages take that come in
     // meanwhile is told by their receives.
@@ -115,8 +120,10 @@ fn received(pairs: &[Pair], collectives: &[Evidence], sends: &Settled) -> Settle
     let receipts = || pairs.chunk_by(|one, next| one.done == next.done);
     let every = receipts().count() / MANY + 1;
     let send = if sends.tells_flight { sends.costs.flight } else { SOME_OVERHEAD };
-    let guess = Costs { send, sent_byte: sends.costs.byte, flight: 4.0 * send, receive: send, byte: 0.0 };
-    settle(guess, |costs| {
+    // Rather too much: with too little, messages of a window seem to wait for their own flights instead of each other.
+    let guess =
+        Costs { send, sent_byte: sends.costs.byte, flight: 4.0 * send, receive: 2.0 * send, byte: SLOW_BYTE };
+    settle(guess, sends.tells_flight, |costs| {
         let received = receipts().step_by(every).filter_map(|messages| of_receipt(messages, costs));
         received.chain(collectives.iter().copied()).collect()
     })
@@ -130,11 +137,14 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
             "all messages have one size, which does not tell L from G: do not use it for others".to_owned(),
         );
     }
+    if received.evidence.iter().all(|one| one.size() < SMALL) {
+        assumed.push("G is taken to be 0: no large message was seen, do not use it for such".to_owned());
+    }
     let send = if sends.tells_flight {
         sends.costs.flight
     } else {
-        assumed.push("o_s is taken to be a quarter of a flight: no sends were seen alone".to_owned());
-        flight / 4.0
+        assumed.push("o_s is taken to be a quarter of a flight: too few sends were seen alone".to_owned());
+        received.costs.send
     };
     let rest = (flight - send).max(0.0);
     let receive = if received.tells_receive {
@@ -271,6 +281,6 @@ mod tests {
     #[test]
     fn a_trace_without_communication_is_refused() {
         let trace = Trace { communicators: vec![Communicator::world(1)], ..Trace::default() };
-        assert_eq!(fit(&trace), Err(FitError::TooLittle { messages: 0, collectives: 0 }));
+        assert_eq!(fit(&trace), Err(FitError::TooLittle { messages: 0 }));
     }
 }

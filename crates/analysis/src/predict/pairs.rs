@@ -1,7 +1,7 @@
 //! Messages of a trace: when their sender and their receiver were at it.
 
 use super::waiting::{Waited, Waits, waits};
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 use straggler_trace::messages::{Message, Messages, Place};
 use straggler_trace::operations::Operations;
 use straggler_trace::{Call, Class, HowMany, RankTrace, Start, Trace};
@@ -33,8 +33,9 @@ pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
     let operations = Operations::of_trace(trace);
     let messages = Messages::of_operations(trace, &operations);
     let waits = waits(&operations);
-    let mut pairs: Vec<Pair> =
-        messages.matched.iter().filter_map(|message| pair(trace, message, &waits)).collect();
+    let released = Released::of(trace, &messages.matched);
+    let pair = |message| pair(trace, message, &waits, &released);
+    let mut pairs: Vec<Pair> = messages.matched.iter().filter_map(pair).collect();
     pairs.sort_by_key(|pair| (pair.done.rank, pair.done.call, pair.sent));
     pairs
 }
@@ -44,15 +45,46 @@ fn done(message: &Message) -> Option<Place> {
     Some(Place { call: message.received.done?, ..message.received.place })
 }
 
-fn pair(trace: &Trace, message: &Message, waits: &[Waits]) -> Option<Pair> {
-    let call = |place: Place| trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize);
+/// Sends that had to wait for their receivers, by rank and call; the call that completed them, and when the receivers came.
+struct Released(Vec<(Place, u32, Time)>);
+
+impl Released {
+    fn of(trace: &Trace, messages: &[Message]) -> Released {
+        let one = |Message { sent, received }: &Message| {
+            let done = sent.done?;
+            let over = call(trace, Place { call: done, ..sent.place })?.exit;
+            let posted = call(trace, received.place)?.enter;
+            (sent.enter < posted && posted < over).then_some((sent.place, done, posted))
+        };
+        let mut all: Vec<(Place, u32, Time)> = messages.iter().filter_map(one).collect();
+        all.sort_unstable();
+        Released(all)
+    }
+
+    /// When the last receiver came for which calls of a rank had to wait, from `first` to before `last`.
+    fn last(&self, rank: Rank, first: u32, last: u32) -> Option<Time> {
+        let from = self.0.partition_point(|&(place, ..)| place < Place { rank, call: first });
+        let sends = self.0.get(from..)?.iter().take_while(|(place, ..)| *place < Place { rank, call: last });
+        sends.filter(|(_, done, _)| *done < last).map(|&(.., time)| time).max()
+    }
+}
+
+fn call(trace: &Trace, place: Place) -> Option<&Call> {
+    trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
+}
+
+fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) -> Option<Pair> {
+    let call = |place: Place| call(trace, place);
     let interval = |call: &Call| (call.enter, call.exit);
     let Message { sent, received } = message;
     let (send, post) = (call(sent.place)?, call(received.place)?);
     let place = done(message)?;
     let done = call(place)?;
     let rank = place.rank as usize;
-    let waited = waits.get(rank)?.of(place.call).unwrap_or(Waited::since(done.enter));
+    let mut waited = waits.get(rank)?.of(place.call).unwrap_or(Waited::since(done.enter));
+    // While its own sends waited for their receivers, the rank did not receive.
+    let released = waited.first.and_then(|first| released.last(place.rank, first, place.call));
+    waited.since = waited.since.max(released.unwrap_or_default());
     Some(Pair {
         bytes: sent.bytes,
         sent: interval(send),

@@ -166,7 +166,7 @@ fn messages_may_be_received_in_any_way() {
 #[test]
 fn loops_that_do_something_else_tell_nothing_about_flights() {
     for way in [Way::TestOther, Way::TestAndWork] {
-        let nothing = FitError::TooLittle { messages: 200, collectives: 0 };
+        let nothing = FitError::TooLittle { messages: 200 };
         assert_eq!(fit(&played(way)), Err(nothing), "{way:?}");
     }
 }
@@ -255,7 +255,7 @@ fn windows(sizes: &[u64]) -> Trace {
 fn messages_of_a_window_queue_and_do_not_fly_longer() {
     let fit = fit(&windows(&[1, 512, 8 << 10, 256 << 10, 4 << 20])).unwrap();
     let (found, link) = (fit.network.base, link());
-    assert!((found.gap_per_byte.picoseconds() - 250.0).abs() < 0.5, "{:?}", found.gap_per_byte);
+    assert!((found.gap_per_byte.picoseconds() - 250.0).abs() < 0.5, "{fit:?}");
     let flight = |link: &Link| link.flight() + link.recv_overhead;
     assert!(flight(&found).ps().abs_diff(flight(&link).ps()) < 40_000, "{found:?}");
     assert!(found.send_overhead.ps().abs_diff(link.send_overhead.ps()) < 1_000, "{found:?}");
@@ -310,4 +310,59 @@ fn calls_that_were_disturbed_do_not_count() {
     let disturbed = fit(&trace).unwrap();
     let byte = |fit: &super::Fit| fit.network.base.gap_per_byte.picoseconds();
     assert!((byte(&calm) - byte(&disturbed)).abs() < 2.5, "{disturbed:?}");
+}
+
+/// Exchanges of eight bytes by one call, over when the other side's message has come.
+fn sendrecvs(flight: Time) -> Trace {
+    let mut ranks = vec![RankTrace::default(), RankTrace::default()];
+    for round in 0..500 {
+        let enter = Time::from_ns(1_000_000 + 10_000 * round);
+        for (rank, peer) in ranks.iter_mut().zip([1, 0]) {
+            let call = message(Function::Sendrecv, (enter, enter + flight), peer, 8, Call::NO_REQUEST);
+            let receive = Some(Matched { peer, tag: 1 });
+            rank.push_with(Call { sent: 8, ..call }, Details { receive, ..Details::default() });
+        }
+    }
+    Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() }
+}
+
+#[test]
+fn flights_of_any_length_are_found_without_a_send_alone() {
+    for nanoseconds in [50, 100, 300, 490, 510, 1_000, 20_000, 1_000_000] {
+        let flight = Time::from_ns(nanoseconds);
+        let fit = fit(&sendrecvs(flight)).unwrap();
+        let link = fit.network.base;
+        let found = link.flight() + link.recv_overhead;
+        assert!(found.ps().abs_diff(flight.ps()) < flight.ps() / 20, "{nanoseconds}: {fit:?}");
+    }
+}
+
+/// A large send waits 10 ms for its receiver, and a small message that came meanwhile is received after it.
+#[test]
+fn waiting_for_a_late_receiver_is_not_receiving() {
+    let link = link();
+    let mut trace = windows(&[1, 8 << 10, 256 << 10]);
+    let mut now = trace.ranks[0].calls.last().unwrap().exit + Time::from_ns(1_000_000);
+    let large = 1 << 20;
+    for _ in 0..300 {
+        let (posted, tick) = (now + Time::from_ns(10_000_000), Time::from_ns(100));
+        let over = posted + link.flight() + link.recv_overhead + link.gap_per_byte.of_message(large);
+        let [first, second] = &mut trace.ranks[..] else { unreachable!() };
+        let small = (now + tick, now + tick + link.send_overhead);
+        second.push(message(Function::Send, small, 0, 8, Call::NO_REQUEST));
+        second.push(message(Function::Recv, (posted, over), 0, large, Call::NO_REQUEST));
+        first.push(message(Function::Send, (now, over), 1, large, Call::NO_REQUEST));
+        first.push(message(Function::Recv, (over, over + link.recv_overhead), 1, 8, Call::NO_REQUEST));
+        now = over + Time::from_ns(100_000);
+    }
+    let found = fit(&trace).unwrap().network.base;
+    assert!(found.recv_overhead < Time::from_ns(100_000), "{found:?}");
+    assert!(found.latency < Time::from_ns(100_000), "{found:?}");
+}
+
+#[test]
+fn few_large_messages_tell_what_bytes_take() {
+    let sizes: Vec<u64> = (0..100).map(|round| if round % 50 == 49 { 64 << 20 } else { 8 }).collect();
+    let found = fit(&windows(&sizes)).unwrap().network.base;
+    assert!((found.gap_per_byte.picoseconds() / 250.0 - 1.0).abs() < 0.01, "{found:?}");
 }

@@ -14,6 +14,9 @@ use straggler_trace::{Call, Class, Details, Start};
 /// A call that finds more at once does not tell when which of them came.
 const FEW: usize = 8;
 
+/// After a large message the next call may begin so much later: caches are cold.
+const COLD: Time = Time::from_ns(100_000);
+
 /// How a rank waited for what a call found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Waited {
@@ -25,11 +28,13 @@ pub(super) struct Waited {
     /// What the rank sent since then, and before the call.
     pub sends: u32,
     pub bytes: u64,
+    /// The first call since then.
+    pub first: Option<u32>,
 }
 
 impl Waited {
     pub fn since(since: Time) -> Waited {
-        Waited { since, apart: Time::ZERO, probed: false, sends: 0, bytes: 0 }
+        Waited { since, apart: Time::ZERO, probed: false, sends: 0, bytes: 0, first: None }
     }
 }
 
@@ -48,7 +53,7 @@ impl Sending {
     /// Whether a call that is entered then goes on with it, as after a large message with cold caches.
     fn goes_on(&self, enter: Time, spin: Time) -> bool {
         let pause = enter.since(self.until);
-        pause < spin || pause.ps() < self.until.since(self.since).ps() / 4
+        pause < spin || pause < COLD.min(Time(self.until.since(self.since).ps() / 8))
     }
 }
 
@@ -66,7 +71,8 @@ impl Waits {
         self.found.get(&call).copied()
     }
 
-    /// Whether messages may have come in during a call that sends.
+    /// Whether messages may have come in during a call that sends. Stretches of several threads may overlap; then the
+    /// one that ends first decides.
     pub fn may_receive(&self, send: u32) -> bool {
         let next = self.sending.partition_point(|&(_, last)| last < send);
         self.sending.get(next).is_some_and(|&(first, _)| first <= send)
@@ -171,8 +177,8 @@ impl<'a> Watch<'a> {
         let fresh = Sending { first: acted.number, since, until: call.exit, sends: 0, bytes: 0 };
         let mut sending = Sending { until: call.exit, ..before.unwrap_or(fresh) };
         if acted.begun.iter().any(Operation::sends) {
-            sending.sends += 1;
-            sending.bytes += call.sent;
+            sending.sends = sending.sends.saturating_add(1);
+            sending.bytes = sending.bytes.saturating_add(call.sent);
         }
         let only_sends = match call.function.class() {
             Class::Send(..) => true,
@@ -189,7 +195,7 @@ impl<'a> Watch<'a> {
             return None;
         }
         self.waits.sending.push((first, acted.number));
-        Some(Waited { sends, bytes, ..Waited::since(since) })
+        Some(Waited { sends, bytes, first: Some(first), ..Waited::since(since) })
     }
 
     fn is_send(&self, given: Given) -> bool {
