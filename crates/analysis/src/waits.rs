@@ -12,7 +12,7 @@ mod messages;
 #[cfg(test)]
 mod tests;
 
-use straggler_model::{Rank, Time};
+use straggler_model::Time;
 use straggler_trace::Trace;
 use straggler_trace::messages::Place;
 use straggler_trace::operations::Operations;
@@ -133,29 +133,64 @@ impl WaitStates {
         WaitStates { waits, ranks: ranks.collect() }
     }
 
-    /// None where nobody computed.
+    /// Of the ranks that are there; none where nobody computed.
     pub fn efficiency(&self) -> Option<Efficiency> {
-        let of = |time: fn(&RankTimes) -> Time| self.ranks.iter().map(move |rank| time(rank).seconds());
+        let there: Vec<&RankTimes> = self.ranks.iter().filter(|rank| rank.run > Time::ZERO).collect();
+        let of = |time: fn(&RankTimes) -> Time| there.iter().map(move |rank| time(rank).seconds());
         let run = of(|rank| rank.run).fold(0.0, f64::max);
         let most = of(|rank| rank.computation).fold(0.0, f64::max);
-        let mean = of(|rank| rank.computation).sum::<f64>() / self.ranks.len().max(1) as f64;
+        let mean = of(|rank| rank.computation).sum::<f64>() / there.len().max(1) as f64;
         let efficiency =
             Efficiency { load_balance: mean / most, communication: most / run, parallel: mean / run };
         (most > 0.0).then_some(efficiency)
     }
 
-    /// The waits of one pattern, of one rank or of all.
-    pub fn total(&self, pattern: Pattern, rank: Option<Rank>) -> Total {
-        self.sum(|wait| wait.pattern == pattern && rank.is_none_or(|rank| wait.place.rank == rank))
+    /// How often and how long ranks waited, by rank and pattern in the order of [`Pattern::ALL`], and of late senders in
+    /// wrong order.
+    pub fn totals(&self) -> Vec<Totals> {
+        let mut all = vec![Totals::default(); self.ranks.len()];
+        for wait in &self.waits {
+            let of_rank = &mut all[wait.place.rank as usize];
+            of_rank.patterns[wait.pattern as usize].add(wait.time);
+            if wait.wrong_order {
+                of_rank.wrong_order.add(wait.time);
+            }
+        }
+        all
     }
 
-    /// The late senders whose messages were received in the wrong order.
-    pub fn wrong_order(&self, rank: Option<Rank>) -> Total {
-        self.sum(|wait| wait.wrong_order && rank.is_none_or(|rank| wait.place.rank == rank))
+    /// The same of all ranks together.
+    pub fn total(&self) -> Totals {
+        self.totals().iter().fold(Totals::default(), |mut sum, of_rank| {
+            let pairs = sum.patterns.iter_mut().zip(&of_rank.patterns);
+            pairs
+                .chain([(&mut sum.wrong_order, &of_rank.wrong_order)])
+                .for_each(|(sum, more)| sum.join(more));
+            sum
+        })
+    }
+}
+
+/// The waits of a rank or of all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    patterns: [Total; Pattern::ALL.len()],
+    /// A part of the late senders.
+    pub wrong_order: Total,
+}
+
+impl Totals {
+    pub fn of(&self, pattern: Pattern) -> Total {
+        self.patterns[pattern as usize]
+    }
+}
+
+impl Total {
+    pub fn add(&mut self, time: Time) {
+        self.join(&Total { count: 1, time });
     }
 
-    fn sum(&self, test: impl Fn(&Wait) -> bool) -> Total {
-        let chosen = self.waits.iter().filter(|wait| test(wait));
-        chosen.fold(Total::default(), |sum, wait| Total { count: sum.count + 1, time: sum.time + wait.time })
+    fn join(&mut self, other: &Total) {
+        *self = Total { count: self.count + other.count, time: self.time + other.time };
     }
 }

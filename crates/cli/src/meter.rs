@@ -141,9 +141,9 @@ impl Stages {
                 pace.advance(more, bar.elapsed().as_secs_f64());
                 pace.left()
             });
-            if let Some(left) = left {
-                bar.set_prefix(format!(", about {} left", HumanDuration(Duration::from_secs_f64(left))));
-            }
+            let said =
+                left.map(|left| format!(", about {} left", HumanDuration(Duration::from_secs_f64(left))));
+            bar.set_prefix(said.unwrap_or_default());
             bar.tick();
         }
     }

@@ -1,6 +1,7 @@
 //! Waits for messages: late senders and late receivers.
 
 use super::{Pattern, Wait};
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use straggler_model::Time;
 use straggler_trace::messages::{Message, Messages, Place, Sent};
@@ -13,8 +14,16 @@ const REMEMBERED: usize = 100;
 pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Wait> {
     let mut messages = Messages::of_operations(trace, operations).matched;
     let mut waits = late_senders(trace, &mut messages);
-    let receivers = late_receivers(trace, &mut messages, &waits);
+    let receivers = late_receivers(trace, &mut messages);
     waits.extend(receivers);
+    // Of a call that waited for both one counts. In a wait for requests that is the sender, as in Scalasca, which lets late
+    // receivers go there; in a call that itself sends and receives, the one that took longer.
+    let goes_first = |wait: &Wait| {
+        let class = call(trace, wait.place).map(|call| call.function.class());
+        wait.pattern == Pattern::LateSender && matches!(class, Some(Class::Wait(_)))
+    };
+    waits.sort_by_key(|wait| (wait.place, !goes_first(wait), Reverse(wait.time), wait.pattern));
+    waits.dedup_by_key(|wait| wait.place);
     waits
 }
 
@@ -38,7 +47,7 @@ fn moment(trace: &Trace, sent: &Sent) -> Time {
     told.unwrap_or(sent.enter)
 }
 
-/// A rank of which only the longest wait in a call counts, call by call.
+/// The longest wait for a sender in each call that received.
 fn late_senders(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
     messages.sort_by_key(|message| (received(message), message.received.place, message.sent.enter));
     let mut waits: Vec<Wait> = Vec::new();
@@ -85,13 +94,12 @@ fn late_sender(trace: &Trace, place: Place, messages: &[Message]) -> Option<(Wai
     (time > Time::ZERO).then_some((wait, moment(trace, &latest.sent)))
 }
 
-/// A call that completes many sends waits for the latest receiver, unless it waited for a sender.
-fn late_receivers(trace: &Trace, messages: &mut [Message], late_senders: &[Wait]) -> Vec<Wait> {
-    let waits_already = |place: Place| late_senders.binary_search_by_key(&place, |wait| wait.place).is_ok();
+/// A call that completes many sends waits for the latest receiver.
+fn late_receivers(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
     messages.sort_by_key(|message| (sent(message), message.received.place));
     let mut waits = Vec::new();
     for together in messages.chunk_by(|one, next| sent(one) == sent(next)) {
-        let Some(place) = sent(&together[0]).filter(|&place| !waits_already(place)) else { continue };
+        let Some(place) = sent(&together[0]) else { continue };
         let late = together.iter().filter_map(|message| late_receiver(trace, place, message));
         waits.extend(late.max_by_key(|wait| wait.time));
     }

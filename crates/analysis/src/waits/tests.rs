@@ -4,7 +4,7 @@ use super::{Pattern, WaitStates};
 use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::messages::Place;
-use straggler_trace::{Call, Communicator, Details, Function, RankTrace, RequestId, Trace};
+use straggler_trace::{Call, Communicator, Details, Function, Matched, RankTrace, RequestId, Trace};
 
 const fn at(microseconds: u64) -> Time {
     Time::from_ns(1_000 * microseconds)
@@ -82,6 +82,45 @@ fn a_wait_for_many_counts_its_longest_wait_once() {
     assert_eq!(found(&trace(ranks)), [(Pattern::LateSender, 0, 2, 60, Some(2))]);
 }
 
+/// A sender 1 µs late, and a receiver 50 µs.
+#[test]
+fn of_two_waits_in_one_call_one_counts() {
+    let other = || of_calls([send(11, 12, 0), recv(60, 90, 0)]);
+    let both = Call { sent: 8, received: 8, ..call(Function::Sendrecv, 10, 95, 1) };
+    let details = Details { receive: Some(Matched { peer: 1, tag: 1 }), ..Details::default() };
+    let mut rank = RankTrace::default();
+    rank.push_with(both, details);
+    assert_eq!(found(&trace(vec![rank, other()])), [(Pattern::LateReceiver, 0, 0, 50, Some(1))]);
+    // A wait for requests counts the sender.
+    let mut rank = RankTrace::default();
+    rank.push(Call { received: 8, request: 0, ..call(Function::Irecv, 0, 1, 1) });
+    rank.push(Call { sent: 8, request: 1, ..call(Function::Isend, 1, 2, 1) });
+    wait(&mut rank, 10, 95, vec![0, 1]);
+    assert_eq!(found(&trace(vec![rank, other()])), [(Pattern::LateSender, 0, 2, 1, Some(1))]);
+}
+
+/// Some formats tell when, inside of their calls, messages were sent and collectives were over.
+#[test]
+fn told_moments_count() {
+    let at_moment = |time: Time| Details { moment: Some(time), ..Details::default() };
+    let mut sender = RankTrace::default();
+    sender.push_with(send(50, 60, 0), at_moment(at(55)));
+    let mut earlier = RankTrace::default();
+    earlier.push_with(send(20, 53, 0), at_moment(at(52)));
+    let receiver = of_calls([recv(10, 60, 1), recv(61, 90, 2)]);
+    let states = WaitStates::of(&trace(vec![receiver.clone(), sender, earlier]));
+    assert_eq!(states.total().wrong_order.count, 1);
+    let mut later = RankTrace::default();
+    later.push_with(send(20, 60, 0), at_moment(at(58)));
+    let sender = of_calls([send(50, 60, 0)]);
+    assert_eq!(WaitStates::of(&trace(vec![receiver, sender, later])).total().wrong_order.count, 0);
+    // The second member was done at 52, though its call took until 70.
+    let first = of_calls([collective(Function::Allreduce, 10, 50, -1)]);
+    let mut second = RankTrace::default();
+    second.push_with(collective(Function::Allreduce, 10, 70, -1), at_moment(at(52)));
+    assert_eq!(found(&trace(vec![first, second])), [(Pattern::NxnCompletion, 1, 0, 2, None)]);
+}
+
 #[test]
 fn messages_received_in_the_wrong_order_are_told() {
     let waits = |first: u64, second: u64| {
@@ -91,10 +130,11 @@ fn messages_received_in_the_wrong_order_are_told() {
     };
     // The second message had been sent before the first, for which the rank waited.
     let wrong = waits(50, 20);
-    assert_eq!((wrong.waits.len(), wrong.wrong_order(None).count), (1, 1));
-    assert_eq!(wrong.wrong_order(None).time, at(40));
-    assert_eq!((wrong.wrong_order(Some(0)).count, wrong.wrong_order(Some(1)).count), (1, 0));
-    assert_eq!(waits(50, 55).wrong_order(None).count, 0);
+    assert_eq!((wrong.waits.len(), wrong.total().wrong_order.count), (1, 1));
+    assert_eq!(wrong.total().wrong_order.time, at(40));
+    let of_ranks: Vec<u64> = wrong.totals().iter().map(|rank| rank.wrong_order.count).collect();
+    assert_eq!(of_ranks, [1, 0, 0]);
+    assert_eq!(waits(50, 55).total().wrong_order.count, 0);
 }
 
 #[test]
@@ -191,7 +231,7 @@ proptest! {
         for rank in &states.ranks {
             prop_assert_eq!(rank.run, rank.computation + rank.waiting + rank.communication);
         }
-        let totals = Pattern::ALL.map(|pattern| states.total(pattern, None));
+        let totals = Pattern::ALL.map(|pattern| states.total().of(pattern));
         prop_assert_eq!(totals.iter().map(|total| total.count).sum::<u64>(), states.waits.len() as u64);
     }
 }

@@ -49,7 +49,9 @@ EXAMPLES
   straggler trace waits fixtures/traces/halo --json
 
 Patterns are those of Scalasca. A wait belongs to the call in which the rank stayed; of a call that
-waits for many messages the longest wait counts, so no wait exceeds its call.
+waits for many messages the longest wait counts, so no wait exceeds its call. A wait for requests that
+waited for a sender counts that, even if a receiver came later. Only direct waits are told: who made
+others wait may have waited itself.
 
 PATTERNS
   late sender          a receive was entered before its send

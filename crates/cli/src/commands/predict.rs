@@ -9,6 +9,7 @@ use crate::args::predict::Predict;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
+use crate::memory::{available_bytes, refuse_too_much};
 use crate::meter::Meter;
 use crate::plan::traced::TraceRequest;
 use serde::Serialize;
@@ -125,11 +126,13 @@ fn simulate(
     console: &Console,
 ) -> Outcome<Vec<Time>> {
     let _orderly = Orderly::begin();
+    let workload = Workload::Traced(replayed.playback.clone());
+    let simulation = Simulation::new(network);
+    refuse_too_much(workload.processes().into(), simulation.memory_bytes(&workload), available_bytes())?;
     let meter = Meter::new(console, replayed.playback.messages());
     let mut progress = meter.run();
     let mut control = Control::new(threads(common.threads.map(Into::into)), interrupt::flag(), &mut progress);
-    let workload = Workload::Traced(replayed.playback.clone());
-    let run = Simulation::new(network).run(&workload, &mut control)?;
+    let run = simulation.run(&workload, &mut control)?;
     interrupt::check()?;
     refuse_stuck(run.outcome.stuck.as_ref())?;
     Ok(run.outcome.finish)

@@ -27,6 +27,14 @@ fn a_fitted_prediction_is_close_to_the_trace() {
 }
 
 #[test]
+fn copies_that_do_not_fit_into_memory_are_refused() {
+    let folder = Folder::new();
+    let text =
+        folder.run("predict fixtures/traces/halo --network chic --copies 100000000").ends_with(2).stderr();
+    assert!(text.contains("400,000,000 processes take about"), "{text}");
+}
+
+#[test]
 fn three_ways_to_replay_a_trace_agree() {
     let folder = Folder::new();
     folder.run("trace convert fixtures/traces/halo -o halo.goal").good();

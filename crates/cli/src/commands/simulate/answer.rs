@@ -188,12 +188,13 @@ impl NetworkAnswer {
     pub fn parameters(&self) -> String {
         let link = &self.base;
         format!(
-            "L = {}, o_s = {}, o_r = {}, g = {}, G = {}, S = {}",
+            "L = {}, o_s = {}, o_r = {}, g = {}, G = {}, O = {}, S = {}",
             link.latency,
             link.send_overhead,
             link.recv_overhead,
             link.gap,
             link.gap_per_byte,
+            link.overhead_per_byte,
             link.eager_limit
         )
     }

@@ -38,8 +38,10 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
     refuse_unwritable(&typed.output)?;
     let mut opened = open_trace(&typed.trace)?;
     if typed.no_command_line {
+        // As the recorder has it: the name of the program, without its folder and arguments.
         let program = &mut opened.trace.meta.program;
-        program.truncate(program.find(' ').unwrap_or(program.len()));
+        let path = program.split(' ').next().unwrap_or_default();
+        *program = path.rsplit('/').next().unwrap_or_default().to_owned();
     }
     opened.warn_of_errors(&typed.trace, console);
     write(&opened, target, typed, console)?;
