@@ -35,7 +35,7 @@ pub struct Predict {
     #[arg(long)]
     pub fit: bool,
     /// Write the fitted network to a file that --network takes
-    #[arg(long, value_name = "FILE.toml", conflicts_with = "network")]
+    #[arg(long, value_name = "FILE.toml")]
     pub save_network: Option<PathBuf>,
     /// Replay only this kind of communication
     #[arg(long, value_enum, value_name = "KIND")]

@@ -93,6 +93,11 @@ pub struct RankAnswer {
 }
 
 pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
+    if typed.save_network.is_some() && typed.network.as_deref().is_some_and(|name| name != FIT) {
+        return Err(Failure::usage(
+            "--save-network keeps a fitted network: leave out --network, or give --network fit",
+        ));
+    }
     typed.save_network.iter().try_for_each(|path| refuse_missing_folder(path))?;
     let request = TraceRequest::of_predict(typed);
     let replayed = traced::load(&request, console)?;

@@ -18,6 +18,8 @@ fn a_fitted_prediction_is_close_to_the_trace() {
     let again = folder.run("predict fixtures/traces/halo --network net.toml --json").good().json();
     assert_eq!(again["predicted_seconds"], answer["predicted_seconds"]);
     assert_eq!(again["fit"], serde_json::Value::Null);
+    folder.run("predict fixtures/traces/halo --network fit --save-network again.toml").good();
+    folder.run("predict fixtures/traces/halo --network chic --save-network net.toml").ends_with(2);
     // No sender waits in this trace, so nothing says where a rendezvous would begin.
     assert_eq!(answer["network"]["S"], "unlimited");
     let text = folder.run("predict fixtures/traces/halo --network net.toml").good().stdout();

@@ -559,4 +559,8 @@ fn what_is_given_in_place_of_a_trace_is_named() {
     ] {
         folder.run(line).ends_with(3).says(text);
     }
+    // Any text is not noise.
+    folder.write("passwd", "root:x:0:0:root:/root:/bin/bash\n");
+    let said = folder.run("predict passwd").ends_with(3).stderr();
+    assert!(!said.contains("noise"), "{said}");
 }

@@ -88,9 +88,10 @@ fn busy(report: &Report) -> String {
         report.noise_file.as_ref().map_or_else(|| "FILE".into(), |path| quoted(&path.display().to_string()));
     format!(
         "{} These are other jobs, not the system's own noise, and all below includes them. Measure an idle node, or \
-         leave them out: straggler assess {file}{}",
+         leave them out: straggler assess {file}{}{}",
         subject.jobs.sentence(&subject.name),
-        ignored.concat()
+        ignored.concat(),
+        if report.program.is_some() { ", with the options that name the program as they were" } else { "" }
     )
 }
 

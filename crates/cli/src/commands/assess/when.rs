@@ -31,7 +31,7 @@ pub fn depends_on_when(report: &Report) -> Option<String> {
         significant(1.0 + least),
         significant(1.0 + most),
         cause_of(report, variation),
-        settling(variation)
+        settling(variation, report.subject.measured_here)
     ))
 }
 
@@ -45,15 +45,16 @@ fn cause_of(report: &Report, variation: &Variation) -> String {
     }
 }
 
-/// Whether measuring longer would help.
-fn settling(variation: &Variation) -> String {
+/// Whether measuring longer would help, and how where this program measured.
+fn settling(variation: &Variation, measured_here: bool) -> String {
     let now = variation.parts.len() as f64;
     let then = now + LONGER / variation.part_seconds.max(1e-9);
     let longer = (now * variation.part_seconds + LONGER).round();
     match () {
         () if variation.relative_error(now) <= SETTLED => "Their mean is settled.".into(),
         () if variation.relative_error(then) <= SETTLED => {
-            format!("One more minute of measuring would settle it: --time {longer}s.")
+            let how = if measured_here { format!(": --time {longer}s") } else { String::new() };
+            format!("One more minute of measuring would settle it{how}.")
         }
         () => "One more minute of measuring would not settle it: measure at the times that matter to you."
             .into(),

@@ -41,7 +41,14 @@ fn kind(path: &Path, start: &[u8]) -> Option<(&'static str, &'static str)> {
         ));
     }
     let taken = "give it with --noise, or `straggler assess` as its FILE";
-    format::detect(start).map(|_| ("a recording of noise", taken))
+    format::detect(start).filter(|_| is_measured(start)).map(|_| ("a recording of noise", taken))
+}
+
+/// Whether it begins as recordings of noise do: with a comment, numbers, or bytes that are no text.
+fn is_measured(start: &[u8]) -> bool {
+    let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
+    first.is_some_and(|first| *first == b'#' || first.is_ascii_digit() || !first.is_ascii())
+        || std::str::from_utf8(start).is_err()
 }
 
 fn is_goal(start: &[u8]) -> bool {
