@@ -16,9 +16,18 @@ pub trait Body: bytemuck::Pod + Send {
     fn send(&self) -> u32;
     /// Orders messages of one source that were sent at the same time. On one lane they always move
     /// together, so their place, which keeps the order of sending, will do.
-    fn sequence(&self, place: usize) -> u32;
-    fn cpu(&self) -> u8;
-    fn nic(&self) -> u8;
+    #[inline(always)]
+    fn sequence(&self, place: usize) -> u32 {
+        place as u32
+    }
+    #[inline(always)]
+    fn cpu(&self) -> u8 {
+        0
+    }
+    #[inline(always)]
+    fn nic(&self) -> u8 {
+        0
+    }
 }
 
 /// No message is as long as this: a simulation refuses messages of 2^63 bytes and more.
@@ -68,18 +77,6 @@ impl Body for Compact {
     fn send(&self) -> u32 {
         straggler_schedule::OperationKind::Send as u32
     }
-    #[inline(always)]
-    fn sequence(&self, place: usize) -> u32 {
-        place as u32
-    }
-    #[inline(always)]
-    fn cpu(&self) -> u8 {
-        0
-    }
-    #[inline(always)]
-    fn nic(&self) -> u8 {
-        0
-    }
 }
 
 /// For programs with any number of sends, on one CPU and one NIC.
@@ -121,18 +118,6 @@ impl Body for Numbered {
     #[inline(always)]
     fn send(&self) -> u32 {
         self.send
-    }
-    #[inline(always)]
-    fn sequence(&self, place: usize) -> u32 {
-        place as u32
-    }
-    #[inline(always)]
-    fn cpu(&self) -> u8 {
-        0
-    }
-    #[inline(always)]
-    fn nic(&self) -> u8 {
-        0
     }
 }
 

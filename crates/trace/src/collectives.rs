@@ -2,6 +2,7 @@
 //! (MPI 4.1, section 6.1).
 
 use crate::call::{Call, CommId};
+use crate::messages::Place;
 use crate::trace::Trace;
 use crate::{Class, Start};
 use std::collections::BTreeMap;
@@ -22,6 +23,20 @@ pub fn sequences(trace: &Trace) -> BTreeMap<CommId, Sequence> {
         }
     }
     found
+}
+
+/// The calls of each collective, by the members' ranks on the communicator; only where all members take part in it. Those of
+/// a communicator come one after the other.
+pub fn meetings(trace: &Trace) -> impl Iterator<Item = (CommId, Vec<Place>)> + '_ {
+    sequences(trace).into_iter().flat_map(move |(comm, sequence)| {
+        let members = trace.communicators.get(comm as usize).map_or(&[][..], |comm| &comm.members);
+        let all = members.len() == sequence.len();
+        let common = sequence.values().map(Vec::len).min().filter(|_| all).unwrap_or(0);
+        (0..common).filter_map(move |nth| {
+            let place = |&rank: &Rank| Some(Place { rank, call: *sequence.get(&rank)?.get(nth)? });
+            Some((comm, members.iter().map(place).collect::<Option<_>>()?))
+        })
+    })
 }
 
 fn is_ordered(call: &Call) -> bool {

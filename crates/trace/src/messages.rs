@@ -58,6 +58,18 @@ pub struct Message {
     pub received: Received,
 }
 
+impl Message {
+    /// The call after which it was there.
+    pub fn received_in(&self) -> Option<Place> {
+        Some(Place { call: self.received.done?, ..self.received.place })
+    }
+
+    /// The call after which its send was over.
+    pub fn sent_in(&self) -> Option<Place> {
+        Some(Place { call: self.sent.done?, ..self.sent.place })
+    }
+}
+
 /// All messages of a trace between two ranks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Messages {

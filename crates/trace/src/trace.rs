@@ -4,6 +4,7 @@
 //! its zero is the earliest moment of the trace.
 
 use crate::call::{Call, CommId, Details};
+use crate::messages::Place;
 use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
 
@@ -167,6 +168,16 @@ impl RankTrace {
 }
 
 impl Trace {
+    pub fn call(&self, place: Place) -> Option<&Call> {
+        self.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
+    }
+
+    /// When, inside of a call, its message was sent or its collective was over, where the trace tells it apart.
+    pub fn moment(&self, place: Place) -> Option<Time> {
+        let rank = self.ranks.get(place.rank as usize)?;
+        rank.details(rank.calls.get(place.call as usize)?)?.moment
+    }
+
     pub fn processes(&self) -> u32 {
         self.ranks.len() as u32
     }

@@ -38,6 +38,7 @@ mod process;
 mod recording;
 mod requests;
 mod site;
+mod starting;
 mod symbols;
 mod table;
 mod thread;

@@ -5,7 +5,7 @@
 use crate::wrap::{
     c_function, fortran_function, fortran_timed, functions, large_function, large_functions, timed_functions,
 };
-use crate::{collectives, communicators, completion, other, p2p, windows};
+use crate::{collectives, communicators, completion, other, p2p, starting, windows};
 
 // Point to point.
 functions! {
@@ -46,11 +46,11 @@ functions! {
     4 Testall testall completion::testall;
     5 Testany testany completion::testany;
     5 Testsome testsome completion::testsome;
-    1 Start start completion::start;
-    2 Startall startall completion::startall;
-    1 Cancel cancel completion::cancel;
-    1 Request_free request_free completion::request_free;
-    3 Request_get_status request_get_status completion::get_status;
+    1 Start start starting::start;
+    2 Startall startall starting::startall;
+    1 Cancel cancel starting::cancel;
+    1 Request_free request_free starting::request_free;
+    3 Request_get_status request_get_status starting::get_status;
     3 Parrived parrived other::arrived;
 }
 

@@ -1,7 +1,9 @@
 //! Blocking collectives, with all their members together.
 
+use std::collections::BTreeMap;
 use straggler_model::Time;
-use straggler_trace::collectives::sequences;
+use straggler_trace::call::CommId;
+use straggler_trace::collectives::meetings;
 use straggler_trace::{Call, Class, Function, Start, Trace};
 
 /// One collective of all members of a communicator.
@@ -17,18 +19,13 @@ pub(super) struct Joint {
 }
 
 /// The collectives of each communicator, in order.
-pub(super) fn joints(trace: &Trace) -> impl Iterator<Item = Vec<Joint>> + '_ {
-    sequences(trace).into_iter().filter_map(|(comm, sequence)| {
-        let members = trace.communicators.get(comm as usize)?.members.len();
-        let common = sequence.values().map(Vec::len).min().filter(|_| sequence.len() == members)?;
-        let nth = |nth: usize| {
-            let calls = sequence.iter().filter_map(|(&rank, calls)| {
-                trace.ranks.get(rank as usize)?.calls.get(*calls.get(nth)? as usize)
-            });
-            joint(&calls.collect::<Vec<&Call>>())
-        };
-        Some((0..common).filter_map(nth).collect())
-    })
+pub(super) fn joints(trace: &Trace) -> Vec<Vec<Joint>> {
+    let mut found: BTreeMap<CommId, Vec<Joint>> = BTreeMap::new();
+    for (comm, places) in meetings(trace) {
+        let calls: Option<Vec<&Call>> = places.iter().map(|&place| trace.call(place)).collect();
+        found.entry(comm).or_default().extend(calls.and_then(|calls| joint(&calls)));
+    }
+    found.into_values().collect()
 }
 
 fn joint(calls: &[&Call]) -> Option<Joint> {

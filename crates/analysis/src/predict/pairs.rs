@@ -40,21 +40,15 @@ pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
     pairs
 }
 
-/// The call in which a message was there.
-fn done(message: &Message) -> Option<Place> {
-    Some(Place { call: message.received.done?, ..message.received.place })
-}
-
 /// Sends that had to wait for their receivers, by rank and call; the call that completed them, and when the receivers came.
 struct Released(Vec<(Place, u32, Time)>);
 
 impl Released {
     fn of(trace: &Trace, messages: &[Message]) -> Released {
-        let one = |Message { sent, received }: &Message| {
-            let done = sent.done?;
-            let over = call(trace, Place { call: done, ..sent.place })?.exit;
-            let posted = call(trace, received.place)?.enter;
-            (sent.enter < posted && posted < over).then_some((sent.place, done, posted))
+        let one = |message: &Message| {
+            let (sent, done) = (message.sent, message.sent_in()?);
+            let (over, posted) = (trace.call(done)?.exit, trace.call(message.received.place)?.enter);
+            (sent.enter < posted && posted < over).then_some((sent.place, done.call, posted))
         };
         let mut all: Vec<(Place, u32, Time)> = messages.iter().filter_map(one).collect();
         all.sort_unstable();
@@ -69,17 +63,12 @@ impl Released {
     }
 }
 
-fn call(trace: &Trace, place: Place) -> Option<&Call> {
-    trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
-}
-
 fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) -> Option<Pair> {
-    let call = |place: Place| call(trace, place);
     let interval = |call: &Call| (call.enter, call.exit);
     let Message { sent, received } = message;
-    let (send, post) = (call(sent.place)?, call(received.place)?);
-    let place = done(message)?;
-    let done = call(place)?;
+    let (send, post) = (trace.call(sent.place)?, trace.call(received.place)?);
+    let place = message.received_in()?;
+    let done = trace.call(place)?;
     let rank = place.rank as usize;
     let mut waited = waits.get(rank)?.of(place.call).unwrap_or(Waited::since(done.enter));
     // While its own sends waited for their receivers, the rank did not receive.

@@ -2,7 +2,7 @@
 
 use super::{Pattern, Wait};
 use straggler_model::Time;
-use straggler_trace::collectives::sequences;
+use straggler_trace::collectives::meetings;
 use straggler_trace::messages::Place;
 use straggler_trace::{Call, Class, Collective, Start, Trace};
 
@@ -19,27 +19,15 @@ struct Member<'a> {
 
 pub(super) fn waits(trace: &Trace) -> Vec<Wait> {
     let mut found = Vec::new();
-    for (comm, sequence) in sequences(trace) {
-        let Some(communicator) = trace.communicators.get(comm as usize) else { continue };
-        // Between two groups nobody waits for its own; a single process waits for nobody.
-        if communicator.members.len() < 2 || !communicator.remote.is_empty() {
-            continue;
-        }
-        let common = sequence.values().map(Vec::len).min().unwrap_or(0);
-        for nth in 0..common {
-            let members: Vec<Member<'_>> = (0..)
-                .zip(&communicator.members)
-                .filter_map(|(number, &rank)| {
-                    let place = Place { rank, call: *sequence.get(&rank)?.get(nth)? };
-                    let of_rank = trace.ranks.get(rank as usize)?;
-                    let call = of_rank.calls.get(place.call as usize)?;
-                    let over = of_rank.details(call).and_then(|details| details.moment);
-                    Some(Member { place, call, over: over.unwrap_or(call.exit), number })
-                })
-                .collect();
-            if members.len() == communicator.members.len() {
-                of_one(&members, &mut found);
-            }
+    for (_, places) in meetings(trace) {
+        let member = |(number, place)| {
+            let call = trace.call(place)?;
+            Some(Member { place, call, over: trace.moment(place).unwrap_or(call.exit), number })
+        };
+        let members: Option<Vec<Member<'_>>> = (0..).zip(places).map(member).collect();
+        // A single process waits for nobody.
+        if let Some(members) = members.filter(|members| members.len() > 1) {
+            of_one(&members, &mut found);
         }
     }
     found

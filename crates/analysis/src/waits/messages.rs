@@ -4,9 +4,9 @@ use super::{Pattern, Wait};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use straggler_model::Time;
-use straggler_trace::messages::{Message, Messages, Place, Sent};
+use straggler_trace::messages::{Message, Messages, Place};
 use straggler_trace::operations::Operations;
-use straggler_trace::{Call, Class, HowMany, Start, Trace};
+use straggler_trace::{Class, HowMany, Start, Trace};
 
 /// So many late senders of a rank are kept in mind, to see whether a message that was sent earlier comes after them.
 const REMEMBERED: usize = 100;
@@ -19,7 +19,7 @@ pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Wait> {
     // Of a call that waited for both one counts. In a wait for requests that is the sender, as in Scalasca, which lets late
     // receivers go there; in a call that itself sends and receives, the one that took longer.
     let goes_first = |wait: &Wait| {
-        let class = call(trace, wait.place).map(|call| call.function.class());
+        let class = trace.call(wait.place).map(|call| call.function.class());
         wait.pattern == Pattern::LateSender && matches!(class, Some(Class::Wait(_)))
     };
     waits.sort_by_key(|wait| (wait.place, !goes_first(wait), Reverse(wait.time), wait.pattern));
@@ -27,39 +27,23 @@ pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Wait> {
     waits
 }
 
-fn call(trace: &Trace, place: Place) -> Option<&Call> {
-    trace.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
-}
-
-/// Where a message was received, or its send was over.
-fn received(message: &Message) -> Option<Place> {
-    Some(Place { call: message.received.done?, ..message.received.place })
-}
-
-fn sent(message: &Message) -> Option<Place> {
-    Some(Place { call: message.sent.done?, ..message.sent.place })
-}
-
-/// When a message was sent.
-fn moment(trace: &Trace, sent: &Sent) -> Time {
-    let rank = trace.ranks.get(sent.place.rank as usize);
-    let told = rank.and_then(|rank| rank.details(call(trace, sent.place)?)?.moment);
-    told.unwrap_or(sent.enter)
+fn sent_at(trace: &Trace, message: &Message) -> Time {
+    trace.moment(message.sent.place).unwrap_or(message.sent.enter)
 }
 
 /// The longest wait for a sender in each call that received.
 fn late_senders(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
-    messages.sort_by_key(|message| (received(message), message.received.place, message.sent.enter));
+    messages.sort_by_key(|message| (message.received_in(), message.received.place, message.sent.enter));
     let mut waits: Vec<Wait> = Vec::new();
     let mut late: VecDeque<(Time, usize)> = VecDeque::new();
     let mut rank = None;
-    for together in messages.chunk_by(|one, next| received(one) == received(next)) {
-        let Some(place) = received(&together[0]) else { continue };
+    for together in messages.chunk_by(|one, next| one.received_in() == next.received_in()) {
+        let Some(place) = together[0].received_in() else { continue };
         if rank != Some(place.rank) {
             (rank, late) = (Some(place.rank), VecDeque::new());
         }
         for message in together {
-            let earlier = moment(trace, &message.sent);
+            let earlier = sent_at(trace, message);
             late.retain(|&(sent, wait)| {
                 let overtaken = sent > earlier;
                 waits[wait].wrong_order |= overtaken;
@@ -78,7 +62,7 @@ fn late_senders(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
 
 /// The wait of a call for its latest message, and when that was sent. A test does not wait.
 fn late_sender(trace: &Trace, place: Place, messages: &[Message]) -> Option<(Wait, Time)> {
-    let receive = call(trace, place)?;
+    let receive = trace.call(place)?;
     if matches!(receive.function.class(), Class::Test(_)) {
         return None;
     }
@@ -91,15 +75,15 @@ fn late_sender(trace: &Trace, place: Place, messages: &[Message]) -> Option<(Wai
         cause: Some(latest.sent.place),
         wrong_order: false,
     };
-    (time > Time::ZERO).then_some((wait, moment(trace, &latest.sent)))
+    (time > Time::ZERO).then_some((wait, sent_at(trace, latest)))
 }
 
 /// A call that completes many sends waits for the latest receiver.
 fn late_receivers(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
-    messages.sort_by_key(|message| (sent(message), message.received.place));
+    messages.sort_by_key(|message| (message.sent_in(), message.received.place));
     let mut waits = Vec::new();
-    for together in messages.chunk_by(|one, next| sent(one) == sent(next)) {
-        let Some(place) = sent(&together[0]) else { continue };
+    for together in messages.chunk_by(|one, next| one.sent_in() == next.sent_in()) {
+        let Some(place) = together[0].sent_in() else { continue };
         let late = together.iter().filter_map(|message| late_receiver(trace, place, message));
         waits.extend(late.max_by_key(|wait| wait.time));
     }
@@ -108,7 +92,7 @@ fn late_receivers(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
 
 /// The receive was posted while the sender stayed in its call.
 fn late_receiver(trace: &Trace, place: Place, message: &Message) -> Option<Wait> {
-    let (send, post) = (call(trace, place)?, call(trace, message.received.place)?);
+    let (send, post) = (trace.call(place)?, trace.call(message.received.place)?);
     let blocks = matches!(
         send.function.class(),
         Class::Send(_, Start::Blocking)

@@ -301,7 +301,7 @@ fn the_page_of_a_traced_program_says_what_the_console_says() {
     for (point, cell) in points.iter().zip(cells(3)) {
         assert_eq!(point["settled"] == false, cell.ends_with('*'), "{cell}");
     }
-    let latency = format!("Network fitted to the trace: L = {}", json["network"]["L"].as_str().unwrap());
+    let latency = format!("Network fitted to the trace: L={}", json["network"]["L"].as_str().unwrap());
     assert!(text.contains(&latency), "{text}");
     assert!(page.facts.0.iter().any(|(name, _)| name == "Network fitted to the trace"), "{:?}", page.facts);
 }

@@ -364,7 +364,7 @@ fn traces_in_studies_tell_copies_and_network() {
     let folder =
         study("name = 'a'\ntrace = 'fixtures/traces/halo'\ncopies = [4, 1]\nnoise = 'chic'\nreplicas = 6");
     let text = folder.run("study run s.toml -o out").good().stdout();
-    assert!(text.contains("Network fitted to the trace fixtures/traces/halo: L = "), "{text}");
+    assert!(text.contains("Network fitted to the trace fixtures/traces/halo: L="), "{text}");
     assert!(text.contains("processes  copies"), "{text}");
     let answer = folder.run("study show out --json").good().json();
     assert_eq!(answer["fitted"][0]["trace"], "fixtures/traces/halo");

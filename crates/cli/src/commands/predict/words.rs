@@ -71,19 +71,8 @@ fn signed(share: f64) -> String {
 }
 
 fn parameters(answer: &Answer) -> String {
-    let link = &answer.network.base;
     let mut facts = Table::new().text(1);
-    let named = format!(
-        "L={},os={},or={},g={},G={},O={},S={}",
-        link.latency,
-        link.send_overhead,
-        link.recv_overhead,
-        link.gap,
-        link.gap_per_byte,
-        link.overhead_per_byte,
-        link.eager_limit
-    );
-    facts.row(["network", &format!("{} ({named})", answer.network.name)]);
+    facts.row(["network", &format!("{} ({})", answer.network.name, answer.network.parameters())]);
     if let Some(fit) = &answer.fit {
         let told = [
             (fit.sends, ["send", "sends"]),

@@ -184,11 +184,11 @@ impl NetworkAnswer {
         }
     }
 
-    /// "L = 5330ns, o_s = 770ns, …".
+    /// As `--network` takes them: "L=5330ns,os=770ns,…".
     pub fn parameters(&self) -> String {
         let link = &self.base;
         format!(
-            "L = {}, o_s = {}, o_r = {}, g = {}, G = {}, O = {}, S = {}",
+            "L={},os={},or={},g={},G={},O={},S={}",
             link.latency,
             link.send_overhead,
             link.recv_overhead,

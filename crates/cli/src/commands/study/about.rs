@@ -26,7 +26,7 @@ impl FittedAnswer {
         FittedAnswer { trace: fitted.trace.clone(), network: NetworkAnswer::of(&fitted.network) }
     }
 
-    /// "Network fitted to the trace run: L = 1.20us, …".
+    /// "Network fitted to the trace run: L=1.20us,…".
     pub fn sentence(&self) -> String {
         format!("Network fitted to the trace {}: {}", self.trace, self.network.parameters())
     }
