@@ -14,6 +14,10 @@
 //! - a wait is no operation: what follows begins when all that was waited for has completed;
 //! - a nonblocking collective begins as the call does and goes on by itself, as if the network did the work.
 //!
+//! What MPI leaves open is settled as the traced run settled it, or, by [`Decisions::Redecide`], by the program that
+//! replays the recording: which requests of a list complete first, whether a test succeeds, whose message a receive from
+//! anyone takes.
+//!
 //! Instructions are sequences of [`Step`]s, most of them of one. That is all the program which replays a
 //! recording and [`Playback::materialise`] share, and it makes them agree.
 //!
@@ -32,9 +36,12 @@ mod recording;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod wildcards;
 
 pub use build::Building;
 pub use error::{PlaybackError, TraceError, Unmatched};
 pub use playback::{PLACES, Playback};
-pub use reader::{Begin, Options};
-pub use recording::{Awaited, BlockSizes, CollectiveCall, Group, How, Instruction, RankRecording, Recording};
+pub use reader::{Begin, Decisions, Options};
+pub use recording::{
+    Asked, Awaited, BlockSizes, CollectiveCall, Group, How, Instruction, RankRecording, Recording, Wild,
+};

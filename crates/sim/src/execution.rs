@@ -6,7 +6,7 @@
 use crate::host::Host;
 use crate::message::Early;
 use crate::observer::{Observer, Ran, What};
-use crate::program::Program;
+use crate::program::{MOMENT, Program};
 use crate::release::{Arrived, Release};
 use crate::rules::{Charge, Rules};
 use straggler_model::noise::Noise;
@@ -34,6 +34,7 @@ pub(crate) trait Site<P: Program, O: Observer> {
 pub(crate) enum Happened {
     Started { id: u32, at: Time },
     Completed { id: u32, done: Time },
+    Matched { id: u32, from: Rank },
     Arrived { message: Arrived, done: Time },
 }
 
@@ -50,6 +51,7 @@ pub(crate) fn tell<P: Program>(
     match happened {
         Happened::Started { id, at } => program.started(rank, local, block, id, at, release),
         Happened::Completed { id, done } => program.completed(rank, local, block, id, done, release),
+        Happened::Matched { id, from } => program.matched(rank, local, block, id, from),
         Happened::Arrived { message, done } => program.arrived(rank, local, block, message, done, release),
     }
 }
@@ -106,6 +108,9 @@ impl<N: Noise> Execution<'_, N> {
         site.tell(Happened::Started { id, at: t }, t);
         if let Some(early) = early {
             self.acknowledge(site, t, &early, stamp);
+            if P::DECIDES {
+                site.tell(Happened::Matched { id, from: early.from }, t);
+            }
             site.tell(Happened::Completed { id, done }, t);
         }
     }
@@ -118,6 +123,10 @@ impl<N: Noise> Execution<'_, N> {
         id: u32,
         operation: &Operation,
     ) {
+        if P::DECIDES && operation.tag == MOMENT {
+            site.tell(Happened::Started { id, at: t }, t);
+            return site.tell(Happened::Completed { id, done: t }, t);
+        }
         let (cpu, _) = site.host().sending(operation.cpu, operation.nic);
         let charge = self.rules.calc(self.rank, cpu, t, Time(operation.amount));
         self.observe(site, What::Calc, id, operation, t, charge);
@@ -144,6 +153,9 @@ impl<N: Noise> Execution<'_, N> {
             site.tell(Happened::Arrived { message: arrived, done: charge.done }, t);
         } else if let Some(id) = completes {
             self.acknowledge(site, t, &message, stamp);
+            if P::DECIDES {
+                site.tell(Happened::Matched { id, from: message.from }, t);
+            }
             site.tell(Happened::Completed { id, done: charge.done }, t);
         }
     }

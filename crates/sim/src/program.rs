@@ -4,8 +4,12 @@ use crate::agenda::Agenda;
 use crate::host::Host;
 use crate::release::{Arrived, Release};
 use std::ops::Range;
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::{Operation, OperationKind};
+
+/// The tag of a computation that is none: it takes no time and no noise falls on it. A program releases it to be told that a
+/// time has come, or the time after that at which its CPU is free.
+pub const MOMENT: Tag = Tag::MAX;
 
 /// A message-passing program. Engines are generic over it, so that a call costs what its body costs.
 ///
@@ -24,6 +28,10 @@ pub trait Program: Sync {
     /// Whether the program takes every message as it comes, by [`Program::arrived`], instead of receiving
     /// it: what it does next may depend on what has arrived.
     const TAKES_ARRIVALS: bool = false;
+
+    /// Whether what the program does next may depend on when things complete and whose message it was: it is told the latter
+    /// by [`Program::matched`], and may ask for a [`MOMENT`].
+    const DECIDES: bool = false;
 
     fn processes(&self) -> u32;
     /// The largest message, to know whether rendezvous can happen.
@@ -77,6 +85,17 @@ pub trait Program: Sync {
         _message: Arrived,
         _done: Time,
         _release: &mut impl FnMut(Release),
+    ) {
+    }
+    /// Receive `id` takes a message of `from`; its completion follows.
+    #[inline(always)]
+    fn matched(
+        &self,
+        _rank: Rank,
+        _local: &mut Self::Local,
+        _block: &mut Self::Block,
+        _id: u32,
+        _from: Rank,
     ) {
     }
     /// Asks for the memory that the completion of operation `id` will need.

@@ -7,11 +7,12 @@ use crate::observer::{Nothing, Observer};
 use crate::observers::{Recorder, Selection, TimelineObserver, Watcher};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
-use crate::programs::{GraphProgram, OverlappingProgram, Replay, Tracked, Untracked};
+use crate::programs::{GraphProgram, Keeper, OverlappingProgram, Replay, Replayed, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Rules};
 use crate::workload::{Workload, repeated};
 use crate::{reference, windowed};
 use std::ops::Range;
+use std::sync::Arc;
 use straggler_model::noise::{Injection, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
@@ -129,6 +130,19 @@ impl<'a> Simulation<'a> {
         Ok((run, watchers.into_iter().filter_map(Watcher::recorder).collect()))
     }
 
+    /// Replays a traced program and keeps when each process came to its instructions, and what it decided. What there is of a
+    /// run that got stuck is kept too.
+    pub fn replay(
+        &self,
+        playback: &Playback,
+        control: &mut Control<'_>,
+    ) -> Result<(Run, Vec<Replayed>), RunError> {
+        let keeper = Arc::new(Keeper::default());
+        let (run, _) = self.run_keeping(playback, Some(keeper.clone()), control, nothing)?;
+        let processes = Arc::into_inner(keeper).map(Keeper::into_processes).unwrap_or_default();
+        Ok((run, processes))
+    }
+
     /// Runs a program that is not among the workloads: for the tests of this crate. A crate that calls this
     /// compiles engines of its own; others call [`Simulation::run`].
     pub fn run_program<P: Program, O: Observer>(
@@ -191,10 +205,21 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Observed<O> {
+        self.run_keeping(playback, None, control, observer)
+    }
+
+    fn run_keeping<O: Observer>(
+        &self,
+        playback: &Playback,
+        keeper: Option<Arc<Keeper>>,
+        control: &mut Control<'_>,
+        observer: impl FnMut(u32, Range<Rank>) -> O,
+    ) -> Observed<O> {
+        let overlap = self.receive_overlap;
         if playback.recording().threads() == 1 {
-            self.run_program(&Replay::<OneLane>::new(playback), control, observer)
+            self.run_program(&Replay::<OneLane>::new(playback, overlap, keeper), control, observer)
         } else {
-            self.run_program(&Replay::<ManyLanes>::new(playback), control, observer)
+            self.run_program(&Replay::<ManyLanes>::new(playback, overlap, keeper), control, observer)
         }
     }
 

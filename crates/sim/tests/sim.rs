@@ -5,6 +5,8 @@
 mod butterfly;
 #[path = "sim/conformance.rs"]
 mod conformance;
+#[path = "sim/decisions.rs"]
+mod decisions;
 #[path = "sim/engines_agree.rs"]
 mod engines_agree;
 #[path = "sim/golden.rs"]

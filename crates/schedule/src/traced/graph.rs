@@ -88,8 +88,17 @@ impl RankGraph<'_> {
         let mut elsewhere: Vec<u32> = Vec::new();
         for number in start..end {
             let instruction = &recorded.instructions()[number as usize];
-            if let Instruction::Wait { first, count } = *instruction {
-                for awaited in recorded.awaited(first, count) {
+            let awaited = match *instruction {
+                Instruction::Wait { first, count, .. } => Some(recorded.awaited(first, count)),
+                // A graph cannot choose: it has what the traced run chose.
+                Instruction::Choose { first, count, chosen, .. } => {
+                    Some(recorded.chosen(first, count, chosen))
+                }
+                Instruction::Poll { .. } => continue,
+                _ => None,
+            };
+            if let Some(awaited) = awaited {
+                for awaited in awaited {
                     if recorded.thread_of(*awaited) != thread {
                         elsewhere.push(*awaited);
                     } else if let Some(end) = self.ends.remove(awaited) {

@@ -22,7 +22,7 @@ pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<(), T
     // Sorted, so that the tags are the same every time.
     let mut routes: BTreeMap<Route, [Vec<(u32, u32)>; 2]> = BTreeMap::new();
     for (rank, read) in (0..).zip(&*ranks) {
-        let by_call = read.origins.iter().copied().zip(0..);
+        let by_call = read.recorded.origins.iter().copied().zip(0..);
         for (instruction, place) in read.recorded.instructions.iter().zip(by_call) {
             let (route, side) = match *instruction {
                 Instruction::Send { to, tag, .. } => ((rank, to, tag), 0),
@@ -124,7 +124,7 @@ pub(super) fn describe(
     let mut all = Vec::new();
     for ((rank, read), lone) in (0..).zip(ranks).zip(lone) {
         for &number in lone {
-            let call = read.origins[number as usize] as usize;
+            let call = read.recorded.origins[number as usize] as usize;
             let Some(traced) = trace.ranks.get(rank as usize).and_then(|rank| rank.calls.get(call)) else {
                 continue;
             };
@@ -155,18 +155,36 @@ pub(super) fn remove(read: &mut ReadRank, lone: &[u32]) {
     let recorded = &mut read.recorded;
     let mut waits = Vec::with_capacity(recorded.waits.len());
     let mut kept = Vec::with_capacity(recorded.instructions.len());
-    for (number, instruction) in (0..).zip(&recorded.instructions) {
-        match *instruction {
-            _ if is_lone(number) => {}
-            Instruction::Wait { first, count } => {
-                let start = waits.len() as u32;
-                let awaited = recorded.awaited(first, count).iter().copied();
-                waits.extend(awaited.filter(|&awaited| !is_lone(awaited)).map(place));
-                kept.push(Instruction::Wait { first: start, count: waits.len() as u32 - start });
+    let mut origins = Vec::with_capacity(recorded.origins.len());
+    // What is left of a list: where it begins now, and how many.
+    let mut relist = |list: &[u32]| {
+        let start = waits.len() as u32;
+        waits.extend(list.iter().copied().filter(|&awaited| !is_lone(awaited)).map(place));
+        (start, waits.len() as u32 - start)
+    };
+    for ((number, instruction), &origin) in (0..).zip(&recorded.instructions).zip(&recorded.origins) {
+        let instruction = match *instruction {
+            _ if is_lone(number) => continue,
+            Instruction::Wait { first, count, asked } => {
+                let (first, count) = relist(recorded.awaited(first, count));
+                Instruction::Wait { first, count, asked }
             }
-            other => kept.push(other),
-        }
+            Instruction::Poll { first, count, all, calls, after } => {
+                let (first, count) = relist(recorded.awaited(first, count));
+                Instruction::Poll { first, count, all, calls, after }
+            }
+            Instruction::Choose { first, count, chosen, asked } => {
+                let of = recorded.chosen(first, count, chosen);
+                let (first, count) = relist(recorded.awaited(first, count));
+                Instruction::Choose { first, count, chosen: relist(of).1, asked }
+            }
+            other => other,
+        };
+        kept.push(instruction);
+        origins.push(origin);
     }
+    recorded.wild.retain(|wild| !is_lone(wild.instruction));
+    recorded.wild.iter_mut().for_each(|wild| wild.instruction = place(wild.instruction));
     recorded.thread_ends.iter_mut().for_each(|end| *end = place(*end));
-    (recorded.instructions, recorded.waits) = (kept, waits);
+    (recorded.instructions, recorded.origins, recorded.waits) = (kept, origins, waits);
 }

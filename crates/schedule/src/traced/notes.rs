@@ -36,6 +36,14 @@ pub(super) enum Reason {
     NoCommunicator,
     /// With processes that are not in the trace.
     OtherWorld,
+    /// A choice among requests of which some are not one message or collective.
+    BoundChoice,
+    /// A receive from anyone whose messages other receives could take.
+    BoundWildcard,
+    /// Calls of several threads.
+    BoundThreads,
+    /// An unsuccessful probe.
+    BoundProbe,
 }
 
 impl Reason {
@@ -66,6 +74,14 @@ impl Reason {
             Reason::OtherWorld => {
                 "with processes of another MPI_COMM_WORLD; the time the calls took counts as computation"
             }
+            Reason::BoundChoice => {
+                "decided as in the trace: among the requests are some that are more than one message or collective"
+            }
+            Reason::BoundWildcard => {
+                "decided as in the trace: what they receive from anyone, other receives of their rank could take"
+            }
+            Reason::BoundThreads => "decided as in the trace: the rank calls MPI from several threads",
+            Reason::BoundProbe => "unsuccessful, and taken to be so again",
             Reason::NoCommunicator => {
                 "the trace does not say on which communicator; the time the calls took counts as computation"
             }
@@ -93,6 +109,13 @@ impl Notes {
         let tally = self.0.entry((reason, name.to_string())).or_default();
         tally.calls += 1;
         tally.kept += kept;
+    }
+
+    /// Many at once.
+    pub fn count_calls(&mut self, reason: Reason, name: &str, calls: u64) {
+        if calls > 0 {
+            self.0.entry((reason, name.to_string())).or_default().calls += calls;
+        }
     }
 
     pub fn texts(&self) -> Vec<String> {

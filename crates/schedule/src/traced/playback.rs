@@ -4,6 +4,7 @@ use super::build::{Building, Built, build_all};
 use super::error::PlaybackError;
 use super::recording::{Awaited, Instruction, RankRecording, Recording};
 use crate::collectives::Collective;
+use crate::graph::ANY;
 use crate::steps::{Message, Step, Steps};
 use std::sync::Arc;
 use straggler_model::{Rank, Tag};
@@ -94,7 +95,7 @@ impl Playback {
 
     /// The first process of the copy that a process belongs to.
     #[inline]
-    fn base(&self, process: Rank) -> Rank {
+    pub fn base(&self, process: Rank) -> Rank {
         if self.copies == 1 { 0 } else { process - process % self.recording.processes() }
     }
 
@@ -102,13 +103,13 @@ impl Playback {
         &self.built[self.of_call[call as usize] as usize].collective
     }
 
-    /// How many steps an instruction of a process has; a wait has none.
+    /// How many steps an instruction of a process has; those that wait, choose or ask have none.
     #[inline]
     pub fn stages(&self, process: Rank, instruction: &Instruction) -> u32 {
         match *instruction {
             Instruction::Calc(_) | Instruction::Send { .. } => 1,
             Instruction::Recv { how, .. } => 1 + u32::from(how.answered),
-            Instruction::Wait { .. } => 0,
+            Instruction::Wait { .. } | Instruction::Choose { .. } | Instruction::Poll { .. } => 0,
             Instruction::Collective { call, member, .. } => {
                 self.collective(call).stages(self.seat(process, call, member))
             }
@@ -119,7 +120,8 @@ impl Playback {
     #[inline]
     pub fn step(&self, process: Rank, instruction: &Instruction, stage: u32) -> Step {
         let base = self.base(process);
-        let message = |peer: Rank, tag: Tag, bytes: u64| Message { peer: base + peer, tag, bytes };
+        let renamed = |peer: Rank| if peer == ANY { ANY } else { base + peer };
+        let message = |peer: Rank, tag: Tag, bytes: u64| Message { peer: renamed(peer), tag, bytes };
         match *instruction {
             Instruction::Calc(duration) => Step::calc(duration),
             Instruction::Send { bytes, to, tag, how } if how.answered => {
@@ -128,7 +130,9 @@ impl Playback {
             Instruction::Send { bytes, to, tag, .. } => Step::send(message(to, tag, bytes)),
             Instruction::Recv { bytes, from, tag, .. } if stage == 0 => Step::recv(message(from, tag, bytes)),
             Instruction::Recv { from, tag, .. } => Step::send(message(from, self.recording.tags + tag, 0)),
-            Instruction::Wait { .. } => Step::default(),
+            Instruction::Wait { .. } | Instruction::Choose { .. } | Instruction::Poll { .. } => {
+                Step::default()
+            }
             Instruction::Collective { call, member, .. } => {
                 self.collective_step(process, call, member, stage)
             }
@@ -190,6 +194,12 @@ impl Playback {
                     open = open.saturating_sub(u64::from(count));
                     continue;
                 }
+                Instruction::Poll { .. } => continue,
+                // A moment for each that may complete.
+                Instruction::Choose { count, chosen, .. } => {
+                    open = open.saturating_sub(u64::from(chosen));
+                    count
+                }
                 Instruction::Collective { call, .. } => {
                     self.built[self.of_call[call as usize] as usize].stages
                 }
@@ -222,7 +232,7 @@ impl Playback {
                 }
                 Instruction::Recv { how, .. } => operations += 1 + u64::from(how.answered),
                 Instruction::Collective { call, .. } => runs[call as usize] = true,
-                Instruction::Wait { .. } => {}
+                Instruction::Wait { .. } | Instruction::Choose { .. } | Instruction::Poll { .. } => {}
             }
         }
         let copies = u64::from(self.copies);

@@ -7,6 +7,7 @@ use super::matching;
 use super::notes::{Notes, Reason};
 use super::recording::{Awaited, Instruction, RankRecording, Recording};
 use super::translate::RankReader;
+use super::wildcards::{self, Pattern};
 use crate::workloads::Only;
 use std::collections::HashMap;
 use straggler_model::{Rank, Tag, Time};
@@ -24,6 +25,17 @@ pub enum Begin {
     Together,
 }
 
+/// Who decides what the outcome of a run is that MPI leaves open: which request of a list completes, whether a test
+/// succeeds, whose message a receive from anyone takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Decisions {
+    /// The traced run.
+    #[default]
+    AsRecorded,
+    /// The program that replays it, by what has happened to it.
+    Redecide,
+}
+
 /// How a trace is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -34,11 +46,18 @@ pub struct Options {
     pub drop_unmatched: bool,
     /// Shorter times between unsuccessful tests or probes are part of waiting, not computation.
     pub spin: Time,
+    pub decisions: Decisions,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { only: Only::All, begin: Begin::AsTraced, drop_unmatched: false, spin: Time::from_ns(1_000) }
+        Options {
+            only: Only::All,
+            begin: Begin::AsTraced,
+            drop_unmatched: false,
+            spin: Time::from_ns(1_000),
+            decisions: Decisions::AsRecorded,
+        }
     }
 }
 
@@ -64,8 +83,15 @@ pub(super) struct Shared<'a> {
 #[derive(Debug, Default)]
 pub(super) struct ReadRank {
     pub recorded: RankRecording,
-    /// The call each instruction comes from.
-    pub origins: Vec<u32>,
+    /// Receives from anyone, or of any tag, in the order of their instructions.
+    pub wild: Vec<WildReceive>,
+}
+
+/// What a receive asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct WildReceive {
+    pub instruction: u32,
+    pub pattern: Pattern,
 }
 
 /// One thread of a rank while it is read.
@@ -77,9 +103,14 @@ pub(super) struct ReadThread {
 }
 
 impl Shared<'_> {
+    /// The number that stands for a communicator on both of its sides.
+    pub fn side(&self, comm: CommId) -> CommId {
+        self.one_side.get(comm as usize).copied().unwrap_or(comm)
+    }
+
     /// The number of a tag of a communicator, which no other has.
     pub fn tag(&mut self, comm: CommId, tag: i64) -> Result<Tag, TraceError> {
-        let side = self.one_side.get(comm as usize).copied().unwrap_or(comm);
+        let side = self.side(comm);
         let next = self.tags.len();
         let tag = *self.tags.entry((side, tag)).or_insert(next as u32);
         // Answers need as many.
@@ -116,6 +147,11 @@ impl Recording {
         if lone.iter().any(|lone| !lone.is_empty()) {
             shared.leave_out(&mut ranks, &lone)?;
         }
+        let decides = options.decisions == Decisions::Redecide;
+        if decides {
+            let bound = wildcards::open(&mut ranks, &shared.tags, &mut tags)?;
+            shared.notes.count_calls(Reason::BoundWildcard, "receives", bound);
+        }
         let threaded =
             trace.ranks.iter().filter(|rank| rank.calls.iter().any(|call| call.thread > 0)).count();
         let threads = (threaded > 0).then(|| {
@@ -130,6 +166,7 @@ impl Recording {
             sizes,
             tags,
             lanes,
+            decides,
             notes: trace.notes.iter().cloned().chain(shared.notes.texts()).chain(threads).collect(),
         })
     }
@@ -249,7 +286,10 @@ pub(super) fn assembled(
     for (number, mut thread) in threads.into_iter().enumerate() {
         let first_wait = read.recorded.waits.len() as u32;
         for instruction in &mut thread.instructions {
-            if let Instruction::Wait { first, .. } = instruction {
+            if let Instruction::Wait { first, .. }
+            | Instruction::Choose { first, .. }
+            | Instruction::Poll { first, .. } = instruction
+            {
                 *first += first_wait;
             }
         }
@@ -261,7 +301,7 @@ pub(super) fn assembled(
         }
         read.recorded.instructions.append(&mut thread.instructions);
         read.recorded.thread_ends.push(read.recorded.instructions.len() as u32);
-        read.origins.append(&mut thread.origins);
+        read.recorded.origins.append(&mut thread.origins);
     }
     for (instruction, by) in awaited {
         let instruction = read.recorded.instructions.get_mut(instruction as usize);

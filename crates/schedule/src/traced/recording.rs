@@ -24,6 +24,24 @@ pub enum Instruction {
     Wait {
         first: u32,
         count: u32,
+        asked: Asked,
+    },
+    /// Waits for `chosen` of those of [`RankRecording::awaited`], whichever complete first. What the traced run chose
+    /// stands behind them: [`RankRecording::chosen`].
+    Choose {
+        first: u32,
+        count: u32,
+        chosen: u32,
+        asked: Asked,
+    },
+    /// Asks, when so much of the computation that follows is done, whether those of [`RankRecording::awaited`] have
+    /// completed, all of them or any. In the traced run they had not, so many times.
+    Poll {
+        first: u32,
+        count: u32,
+        all: bool,
+        calls: u32,
+        after: Time,
     },
     /// Number `member` of its group takes part in [`Recording::calls`].
     Collective {
@@ -60,12 +78,35 @@ pub enum Awaited {
     Elsewhere,
 }
 
+/// How a program finds out that requests have completed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Asked {
+    /// It waits.
+    #[default]
+    Waited,
+    /// It tests, and the test succeeded.
+    Tested,
+    /// The same, after tests that did not, with nothing between them: it waits by testing.
+    Polled,
+}
+
+/// A receive from anyone, or of any tag, whose message is found as the program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wild {
+    pub instruction: u32,
+    /// Whose message it received in the traced run.
+    pub from: Rank,
+}
+
 impl Instruction {
     /// How it is gone about; computations block.
     #[inline]
     pub fn how(&self) -> How {
         match *self {
-            Instruction::Calc(_) | Instruction::Wait { .. } => How { blocking: true, ..How::default() },
+            Instruction::Calc(_)
+            | Instruction::Wait { .. }
+            | Instruction::Choose { .. }
+            | Instruction::Poll { .. } => How { blocking: true, ..How::default() },
             Instruction::Send { how, .. }
             | Instruction::Recv { how, .. }
             | Instruction::Collective { how, .. } => how,
@@ -74,7 +115,10 @@ impl Instruction {
 
     pub(super) fn how_mut(&mut self) -> Option<&mut How> {
         match self {
-            Instruction::Calc(_) | Instruction::Wait { .. } => None,
+            Instruction::Calc(_)
+            | Instruction::Wait { .. }
+            | Instruction::Choose { .. }
+            | Instruction::Poll { .. } => None,
             Instruction::Send { how, .. }
             | Instruction::Recv { how, .. }
             | Instruction::Collective { how, .. } => Some(how),
@@ -89,8 +133,12 @@ pub struct RankRecording {
     pub(super) instructions: Vec<Instruction>,
     /// Where each thread's end; the first begins at 0.
     pub(super) thread_ends: Vec<u32>,
+    /// The call of the trace that each comes from.
+    pub(super) origins: Vec<u32>,
     /// Numbers of instructions of this rank that are waited for.
     pub(super) waits: Vec<u32>,
+    /// Receives that take what comes, by instruction.
+    pub(super) wild: Vec<Wild>,
     /// When the trace says that the rank was done, on the clock of the recording.
     pub(super) traced_end: Time,
 }
@@ -101,11 +149,29 @@ impl RankRecording {
         &self.instructions
     }
 
-    /// The instructions a wait is for.
+    /// The number of the call that an instruction comes from, among the calls of the rank. Of a computation: the call
+    /// after it, or the last one.
+    #[inline]
+    pub fn origin(&self, instruction: u32) -> u32 {
+        self.origins.get(instruction as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Receives that take what comes, by instruction.
+    pub fn wild(&self) -> &[Wild] {
+        &self.wild
+    }
+
+    /// The instructions a wait is for, or that are chosen or asked for.
     #[inline]
     pub fn awaited(&self, first: u32, count: u32) -> &[u32] {
         let first = first as usize;
         self.waits.get(first..first + count as usize).unwrap_or_default()
+    }
+
+    /// What a choice took in the traced run.
+    #[inline]
+    pub fn chosen(&self, first: u32, count: u32, chosen: u32) -> &[u32] {
+        self.awaited(first + count, chosen)
     }
 
     pub fn threads(&self) -> usize {
@@ -178,6 +244,8 @@ pub struct Recording {
     /// How many tags point-to-point messages have; answers have as many behind them.
     pub(super) tags: u32,
     pub(super) lanes: u32,
+    /// Whether decisions are made as the program runs.
+    pub(super) decides: bool,
     pub(super) notes: Vec<String>,
 }
 
@@ -213,6 +281,11 @@ impl Recording {
         &self.sizes
     }
 
+    /// Whether decisions are made as the program runs, instead of being those of the trace.
+    pub fn decides(&self) -> bool {
+        self.decides
+    }
+
     /// What was left out, guessed or simplified, for people.
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -231,7 +304,8 @@ impl Recording {
     pub fn memory_bytes(&self) -> u64 {
         let rank = |rank: &RankRecording| {
             rank.instructions.capacity() * size_of::<Instruction>()
-                + (rank.waits.capacity() + rank.thread_ends.capacity()) * 4
+                + (rank.waits.capacity() + rank.thread_ends.capacity() + rank.origins.capacity()) * 4
+                + rank.wild.capacity() * size_of::<Wild>()
                 + size_of::<RankRecording>()
         };
         let sizes = |sizes: &BlockSizes| match sizes {

@@ -6,13 +6,13 @@ mod completion;
 use super::behind::{Behind, Place, Places};
 use super::error::TraceError;
 use super::notes::Reason;
-use super::reader::{Begin, ReadRank, ReadThread, Shared, assembled, init_exit};
+use super::reader::{Begin, Decisions, ReadRank, ReadThread, Shared, WildReceive, assembled, init_exit};
 use super::recording::Instruction;
 use std::collections::HashMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::call::NO_COMM;
 use straggler_trace::operations::{Acted, Operations};
-use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Start};
+use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Matched, Start};
 
 /// One rank while it is read.
 pub(super) struct RankReader<'s, 'a> {
@@ -35,6 +35,11 @@ pub(super) struct RankReader<'s, 'a> {
     start: Time,
     end: Time,
     finalized: bool,
+    /// Whether decisions are left to the replay.
+    decides: bool,
+    wild: Vec<WildReceive>,
+    /// What the probe asked for that stands where its receive is.
+    looked_for: Option<(CommId, Matched)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +71,19 @@ struct Thread {
     polled_since: Option<(Time, Time)>,
     /// The receive that stands where a probe found its message.
     received: Option<usize>,
+    /// Unsuccessful tests during the computation that no instruction has yet.
+    asks: Vec<Ask>,
+}
+
+/// An unsuccessful test.
+#[derive(Debug)]
+struct Ask {
+    origin: u32,
+    /// What had been computed.
+    after: Time,
+    of: Vec<Place>,
+    all: bool,
+    calls: u32,
 }
 
 /// Unsuccessful tests and probes that lie side by side in time.
@@ -112,6 +130,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
     pub fn new(shared: &'s mut Shared<'a>, rank: Rank, operations: &'s Operations<'a>) -> Self {
         let traced = operations.traced();
         let own = init_exit(traced).or(traced.calls.first().map(|call| call.enter));
+        // Which thread is first is a matter of time, so that nothing can be decided for several.
+        let threaded = traced.calls.iter().any(|call| call.thread > 0);
+        let decides = shared.options.decisions == Decisions::Redecide && !threaded;
         let start = match shared.options.begin {
             Begin::AsTraced => shared.origin,
             Begin::Together => own.unwrap_or(shared.origin),
@@ -130,6 +151,9 @@ impl<'s, 'a> RankReader<'s, 'a> {
             start,
             end: start,
             finalized: false,
+            decides,
+            wild: Vec::new(),
+            looked_for: None,
         }
     }
 
@@ -154,7 +178,8 @@ impl<'s, 'a> RankReader<'s, 'a> {
             thread.flush(last);
         }
         let threads = self.threads.into_iter().map(|thread| thread.read).collect();
-        assembled(self.rank, threads, self.end.since(self.start))
+        let read = assembled(self.rank, threads, self.end.since(self.start))?;
+        Ok(ReadRank { wild: self.wild, ..read })
     }
 
     /// The number of a thread among those of the rank.
@@ -180,6 +205,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
             polls: None,
             polled_since: None,
             received: None,
+            asks: Vec::new(),
         });
         self.thread_of.insert(thread, number as u16);
         Ok(number as u16)
@@ -342,6 +368,12 @@ impl Thread {
     fn flush(&mut self, origin: u32) {
         let computed = std::mem::take(&mut self.computed);
         self.polled_since = None;
+        for Ask { origin, after, of, all, calls } in std::mem::take(&mut self.asks) {
+            let (first, count) = (self.read.waits.len() as u32, of.len() as u32);
+            self.read.waits.extend(of);
+            let after = after.min(computed);
+            self.read.push(origin, Instruction::Poll { first, count, all, calls, after });
+        }
         if computed > Time::ZERO {
             self.read.push(origin, Instruction::Calc(computed));
         }

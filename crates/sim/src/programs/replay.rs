@@ -5,17 +5,24 @@
 //! whenever a thread has nothing under way. The top bits of a number say which thread it belongs to. That is the
 //! order in which the materialised schedule has them, so that both run to the same integers.
 
+mod decider;
+mod decisions;
+mod log;
 mod state;
+
+pub use decider::{Change, Changed};
+pub use log::{Keeper, Replayed};
 
 use crate::agenda::Queues;
 use crate::host::Host;
-use crate::program::Program;
+use crate::program::{MOMENT, Program};
 use crate::release::Release;
-use state::{Process, Thread, UnderWay};
+use state::{Process, Thread, UnderWay, Wanted};
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 use straggler_model::{Rank, Time};
-use straggler_schedule::traced::{Awaited, Instruction, PLACES, Playback};
+use straggler_schedule::traced::{Asked, Awaited, Instruction, PLACES, Playback};
 use straggler_schedule::{Operation, OperationKind, Step, Then};
 
 /// The place in a step of the computation after the rest.
@@ -27,6 +34,9 @@ pub struct Replay<'a, H> {
     playback: &'a Playback,
     /// Where the thread begins in a number.
     shift: u32,
+    /// Whether completions of what uses the CPU come in the order in which they are told.
+    in_order: bool,
+    keeper: Option<Arc<Keeper>>,
     host: PhantomData<fn() -> H>,
 }
 
@@ -35,6 +45,20 @@ pub struct Replay<'a, H> {
 pub struct Processes {
     first: Rank,
     states: Vec<Process>,
+    keeper: Option<Arc<Keeper>>,
+}
+
+impl Drop for Processes {
+    /// Hands over what is kept.
+    fn drop(&mut self) {
+        let Some(keeper) = &self.keeper else { return };
+        let replayed = self.states.iter_mut().map(|process| {
+            let mut kept = process.kept.take().unwrap_or_default();
+            process.decider.iter_mut().for_each(|decider| kept.decided(decider));
+            *kept
+        });
+        keeper.take(self.first, replayed.collect());
+    }
 }
 
 impl Processes {
@@ -50,8 +74,10 @@ impl Processes {
 }
 
 impl<'a, H: Host> Replay<'a, H> {
-    pub fn new(playback: &'a Playback) -> Self {
-        Replay { playback, shift: u32::BITS - playback.thread_bits(), host: PhantomData }
+    /// `receive_overlap` is that of the simulation. What the processes did is left with the keeper, if there is one.
+    pub fn new(playback: &'a Playback, receive_overlap: bool, keeper: Option<Arc<Keeper>>) -> Self {
+        let shift = u32::BITS - playback.thread_bits();
+        Replay { playback, shift, in_order: !receive_overlap, keeper, host: PhantomData }
     }
 
     /// The thread of an operation, and its number there.
@@ -70,23 +96,52 @@ impl<'a, H: Host> Replay<'a, H> {
         &self.playback.rank(rank).instructions()[number as usize]
     }
 
+    fn is_choice(&self, rank: Rank, number: u32) -> bool {
+        matches!(self.instruction(rank, number), Instruction::Choose { .. })
+    }
+
     /// Goes through a thread's instructions up to the first that has to run.
     fn advance(&self, rank: Rank, process: &mut Process, at: usize, release: &mut impl FnMut(Release)) {
         let instructions = self.playback.rank(rank).instructions();
         loop {
             let thread = &mut process.threads[at];
+            if let Some(kept) = process.kept.as_deref_mut().filter(|_| thread.cursor > thread.start()) {
+                kept.left[thread.cursor as usize - 1] = thread.ready;
+            }
             if thread.cursor == thread.end {
                 return;
             }
             let (number, instruction) = (thread.cursor, &instructions[thread.cursor as usize]);
             thread.cursor += 1;
-            if let Instruction::Wait { first, count } = *instruction {
-                self.wait(rank, process, at, first, count);
-                if process.threads[at].waiting > 0 {
-                    return;
-                }
-                continue;
+            if let Some(kept) = &mut process.kept {
+                kept.entered[number as usize] = thread.ready;
             }
+            match *instruction {
+                Instruction::Wait { first, count, asked } => {
+                    if asked != Asked::Waited {
+                        self.tested(rank, process, at, number);
+                    }
+                    self.wait(rank, process, at, first, count);
+                    if process.threads[at].waiting > 0 {
+                        return;
+                    }
+                    self.settle_test(process, at);
+                    continue;
+                }
+                Instruction::Choose { .. } => {
+                    if !self.choose(rank, process, at, number, release) {
+                        return;
+                    }
+                    continue;
+                }
+                Instruction::Poll { .. } => {
+                    self.ask(rank, process, number);
+                    continue;
+                }
+                Instruction::Calc(_) => {}
+                _ => self.anchor_polls(process, at),
+            }
+            let thread = &mut process.threads[at];
             let stages = self.playback.stages(rank, instruction);
             let how = instruction.how();
             if stages > 0 {
@@ -105,7 +160,8 @@ impl<'a, H: Host> Replay<'a, H> {
     /// Begins to wait for what has not completed of a list.
     fn wait(&self, rank: Rank, process: &mut Process, at: usize, first: u32, count: u32) {
         let recorded = self.playback.rank(rank);
-        for &awaited in recorded.awaited(first, count) {
+        for &role in recorded.awaited(first, count) {
+            let awaited = process.play(role);
             let owner = recorded.thread_of(awaited);
             let found = process.threads[owner].find(awaited);
             let over = found.map(|place| process.threads[owner].under_way[place]).filter(|entry| entry.over);
@@ -119,7 +175,8 @@ impl<'a, H: Host> Replay<'a, H> {
                 (_, None) if owner == at => {}
                 (_, None) => process.threads[at].waiting += 1,
                 (None, Some(place)) => {
-                    process.threads[owner].under_way[place].awaited_now = owner == at;
+                    process.threads[owner].under_way[place].wanted =
+                        if owner == at { Wanted::Yes } else { Wanted::No };
                     process.threads[at].waiting += 1;
                 }
             }
@@ -172,8 +229,18 @@ impl<'a, H: Host> Replay<'a, H> {
     ) {
         let thread = &mut process.threads[at];
         let entry = &mut thread.under_way[place];
-        let (done, awaited_now) = (entry.done, entry.awaited_now);
-        let how = self.instruction(rank, entry.instruction).how();
+        let (done, wanted, number) = (entry.done, entry.wanted, entry.instruction);
+        let instruction = self.instruction(rank, number);
+        if self.is_choice(rank, number) {
+            thread.remove(place);
+            return self.moment(rank, process, at, done, release);
+        }
+        if process.decider.is_some() {
+            self.report(process, at, place);
+        }
+        let thread = &mut process.threads[at];
+        let entry = &mut thread.under_way[place];
+        let how = instruction.how();
         match how.awaited {
             _ if how.blocking => {
                 thread.remove(place);
@@ -181,11 +248,16 @@ impl<'a, H: Host> Replay<'a, H> {
                 self.advance(rank, process, at, release);
             }
             Awaited::Never => thread.remove(place),
-            Awaited::Here if awaited_now => {
+            Awaited::Here if wanted == Wanted::Yes => {
                 thread.remove(place);
                 self.served(rank, process, at, done, release);
             }
-            Awaited::Here => entry.over = true,
+            Awaited::Here => {
+                entry.over = true;
+                if wanted == Wanted::Choice {
+                    self.consider(rank, process, at, release);
+                }
+            }
             Awaited::Elsewhere => self.tell_others(rank, process, at, place, release),
         }
     }
@@ -203,6 +275,7 @@ impl<'a, H: Host> Replay<'a, H> {
         thread.ready = thread.ready.max(done);
         thread.waiting -= 1;
         if thread.waiting == 0 {
+            self.settle_test(process, at);
             self.advance(rank, process, at, release);
         }
     }
@@ -225,7 +298,7 @@ impl<'a, H: Host> Replay<'a, H> {
             let last =
                 thread.cursor.checked_sub(1).and_then(|last| recorded.instructions().get(last as usize));
             match last {
-                Some(&Instruction::Wait { first, count }) if thread.waiting > 0 => {
+                Some(&Instruction::Wait { first, count, .. }) if thread.waiting > 0 => {
                     recorded.awaited(first, count).contains(&number)
                 }
                 _ => false,
@@ -256,6 +329,8 @@ impl<H: Host> Program for Replay<'_, H> {
     type Local = ();
     type Block = Processes;
 
+    const DECIDES: bool = true;
+
     fn processes(&self) -> u32 {
         self.playback.processes()
     }
@@ -266,8 +341,9 @@ impl<H: Host> Program for Replay<'_, H> {
 
     fn block(&self, ranks: Range<Rank>) -> Processes {
         let first = ranks.start;
-        let states = ranks.map(|rank| Process::new(self.playback.rank(rank))).collect();
-        Processes { first, states }
+        let (decides, keeps) = (self.playback.recording().decides(), self.keeper.is_some());
+        let states = ranks.map(|rank| Process::new(self.playback.rank(rank), decides, keeps)).collect();
+        Processes { first, states, keeper: self.keeper.clone() }
     }
 
     fn start(&self, rank: Rank, _: &mut (), block: &mut Processes, release: &mut impl FnMut(Release)) {
@@ -285,7 +361,11 @@ impl<H: Host> Program for Replay<'_, H> {
         let (at, local) = self.split(id);
         let thread = &block.get(rank).threads[at];
         let operation = thread.holding(local).and_then(|place| {
-            let (step, place) = self.step_of(rank, &thread.under_way[place], local);
+            let entry = &thread.under_way[place];
+            if kind == OperationKind::Calc && self.is_choice(rank, entry.instruction) {
+                return Some(Operation { tag: MOMENT, ..Operation::calc(Time::ZERO) });
+            }
+            let (step, place) = self.step_of(rank, entry, local);
             step.operation(kind, place == AFTER)
         });
         debug_assert!(operation.is_some(), "rank {rank}: operation {id} is not under way");
@@ -304,6 +384,9 @@ impl<H: Host> Program for Replay<'_, H> {
     ) {
         let process = block.get_mut(rank);
         let (number, local) = self.split(id);
+        if process.decider.is_some() {
+            self.time_has_come(rank, process, local, at);
+        }
         let thread = &mut process.threads[number];
         let Some(place) = thread.holding(local) else { return };
         let entry = &mut thread.under_way[place];
@@ -356,6 +439,15 @@ impl<H: Host> Program for Replay<'_, H> {
             self.enter(rank, thread, number, place, stage + 1, ready, release);
         } else {
             self.finish(rank, process, number, place, release);
+        }
+    }
+
+    /// A receive from anyone has found its message.
+    #[inline]
+    fn matched(&self, rank: Rank, _: &mut (), block: &mut Processes, id: u32, from: Rank) {
+        let process = block.get_mut(rank);
+        if process.decider.is_some() {
+            self.took(rank, process, id, from);
         }
     }
 

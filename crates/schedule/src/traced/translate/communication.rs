@@ -6,7 +6,9 @@ use crate::traced::behind::{Behind, Places};
 use crate::traced::collective::{Join, Series, operation_of};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
-use crate::traced::recording::{How, Instruction};
+use crate::traced::reader::WildReceive;
+use crate::traced::recording::{Asked, How, Instruction};
+use crate::traced::wildcards::Pattern;
 use crate::workloads::Only;
 use straggler_model::{Rank, Tag, Time};
 use straggler_trace::call::{NO_COMM, special};
@@ -17,6 +19,13 @@ use straggler_trace::{
 
 /// Stands for the tag of neighbourhood collectives; tags of programs are not negative.
 const NEIGHBORS: i64 = -16;
+
+/// What a receive asked for, and what it found in the traced run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sought {
+    asked: Matched,
+    found: Matched,
+}
 
 /// What agreement on a communicator takes.
 const AGREEMENT: u64 = 8;
@@ -45,7 +54,9 @@ impl<'a> RankReader<'_, 'a> {
             _ => Places::default(),
         };
         match (blocking, site.call.function.class()) {
-            (true, Class::Sendrecv(_) | Class::Neighbor(..)) => self.await_all(by, places.iter().collect()),
+            (true, Class::Sendrecv(_) | Class::Neighbor(..)) => {
+                self.await_all(by, places.iter().collect(), Asked::Waited);
+            }
             (true, _) => {}
             // Only without a model does a collective have no operations.
             (false, Class::Collective(..) | Class::Neighbor(..)) if places.is_empty() => {
@@ -137,7 +148,12 @@ impl<'a> RankReader<'_, 'a> {
             self.take_time_for(site, Reason::OtherWorld, site.call.function.name());
             return Ok(Places::default());
         }
-        self.receive_from(by, site, comm, operation.source, blocking)
+        let call = site.call;
+        let own = Matched { peer: call.peer, tag: call.tag };
+        let kept = matches!(call.function.class(), Class::MatchedRecv(_));
+        // A kept message was looked for by its probe; if that is elsewhere, others may have come since.
+        let asked = self.looked_for.map_or(if kept { operation.source } else { own }, |(_, asked)| asked);
+        self.receive_from(by, site, comm, Sought { asked, found: operation.source }, blocking)
     }
 
     /// A receive of what came; left out where the trace does not say what that was.
@@ -146,7 +162,7 @@ impl<'a> RankReader<'_, 'a> {
         by: &Site<'_>,
         site: &Site<'_>,
         comm: CommId,
-        from: Matched,
+        Sought { asked, found: from }: Sought,
         blocking: bool,
     ) -> Result<Places, TraceError> {
         let is_open = |value: i32| value == special::ANY || value == special::NONE;
@@ -157,7 +173,17 @@ impl<'a> RankReader<'_, 'a> {
         let Some((from, tag)) = self.partner(site, comm, from)? else { return Ok(Places::default()) };
         let how = How { blocking, ..How::default() };
         let bytes = site.call.received;
-        Ok(self.emit(by, Instruction::Recv { bytes, from, tag, how }).into())
+        let place = self.emit(by, Instruction::Recv { bytes, from, tag, how });
+        if self.decides && (asked.peer == special::ANY || asked.tag == special::ANY) {
+            let exact = asked.peer != special::ANY;
+            let pattern = Pattern {
+                comm: self.shared.side(comm),
+                from: exact.then_some(from),
+                tag: (asked.tag != special::ANY).then_some(i64::from(asked.tag)),
+            };
+            self.wild.push(WildReceive { instruction: place.number, pattern });
+        }
+        Ok(place.into())
     }
 
     /// Both begin together: the receive costs nothing to post, so it comes first, as in MPI libraries.
@@ -167,7 +193,9 @@ impl<'a> RankReader<'_, 'a> {
         site: &Site<'_>,
         operation: &Traced,
     ) -> Result<Places, TraceError> {
-        let mut places = self.receive_from(by, site, site.call.comm, operation.source, false)?;
+        let own = Matched { peer: site.call.peer, tag: site.call.tag };
+        let sought = Sought { asked: site.details.receive.unwrap_or(own), found: operation.source };
+        let mut places = self.receive_from(by, site, site.call.comm, sought, false)?;
         self.send(by, site, Mode::Standard, false)?.iter().for_each(|place| places.push(place));
         Ok(places)
     }

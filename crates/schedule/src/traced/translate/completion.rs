@@ -1,13 +1,14 @@
 //! Calls that begin, complete or ask about requests.
 
-use super::{Polls, RankReader, Site};
+use super::{Ask, Polls, RankReader, Site};
 use crate::traced::behind::{Behind, Place};
 use crate::traced::error::TraceError;
 use crate::traced::notes::Reason;
-use crate::traced::recording::Instruction;
+use crate::traced::reader::Decisions;
+use crate::traced::recording::{Asked, Instruction};
 use straggler_model::Time;
-use straggler_trace::Start;
-use straggler_trace::operations::{Acted, Given, Kind};
+use straggler_trace::operations::{Acted, Fate, Given, Kind};
+use straggler_trace::{Class, HowMany, Matched, Start};
 
 impl<'a> RankReader<'_, 'a> {
     /// Begins persistent requests.
@@ -56,7 +57,75 @@ impl<'a> RankReader<'_, 'a> {
         if untold && places.is_empty() {
             self.wait_untold(site);
         }
-        self.await_all(site, places);
+        let asked = self.asked(site);
+        match self.candidates(site, acted) {
+            Some(candidates) if candidates.len() > places.len() => {
+                self.await_some(site, candidates, &places, asked)
+            }
+            _ => self.await_all(site, places, asked),
+        }
+    }
+
+    /// How a call finds out about its requests. To those who follow the trace it is all the same.
+    fn asked(&self, site: &Site<'_>) -> Asked {
+        let thread = &self.threads[usize::from(site.thread)];
+        match site.call.function.class() {
+            Class::Test(_) if self.decides && thread.polled_since.is_some() => Asked::Polled,
+            Class::Test(_) if self.decides => Asked::Tested,
+            _ => Asked::Waited,
+        }
+    }
+
+    /// The operations among which a call chooses, if it does and that can be left to the replay: each must be one
+    /// instruction that the program waits for, here or later.
+    fn candidates(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) -> Option<Vec<Place>> {
+        let (Class::Wait(how) | Class::Test(how)) = site.call.function.class() else { return None };
+        if !matches!(how, HowMany::Any | HowMany::Some) || self.redecides_not() {
+            return None;
+        }
+        if !self.decides {
+            self.shared.notes.count(Reason::BoundThreads, site.call.function);
+            return None;
+        }
+        let candidates = self.asked_for(acted);
+        if candidates.is_none() {
+            self.shared.notes.count(Reason::BoundChoice, site.call.function);
+        }
+        candidates
+    }
+
+    fn redecides_not(&self) -> bool {
+        self.shared.options.decisions == Decisions::AsRecorded
+    }
+
+    /// What the requests of a call stand for. Those that nothing completes are left out; none if one is not one instruction.
+    fn asked_for(&self, acted: &Acted<'_, '_>) -> Option<Vec<Place>> {
+        let mut found = Vec::new();
+        for given in acted.given() {
+            let Given::Operation(row) = given else { continue };
+            let operation = self.operations.get(row)?;
+            if operation.fate != Fate::Completed {
+                continue;
+            }
+            let Some(Behind::Instructions(places)) = self.behind.get(row as usize) else { return None };
+            let mut places = places.iter();
+            match (places.next(), places.next()) {
+                (Some(place), None) => found.push(place),
+                _ => return None,
+            }
+        }
+        Some(found)
+    }
+
+    /// What follows waits for as many of the candidates as the traced run took.
+    fn await_some(&mut self, site: &Site<'_>, candidates: Vec<Place>, taken: &[Place], asked: Asked) {
+        if taken.is_empty() {
+            return;
+        }
+        let waits = &mut self.threads[usize::from(site.thread)].read.waits;
+        let (first, count, chosen) = (waits.len() as u32, candidates.len() as u32, taken.len() as u32);
+        waits.extend(candidates.iter().chain(taken));
+        self.emit(site, Instruction::Choose { first, count, chosen, asked });
     }
 
     /// Waiting that cannot be replayed, with the unsuccessful tests before; what ended at once is not worth telling.
@@ -73,16 +142,46 @@ impl<'a> RankReader<'_, 'a> {
     pub(super) fn test(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) {
         // Null requests are not listed: a test of nothing else is one more look in a loop that waits for something.
         if !site.details.found || acted.given().len() == 0 && acted.finished().len() == 0 {
-            return self.poll(site);
+            self.poll(site);
+            if self.decides {
+                self.ask(site, acted);
+            }
+            return;
         }
         // What was computed between the tests was computed before the last of them.
         self.threads[usize::from(site.thread)].settle_polls(self.shared.options.spin);
         self.wait(site, acted);
     }
 
+    /// An unsuccessful test is asked again by the replay.
+    fn ask(&mut self, site: &Site<'_>, acted: &Acted<'_, '_>) {
+        let Class::Test(how) = site.call.function.class() else { return };
+        let Some(of) = self.asked_for(acted).filter(|of| !of.is_empty()) else { return };
+        let all = matches!(how, HowMany::One | HowMany::All);
+        let thread = &mut self.threads[usize::from(site.thread)];
+        let repeated = site.details.repeated.map_or(1, |repeated| repeated.calls);
+        let calls = u32::try_from(repeated).unwrap_or(u32::MAX);
+        let after = thread.computed;
+        match thread.asks.last_mut() {
+            Some(last) if last.after == after && last.all == all && last.of == of => {
+                last.calls = last.calls.saturating_add(calls);
+            }
+            _ => thread.asks.push(Ask {
+                origin: u32::try_from(site.index).unwrap_or(u32::MAX),
+                after,
+                of,
+                all,
+                calls,
+            }),
+        }
+    }
+
     pub(super) fn probe(&mut self, site: &Site<'a>, blocking: bool) -> Result<(), TraceError> {
         if !blocking && !site.details.found {
             self.poll(site);
+            if self.decides {
+                self.shared.notes.count(Reason::BoundProbe, site.call.function);
+            }
             return Ok(());
         }
         if blocking {
@@ -107,7 +206,11 @@ impl<'a> RankReader<'_, 'a> {
         let thread = &mut self.threads[usize::from(probe.thread)];
         thread.settle_polls(self.shared.options.spin);
         thread.received = Some(index);
-        self.operate(&receive, &receive, Start::Blocking, row)
+        let asked = Matched { peer: probe.call.peer, tag: probe.call.tag };
+        self.looked_for = Some((probe.call.comm, asked));
+        self.operate(&receive, &receive, Start::Blocking, row)?;
+        self.looked_for = None;
+        Ok(())
     }
 
     /// Nothing was there. Time inside of the calls is waiting; between them too, if there is little.
@@ -130,13 +233,13 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     /// What follows waits for these operations.
-    pub(super) fn await_all(&mut self, site: &Site<'_>, places: Vec<Place>) {
+    pub(super) fn await_all(&mut self, site: &Site<'_>, places: Vec<Place>, asked: Asked) {
         if places.is_empty() {
             return;
         }
         let waits = &mut self.threads[usize::from(site.thread)].read.waits;
         let (first, count) = (waits.len() as u32, places.len() as u32);
         waits.extend(places);
-        self.emit(site, Instruction::Wait { first, count });
+        self.emit(site, Instruction::Wait { first, count, asked });
     }
 }

@@ -1,5 +1,7 @@
 //! Where the threads of a process are.
 
+use super::decider::Decider;
+use super::log::Replayed;
 use smallvec::SmallVec;
 use straggler_model::Time;
 use straggler_schedule::traced::{PLACES, RankRecording};
@@ -9,6 +11,10 @@ pub struct Process {
     pub threads: SmallVec<[Thread; 1]>,
     /// The latest completion.
     pub latest: Time,
+    /// Of a process that decides for itself; it has one thread.
+    pub decider: Option<Box<Decider>>,
+    /// What is kept of it.
+    pub kept: Option<Box<Replayed>>,
 }
 
 #[derive(Debug)]
@@ -51,11 +57,22 @@ pub struct UnderWay {
     /// Whether it has completed.
     pub over: bool,
     /// Whether its own thread waits for it.
-    pub awaited_now: bool,
+    pub wanted: Wanted,
     /// Not here any more.
     pub gone: bool,
+    /// Which completion of its process it was, where that decides for itself.
+    pub report: u32,
     /// The latest completion.
     pub done: Time,
+}
+
+/// Whether a thread waits for the completion of something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    No,
+    Yes,
+    /// For this or something else.
+    Choice,
 }
 
 const _: () = assert!(size_of::<UnderWay>() == 40);
@@ -64,7 +81,7 @@ const _: () = assert!(size_of::<UnderWay>() == 40);
 const FEW: usize = 32;
 
 impl Process {
-    pub fn new(recorded: &RankRecording) -> Process {
+    pub fn new(recorded: &RankRecording, decides: bool, keeps: bool) -> Process {
         let thread = |number| {
             let (start, end) = recorded.thread(number);
             Thread {
@@ -78,17 +95,40 @@ impl Process {
                 under_way: Vec::new(),
             }
         };
-        Process { threads: (0..recorded.threads()).map(thread).collect(), latest: Time::ZERO }
+        Process {
+            threads: (0..recorded.threads()).map(thread).collect(),
+            latest: Time::ZERO,
+            decider: (decides && recorded.threads() == 1).then(Box::default),
+            kept: keeps.then(|| Box::new(Replayed::new(recorded.instructions().len()))),
+        }
+    }
+}
+
+impl Process {
+    /// The instruction that plays the role of one of the trace, which is over now.
+    #[inline]
+    pub fn play(&mut self, role: u32) -> u32 {
+        let Some(decider) = &mut self.decider else { return role };
+        let actual = decider.role(role);
+        decider.retire(role);
+        decider.completed(actual);
+        actual
     }
 }
 
 impl Thread {
+    pub fn start(&self) -> u32 {
+        self.start
+    }
+
     pub fn is_at_start(&self) -> bool {
         self.cursor == self.start
     }
 
     pub fn is_over(&self) -> bool {
-        self.cursor == self.end && self.live == 0 && self.waiting == 0
+        // What is over and not waited for was chosen by nobody: the trace ends before.
+        let left = self.live == 0 || self.under_way.iter().all(|entry| entry.gone || entry.over);
+        self.cursor == self.end && self.waiting == 0 && left
     }
 
     /// Enters an instruction of so many stages into the list; gives its place there, which is good until the
@@ -111,8 +151,9 @@ impl Thread {
             after: false,
             starting,
             over: false,
-            awaited_now: false,
+            wanted: Wanted::No,
             gone: false,
+            report: 0,
             done: Time::ZERO,
         });
         self.next += stages * PLACES;

@@ -1,0 +1,296 @@
+//! Decisions that a process makes itself: which requests complete first, whether a test succeeds, whose message it was.
+//!
+//! A completion may be told before it happens: a computation as it begins, a message as its overhead begins. Something that
+//! is told later may happen earlier, such as the acknowledgement of a large send. So a choice is made when the time of the
+//! completion has come, at a moment of its own: a computation of no length. Where only receives are left, no moment is needed:
+//! they complete one after the other, as the CPU gets to them.
+
+use super::Replay;
+use super::decider::{Changed, Choice, Decider, Poll, PollKind};
+use super::state::{Process, Thread, UnderWay, Wanted};
+use crate::host::Host;
+use crate::release::Release;
+use smallvec::SmallVec;
+use straggler_model::{Rank, Time};
+use straggler_schedule::OperationKind;
+use straggler_schedule::traced::{Asked, Instruction, PLACES};
+
+impl<H: Host> Replay<'_, H> {
+    /// The thread comes to a choice. Says whether that is made at once.
+    pub(super) fn choose(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        at: usize,
+        number: u32,
+        release: &mut impl FnMut(Release),
+    ) -> bool {
+        let recorded = self.playback.rank(rank);
+        let Instruction::Choose { first, count, chosen, .. } = *self.instruction(rank, number) else {
+            return true;
+        };
+        let Process { threads, decider, .. } = process;
+        let (Some(decider), thread) = (decider, &mut threads[at]) else { return true };
+        let mut choice = Choice { instruction: number, first, count, chosen, known: 0, since: thread.ready };
+        for &role in recorded.awaited(first, count) {
+            match thread.find(decider.role(role)).map(|place| &mut thread.under_way[place]) {
+                Some(entry) if !entry.over => entry.wanted = Wanted::Choice,
+                Some(_) => choice.known += 1,
+                None => debug_assert!(false, "rank {rank}: what is chosen from is not under way"),
+            }
+        }
+        decider.choice = Some(choice);
+        thread.waiting = 1;
+        self.decide(rank, process, at, release)
+    }
+
+    /// Something that the thread may choose has been told to complete.
+    pub(super) fn consider(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        at: usize,
+        release: &mut impl FnMut(Release),
+    ) {
+        if let Some(choice) = process.decider.as_mut().and_then(|decider| decider.choice.as_mut()) {
+            choice.known += 1;
+        }
+        if self.decide(rank, process, at, release) {
+            self.advance(rank, process, at, release);
+        }
+    }
+
+    /// The time of a completion has come.
+    pub(super) fn moment(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        at: usize,
+        now: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let Some(decider) = &mut process.decider else { return };
+        decider.now = decider.now.max(now);
+        // The choice may have been made since, by what came earlier.
+        if decider.choice.is_some() && self.decide(rank, process, at, release) {
+            self.advance(rank, process, at, release);
+        }
+    }
+
+    /// Makes the choice if it is known which complete first; otherwise asks to be told when it is.
+    fn decide(
+        &self,
+        rank: Rank,
+        process: &mut Process,
+        at: usize,
+        release: &mut impl FnMut(Release),
+    ) -> bool {
+        let Process { threads, decider, .. } = &mut *process;
+        let (Some(decider), thread) = (decider, &mut threads[at]) else { return false };
+        let Some(choice) = decider.choice.filter(|choice| choice.known >= choice.chosen) else {
+            return false;
+        };
+        let list = self.playback.rank(rank).awaited(choice.first, choice.count);
+        let place = |role: &u32| thread.find(decider.role(*role));
+        let mut over: Vec<&UnderWay> = list
+            .iter()
+            .filter_map(place)
+            .map(|place| &thread.under_way[place])
+            .filter(|entry| entry.over)
+            .collect();
+        over.sort_unstable_by_key(|entry| (entry.done, entry.report));
+        over.truncate(choice.chosen as usize);
+        let done = over.last().map_or(Time::ZERO, |entry| entry.done);
+        let is_known =
+            done <= decider.now || choice.known == choice.count || self.only_receives_left(rank, thread);
+        if is_known {
+            let taken: Vec<u32> = over.iter().map(|entry| entry.instruction).collect();
+            self.take(rank, process, at, &choice, &taken, done);
+        } else {
+            self.ask_for_moment(thread, at, choice.instruction, done, release);
+        }
+        is_known
+    }
+
+    /// Whether all that is still eligible completes by messages that the CPU takes one after the other.
+    fn only_receives_left(&self, rank: Rank, thread: &Thread) -> bool {
+        let mut open = thread
+            .under_way
+            .iter()
+            .filter(|entry| !entry.gone && entry.wanted == Wanted::Choice && !entry.over);
+        self.in_order
+            && open.all(|entry| match *self.instruction(rank, entry.instruction) {
+                Instruction::Recv { how, .. } => !how.answered,
+                _ => false,
+            })
+    }
+
+    fn ask_for_moment(
+        &self,
+        thread: &mut Thread,
+        at: usize,
+        number: u32,
+        ready: Time,
+        release: &mut impl FnMut(Release),
+    ) {
+        let place = thread.begin(number, 1, false);
+        let entry = &mut thread.under_way[place];
+        (entry.open, entry.unstarted, entry.waits) = (1, 1, true);
+        let id = self.number(at, entry.first + super::place_of(OperationKind::Calc));
+        release(Release { id, kind: OperationKind::Calc, cpu: at as u8, nic: 0, ready });
+    }
+
+    /// Takes what has completed first, and goes on.
+    fn take(&self, rank: Rank, process: &mut Process, at: usize, choice: &Choice, taken: &[u32], done: Time) {
+        let recorded = self.playback.rank(rank);
+        let Process { threads, decider, .. } = process;
+        let (Some(decider), thread) = (decider, &mut threads[at]) else { return };
+        let list = recorded.awaited(choice.first, choice.count);
+        for &role in list {
+            if let Some(place) = thread.find(decider.role(role)) {
+                thread.under_way[place].wanted = Wanted::No;
+            }
+        }
+        for &one in taken {
+            if let Some(place) = thread.find(one) {
+                thread.remove(place);
+            }
+        }
+        let traced = recorded.chosen(choice.first, choice.count, choice.chosen);
+        let pairs = decider.exchange(list, traced, taken);
+        let asked = match *self.instruction(rank, choice.instruction) {
+            Instruction::Choose { asked, .. } => asked,
+            _ => Asked::Waited,
+        };
+        let later = asked == Asked::Tested && done > choice.since;
+        if !pairs.is_empty() {
+            decider.changed(choice.instruction, Changed::Requests(pairs));
+        } else if later {
+            decider.changed(choice.instruction, Changed::Later);
+        }
+        decider.choice = None;
+        thread.waiting = 0;
+        thread.ready = thread.ready.max(done);
+        match asked {
+            Asked::Waited => taken.iter().for_each(|&one| decider.completed(one)),
+            _ => decider.poll_last(choice.instruction, thread.ready, taken.iter().copied()),
+        }
+    }
+
+    /// The thread comes to a test that found something in the trace, and will wait for that.
+    pub(super) fn tested(&self, rank: Rank, process: &mut Process, at: usize, number: u32) {
+        let Process { threads, decider, .. } = process;
+        let (Some(decider), thread) = (decider, &threads[at]) else { return };
+        let Instruction::Wait { first, count, asked } = *self.instruction(rank, number) else { return };
+        if asked == Asked::Tested {
+            decider.tested = Some((thread.ready, number));
+        }
+        let list = self.playback.rank(rank).awaited(first, count).iter();
+        let list: SmallVec<[u32; 4]> = list.map(|&role| decider.role(role)).collect();
+        decider.poll_last(number, thread.ready, list.into_iter());
+    }
+
+    /// Something has completed: numbers it, and looks whether tests find it.
+    pub(super) fn report(&self, process: &mut Process, at: usize, place: usize) {
+        let Process { threads, decider, .. } = process;
+        let (Some(decider), thread) = (decider, &mut threads[at]) else { return };
+        decider.reports += 1;
+        let entry = &mut thread.under_way[place];
+        entry.report = decider.reports;
+        if !decider.polls.is_empty() {
+            entry.over = true;
+            note_completed(decider, thread);
+        }
+    }
+
+    /// Whether that took any time: then the test would have failed.
+    #[inline]
+    pub(super) fn settle_test(&self, process: &mut Process, at: usize) {
+        let ready = process.threads[at].ready;
+        if let Some(decider) = &mut process.decider
+            && let Some((since, number)) = decider.tested.take()
+            && ready > since
+        {
+            decider.changed(number, Changed::Later);
+        }
+    }
+
+    /// A receive from anyone has found its message.
+    #[cold]
+    pub(super) fn took(&self, rank: Rank, process: &mut Process, id: u32, from: Rank) {
+        let (at, local) = self.split(id);
+        let thread = &process.threads[at];
+        let Some(place) = thread.holding(local) else { return };
+        let number = thread.under_way[place].instruction;
+        let wild = self.playback.rank(rank).wild();
+        let Ok(place) = wild.binary_search_by_key(&number, |wild| wild.instruction) else { return };
+        let from = from - self.playback.base(rank);
+        if let Some(decider) = process.decider.as_mut().filter(|_| wild[place].from != from) {
+            decider.changed(number, Changed::Source(from));
+        }
+    }
+
+    /// A test that failed in the trace: it is asked again at its place in the computation that follows.
+    pub(super) fn ask(&self, rank: Rank, process: &mut Process, number: u32) {
+        let recorded = self.playback.rank(rank);
+        let Instruction::Poll { first, count, all, calls, after } = *self.instruction(rank, number) else {
+            return;
+        };
+        let Some(decider) = &mut process.decider else { return };
+        let kind = if all { PollKind::All } else { PollKind::Any };
+        let poll = Poll { instruction: number, calls, kind, at: after, anchored: false, first: 0, count: 0 };
+        let list = recorded.awaited(first, count).iter();
+        let list: SmallVec<[u32; 4]> = list.map(|&role| decider.role(role)).collect();
+        decider.poll(poll, list.into_iter());
+    }
+
+    /// Tests without a computation after them are asked when the thread comes to what follows.
+    pub(super) fn anchor_polls(&self, process: &mut Process, at: usize) {
+        let ready = process.threads[at].ready;
+        self.anchor(process, at, ready);
+    }
+
+    fn anchor(&self, process: &mut Process, at: usize, start: Time) {
+        let Process { threads, decider, .. } = process;
+        let Some(decider) = decider else { return };
+        for poll in decider.polls.iter_mut().filter(|poll| !poll.anchored) {
+            (poll.at, poll.anchored) = (start + poll.at, true);
+        }
+        note_completed(decider, &threads[at]);
+    }
+
+    /// Operation `local` of the only thread has started at `at`.
+    #[inline]
+    pub(super) fn time_has_come(&self, rank: Rank, process: &mut Process, local: u32, at: Time) {
+        let Process { threads, decider, .. } = &mut *process;
+        let Some(decider) = decider else { return };
+        decider.now = decider.now.max(at);
+        if decider.polls.is_empty() {
+            return;
+        }
+        let thread = &mut threads[0];
+        let number = thread.holding(local).map(|place| thread.under_way[place].instruction);
+        let own = number.map(|number| self.instruction(rank, number));
+        if matches!(own, Some(Instruction::Calc(_))) && local % PLACES == super::place_of(OperationKind::Calc)
+        {
+            self.anchor(process, 0, at);
+        }
+        let Process { threads, decider, .. } = process;
+        let Some(decider) = decider else { return };
+        note_completed(decider, &threads[0]);
+        decider.answer(at);
+    }
+}
+
+/// Notes which of the things that tests ask for have completed by then.
+fn note_completed(decider: &mut Decider, thread: &Thread) {
+    let Decider { polls, polled, .. } = decider;
+    for poll in polls.iter().filter(|poll| poll.anchored) {
+        let list = &mut polled[poll.first as usize..(poll.first + poll.count) as usize];
+        for (one, completed) in list.iter_mut().filter(|(_, completed)| !completed) {
+            let place = thread.find(*one);
+            let entry = place.map(|place| &thread.under_way[place]);
+            *completed = entry.is_some_and(|entry| entry.over && entry.done <= poll.at);
+        }
+    }
+}

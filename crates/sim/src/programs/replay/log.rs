@@ -1,0 +1,52 @@
+//! What is kept of a replay when it is over: when every instruction was begun and passed, and what was decided.
+
+use super::decider::{Change, Decider};
+use std::sync::{Mutex, PoisonError};
+use straggler_model::{Rank, Time};
+
+/// How one process went through its instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// When its thread came to each instruction; [`Time::NEVER`] if it did not.
+    pub entered: Vec<Time>,
+    /// When the thread went on.
+    pub left: Vec<Time>,
+    /// Decisions that differ from the trace's, in the order in which they were made.
+    pub changes: Vec<Change>,
+    /// Tests that are not called any more.
+    pub superfluous: u64,
+}
+
+/// Where processes leave what is kept of them.
+#[derive(Debug, Default)]
+pub struct Keeper(Mutex<Vec<(Rank, Vec<Replayed>)>>);
+
+impl Keeper {
+    pub fn take(&self, first: Rank, replayed: Vec<Replayed>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((first, replayed));
+    }
+
+    /// All processes, in order.
+    pub fn into_processes(self) -> Vec<Replayed> {
+        let mut parts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        parts.sort_by_key(|&(first, _)| first);
+        parts.into_iter().flat_map(|(_, replayed)| replayed).collect()
+    }
+}
+
+impl Replayed {
+    pub fn new(instructions: usize) -> Replayed {
+        Replayed {
+            entered: vec![Time::NEVER; instructions],
+            left: vec![Time::NEVER; instructions],
+            changes: Vec::new(),
+            superfluous: 0,
+        }
+    }
+
+    pub fn decided(&mut self, decider: &mut Decider) {
+        decider.answer(Time::NEVER);
+        self.changes = std::mem::take(&mut decider.changes);
+        self.superfluous = decider.superfluous;
+    }
+}
