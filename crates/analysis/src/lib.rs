@@ -9,5 +9,6 @@ pub mod predict;
 pub mod recovery;
 pub mod study;
 pub mod waits;
+pub mod whatif;
 
 pub use critical_path::CriticalPath;

@@ -19,6 +19,7 @@ pub mod schedule;
 pub mod simulate;
 pub mod study;
 pub mod trace;
+pub mod whatif;
 pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -101,6 +102,8 @@ pub enum Command {
     Simulate(Box<simulate::Simulate>),
     /// How long the model says that a traced program runs, against how long it ran
     Predict(Box<predict::Predict>),
+    /// What a traced run would gain from a change, and who would wait then
+    Whatif(Box<whatif::WhatIf>),
     /// What redundant exchanges win back of the time that noise costs an allreduce
     Redundancy(Box<redundancy::Redundancy>),
     /// What the spread of one exchange does to an all-to-all of many processors

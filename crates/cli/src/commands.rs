@@ -21,6 +21,7 @@ mod simulate;
 mod study;
 mod trace;
 mod traced;
+mod whatif;
 
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
@@ -47,6 +48,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Predict(typed) => {
             use_threads(&common);
             predict::run(&typed, &common, console)
+        }
+        Command::Whatif(typed) => {
+            use_threads(&common);
+            whatif::run(&typed, &common, console)
         }
         Command::Redundancy(typed) => {
             use_threads(&common);

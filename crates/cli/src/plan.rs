@@ -9,4 +9,5 @@ pub mod redundancy;
 pub mod resample;
 pub mod simulate;
 pub mod traced;
+pub mod whatif;
 pub mod workload;

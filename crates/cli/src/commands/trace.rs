@@ -83,7 +83,7 @@ impl Opened {
         self.warnings(path).iter().for_each(|text| console.warn(text));
     }
 
-    fn warnings(&self, path: &Path) -> Vec<String> {
+    pub fn warnings(&self, path: &Path) -> Vec<String> {
         let disturbed = Disturbance::of(&self.trace).map(|found| found.sentence());
         self.unfinished(path).into_iter().chain(self.faults(path)).chain(disturbed).collect()
     }

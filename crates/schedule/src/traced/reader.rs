@@ -166,6 +166,7 @@ impl Recording {
             sizes,
             tags,
             lanes,
+            origin: shared.origin,
             decides,
             notes: trace.notes.iter().cloned().chain(shared.notes.texts()).chain(threads).collect(),
         })

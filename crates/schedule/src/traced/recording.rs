@@ -244,6 +244,8 @@ pub struct Recording {
     /// How many tags point-to-point messages have; answers have as many behind them.
     pub(super) tags: u32,
     pub(super) lanes: u32,
+    /// Where the recording's clock begins in the trace.
+    pub(super) origin: Time,
     /// Whether decisions are made as the program runs.
     pub(super) decides: bool,
     pub(super) notes: Vec<String>,
@@ -279,6 +281,11 @@ impl Recording {
 
     pub fn sizes(&self) -> &[BlockSizes] {
         &self.sizes
+    }
+
+    /// Where the recording's clock begins in the trace: when the first rank has left MPI_Init.
+    pub fn origin(&self) -> Time {
+        self.origin
     }
 
     /// Whether decisions are made as the program runs, instead of being those of the trace.

@@ -1,0 +1,308 @@
+//! Computation that takes another time: scaled, balanced across ranks, or without the noise that shows in it.
+//!
+//! What is computed is the time between calls. A trace with other computation is the same trace at other times: calls keep
+//! their lengths, which a replay does not look at, and the times between them change.
+
+use super::error::WhatIfError;
+use super::regions::{self, Presence, Ranks};
+use std::collections::HashMap;
+use straggler_model::Time;
+use straggler_trace::{Class, Function, RankTrace, Trace};
+
+/// Which computation is meant.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Where {
+    /// A marked region; all computation if there is none.
+    pub region: Option<String>,
+    /// All ranks if there are none.
+    pub ranks: Option<Ranks>,
+    /// From when to when, on the clock of the trace.
+    pub during: Option<(Time, Time)>,
+}
+
+/// The times between calls of a whole trace, by rank and call: before each call, on its thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gaps(Vec<Vec<Time>>);
+
+impl Gaps {
+    pub fn of(trace: &Trace) -> Gaps {
+        Gaps(trace.ranks.iter().map(gaps).collect())
+    }
+
+    /// Multiplies what is computed somewhere.
+    pub fn scale(&mut self, trace: &Trace, place: &Where, factor: f64) -> Result<(), WhatIfError> {
+        let mut matched = false;
+        for ((rank, traced), gaps) in (0..).zip(&trace.ranks).zip(&mut self.0) {
+            let chosen = place.chosen(rank, traced);
+            for (gap, _) in gaps.iter_mut().zip(chosen).filter(|(_, chosen)| chosen.is_some()) {
+                matched |= *gap > Time::ZERO;
+                *gap = scaled(*gap, factor);
+            }
+        }
+        place.found(matched, trace)
+    }
+
+    /// Gives every rank the same share of what is computed somewhere, or a share by its weight. Entries of a region are
+    /// balanced one by one where all ranks have as many, else all together. Says which.
+    pub fn balance(
+        &mut self,
+        trace: &Trace,
+        place: &Where,
+        weights: Option<&[f64]>,
+    ) -> Result<Balanced, WhatIfError> {
+        let processes = trace.ranks.len();
+        if let Some(weights) = weights
+            && (weights.len() != processes || weights.iter().sum::<f64>() <= 0.0)
+        {
+            return Err(WhatIfError::Weights { given: weights.len(), ranks: processes });
+        }
+        let mut chosen: Vec<Presence> =
+            (0..).zip(&trace.ranks).map(|(rank, traced)| place.chosen(rank, traced)).collect();
+        let counts: Vec<u32> =
+            chosen.iter().map(|chosen| entries(chosen)).filter(|&count| count > 0).collect();
+        place.found(!counts.is_empty(), trace)?;
+        let balanced = if counts.windows(2).all(|pair| pair[0] == pair[1]) {
+            Balanced::Each
+        } else {
+            chosen.iter_mut().flatten().for_each(|entry| *entry = entry.map(|_| 0));
+            Balanced::Together
+        };
+        let weights: Vec<f64> = weights.map_or(vec![1.0; processes], <[f64]>::to_vec);
+        self.even_out(&chosen, &weights);
+        Ok(balanced)
+    }
+
+    fn even_out(&mut self, chosen: &[Presence], weights: &[f64]) {
+        let entries = chosen.iter().map(|chosen| entries(chosen)).max().unwrap_or(0) as usize;
+        // What each rank computes in each entry; none where it has no such entry.
+        let mut sums: Vec<Vec<Option<Time>>> = vec![vec![None; entries]; chosen.len()];
+        for ((sums, chosen), gaps) in sums.iter_mut().zip(chosen).zip(&self.0) {
+            for (entry, &gap) in chosen.iter().zip(gaps) {
+                if let Some(entry) = entry {
+                    *sums[*entry as usize].get_or_insert(Time::ZERO) += gap;
+                }
+            }
+        }
+        let mut wanted = sums.clone();
+        for entry in 0..entries {
+            let total: f64 = sums.iter().filter_map(|sums| sums[entry]).map(|time| time.ps() as f64).sum();
+            let members = sums.iter().zip(weights).filter(|(sums, _)| sums[entry].is_some());
+            let weight: f64 = members.map(|(_, weight)| weight).sum();
+            for (wanted, own) in wanted.iter_mut().zip(weights) {
+                if let Some(wanted) = wanted[entry].as_mut().filter(|_| weight > 0.0) {
+                    *wanted = Time((total * own / weight).round() as u64);
+                }
+            }
+        }
+        self.set_sums(chosen, &sums, &wanted);
+    }
+
+    /// Changes the times of each entry so that they add up to what is wanted.
+    fn set_sums(&mut self, chosen: &[Presence], sums: &[Vec<Option<Time>>], wanted: &[Vec<Option<Time>>]) {
+        for (((gaps, chosen), sums), wanted) in self.0.iter_mut().zip(chosen).zip(sums).zip(wanted) {
+            let mut passed: Vec<(Time, Time)> = vec![(Time::ZERO, Time::ZERO); sums.len()];
+            let last = last_of_entries(chosen, sums.len());
+            for (number, (gap, entry)) in gaps.iter_mut().zip(chosen).enumerate() {
+                let Some(entry) = entry.map(|entry| entry as usize) else { continue };
+                let (Some(sum), Some(wanted)) = (sums[entry], wanted[entry]) else { continue };
+                let (old, new) = &mut passed[entry];
+                *old += *gap;
+                let up_to_here = if last[entry] == Some(number) { wanted } else { part(wanted, *old, sum) };
+                *gap = up_to_here.since(*new);
+                *new = up_to_here;
+            }
+        }
+    }
+
+    /// Takes out the noise that shows in the trace: of a region that a rank enters again and again, the fastest tenth of its
+    /// entries is what it costs, and slower ones are brought down to that. Without a region: of the computation between
+    /// calls of the same kind.
+    pub fn quieten(&mut self, trace: &Trace, place: &Where) -> Result<(), WhatIfError> {
+        let mut matched = false;
+        for ((rank, traced), gaps) in (0..).zip(&trace.ranks).zip(&mut self.0) {
+            let chosen = place.chosen(rank, traced);
+            let groups = if place.region.is_some() { by_entry(&chosen) } else { by_kind(traced, &chosen) };
+            for group in groups {
+                matched |= group.len() >= REPEATED;
+                bring_down(gaps, &group);
+            }
+        }
+        place.found(matched, trace)
+    }
+
+    /// The trace with these times between its calls.
+    pub fn apply(&self, trace: &Trace) -> Trace {
+        let mut new = trace.clone();
+        for (rank, gaps) in new.ranks.iter_mut().zip(&self.0) {
+            retime(rank, gaps);
+        }
+        new
+    }
+}
+
+/// How a region was balanced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Balanced {
+    /// Every entry for itself.
+    Each,
+    /// All entries together: ranks enter it a different number of times.
+    Together,
+}
+
+/// Fewer than this are no repetition.
+const REPEATED: usize = 10;
+
+impl Where {
+    /// For each call of a rank: the entry that the computation before it belongs to, if it is meant.
+    fn chosen(&self, rank: u32, traced: &RankTrace) -> Presence {
+        if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&rank)) {
+            return vec![None; traced.calls.len()];
+        }
+        let mut chosen = match &self.region {
+            Some(name) => regions::presence(traced, name),
+            None => vec![Some(0); traced.calls.len()],
+        };
+        if let Some((from, to)) = self.during {
+            for (chosen, call) in chosen.iter_mut().zip(&traced.calls) {
+                *chosen = chosen.filter(|_| call.enter >= from && call.enter < to);
+            }
+        }
+        chosen
+    }
+
+    fn found(&self, matched: bool, trace: &Trace) -> Result<(), WhatIfError> {
+        if matched {
+            return Ok(());
+        }
+        let known = regions::names(trace);
+        match &self.region {
+            Some(name) if !known.contains_key(name) => {
+                Err(WhatIfError::NoRegion { name: name.clone(), known: known.into_keys().collect() })
+            }
+            _ => Err(WhatIfError::NothingThere { place: self.clone(), end: trace.length() }),
+        }
+    }
+}
+
+fn entries(chosen: &Presence) -> u32 {
+    chosen.iter().flatten().max().map_or(0, |last| last + 1)
+}
+
+fn last_of_entries(chosen: &Presence, entries: usize) -> Vec<Option<usize>> {
+    let mut last = vec![None; entries];
+    for (number, entry) in chosen.iter().enumerate() {
+        if let Some(entry) = entry {
+            last[*entry as usize] = Some(number);
+        }
+    }
+    last
+}
+
+/// `whole`·`part`/`of`, rounded down.
+fn part(whole: Time, part: Time, of: Time) -> Time {
+    match of.ps() {
+        0 => Time::ZERO,
+        of => Time((u128::from(whole.ps()) * u128::from(part.ps()) / u128::from(of)) as u64),
+    }
+}
+
+fn scaled(time: Time, factor: f64) -> Time {
+    Time((time.ps() as f64 * factor).round().clamp(0.0, u64::MAX as f64) as u64)
+}
+
+/// Numbers of calls, those of an entry together.
+fn by_entry(chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
+    let mut all: Vec<Vec<usize>> = vec![Vec::new(); entries(chosen) as usize];
+    for (number, entry) in chosen.iter().enumerate() {
+        if let Some(entry) = entry {
+            all[*entry as usize].push(number);
+        }
+    }
+    vec![all]
+}
+
+/// Computation between calls of the same functions, of as much data, is alike.
+fn by_kind(traced: &RankTrace, chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
+    type Kind = (Option<Function>, Function, u64, u64);
+    let mut last: HashMap<u16, Function> = HashMap::new();
+    let mut kinds: HashMap<Kind, usize> = HashMap::new();
+    let mut groups: Vec<Vec<Vec<usize>>> = Vec::new();
+    for (number, (call, chosen)) in traced.calls.iter().zip(chosen).enumerate() {
+        let kind = (last.insert(call.thread, call.function), call.function, call.sent, call.received);
+        if chosen.is_some() {
+            let place = *kinds.entry(kind).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            groups[place].push(vec![number]);
+        }
+    }
+    groups
+}
+
+/// Brings the sums of a group down to the largest of its fastest tenth.
+fn bring_down(gaps: &mut [Time], group: &[Vec<usize>]) {
+    if group.len() < REPEATED {
+        return;
+    }
+    let sum = |gaps: &[Time], one: &[usize]| one.iter().fold(Time::ZERO, |sum, &number| sum + gaps[number]);
+    let mut sums: Vec<Time> = group.iter().map(|one| sum(gaps, one)).collect();
+    sums.sort_unstable();
+    let cost = sums[group.len().div_ceil(10) - 1];
+    for one in group {
+        let own = sum(gaps, one);
+        if own > cost {
+            let (mut old, mut new) = (Time::ZERO, Time::ZERO);
+            for &number in one {
+                old += gaps[number];
+                let up_to_here = part(cost, old, own);
+                gaps[number] = up_to_here.since(new);
+                new = up_to_here;
+            }
+        }
+    }
+}
+
+/// The times between the calls of a rank. What comes before MPI_Init has ended is no computation.
+fn gaps(traced: &RankTrace) -> Vec<Time> {
+    let mut last: HashMap<u16, Time> = HashMap::new();
+    let first = begin(traced);
+    let mut gap = |call: &straggler_trace::Call| {
+        let since = last.get(&call.thread).copied().unwrap_or(first);
+        last.insert(call.thread, since.max(call.exit));
+        call.enter.since(since)
+    };
+    traced.calls.iter().map(&mut gap).collect()
+}
+
+fn begin(traced: &RankTrace) -> Time {
+    let init = traced.calls.iter().find(|call| call.function.class() == Class::Init);
+    init.map(|call| call.exit).or(traced.calls.first().map(|call| call.enter)).unwrap_or_default()
+}
+
+fn retime(rank: &mut RankTrace, gaps: &[Time]) {
+    // Where each thread is, in the trace and now.
+    let mut threads: HashMap<u16, (Time, Time)> = HashMap::new();
+    let first = begin(rank);
+    let mut moments: Vec<(u32, Time, Time)> = Vec::new();
+    for (call, &gap) in rank.calls.iter_mut().zip(gaps) {
+        let (old, new) = threads.entry(call.thread).or_insert((first, first));
+        if call.exit <= first {
+            continue;
+        }
+        let (length, enter) = (call.exit.since(call.enter), *new + gap);
+        // Calls that lie inside of another one of their thread keep their place there.
+        let enter = if call.enter < *old { enter.max(call.enter) } else { enter };
+        *old = (*old).max(call.exit);
+        moments.push((call.details, call.enter, enter));
+        (call.enter, call.exit) = (enter, enter + length);
+        *new = (*new).max(call.exit);
+    }
+    for (details, old, new) in moments {
+        if let Some(moment) =
+            rank.details.get_mut(details as usize).and_then(|details| details.moment.as_mut())
+        {
+            *moment = new + moment.since(old);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What is wrong with a hypothesis.
+
+use super::computation::Where;
+use std::fmt;
+use straggler_model::Time;
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum WhatIfError {
+    NoRegion {
+        name: String,
+        known: Vec<String>,
+    },
+    /// There is no computation at such a place.
+    NothingThere {
+        place: Where,
+        end: Time,
+    },
+    Weights {
+        given: usize,
+        ranks: usize,
+    },
+    /// No message fits; what there is: tags, communicators, and the sizes from the smallest to the largest.
+    NoMessage {
+        asked: String,
+        tags: Vec<i32>,
+        communicators: Vec<u32>,
+        sizes: Option<(u64, u64)>,
+    },
+    /// No call of these functions; those that there are.
+    NoCall {
+        asked: String,
+        known: Vec<String>,
+    },
+}
+
+/// So many names are enough to see what is meant.
+const SHOWN: usize = 20;
+
+fn list<T: fmt::Display>(items: &[T]) -> String {
+    let shown: Vec<String> = items.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = if items.len() > SHOWN { format!(", … ({} in all)", items.len()) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+impl fmt::Display for WhatIfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WhatIfError::NoRegion { name, known } if known.is_empty() => write!(
+                f,
+                "no region is called {name:?}: the program marks none. Mark regions with straggler_region_enter and \
+                 straggler_region_leave, or say `all` for all computation"
+            ),
+            WhatIfError::NoRegion { name, known } => {
+                write!(f, "no region is called {name:?}. The program marks: {}", list(known))
+            }
+            WhatIfError::NothingThere { place, end } => write!(
+                f,
+                "nothing is computed {}: the trace has {}",
+                place.text(),
+                if place.during.is_some() {
+                    format!("times up to {end}")
+                } else {
+                    "no computation there".into()
+                }
+            ),
+            WhatIfError::Weights { given, ranks } => {
+                write!(f, "{given} weights for {ranks} ranks: give one for each rank, and not all of them 0")
+            }
+            WhatIfError::NoMessage { asked, sizes: None, .. } => {
+                write!(f, "no message fits {asked}: the trace has no messages between two ranks")
+            }
+            WhatIfError::NoMessage { asked, tags, communicators, sizes: Some((least, most)) } => write!(
+                f,
+                "no message fits {asked}. There are messages of {least} to {most} bytes, with tags {}, on communicators {}",
+                list(tags),
+                list(communicators)
+            ),
+            WhatIfError::NoCall { asked, known } => {
+                write!(f, "the program never calls {asked}. It calls {}", list(known))
+            }
+        }
+    }
+}
+
+impl std::error::Error for WhatIfError {}
+
+impl Where {
+    /// For people: "in solve on ranks 0, 1".
+    pub fn text(&self) -> String {
+        let mut text = self.region.as_ref().map_or_else(String::new, |region| format!("in {region}"));
+        let mut add = |more: String| {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&more);
+        };
+        if let Some(ranks) = &self.ranks {
+            add(format!("on ranks {}", list(&ranks.iter().collect::<Vec<_>>())));
+        }
+        if let Some((from, to)) = self.during {
+            add(format!("from {from} to {to}"));
+        }
+        if text.is_empty() { "anywhere".into() } else { text }
+    }
+}

@@ -1,0 +1,84 @@
+//! What is supposed to be different: a list of changes, one after the other.
+
+use super::computation::{Balanced, Gaps, Where};
+use super::error::WhatIfError;
+use super::messages::{self, Filter};
+use super::nonblocking::{self, Overlap};
+use straggler_trace::Trace;
+
+/// One difference between the traced run and the one that is simulated.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Difference {
+    /// Computation takes so many times as long.
+    Scale { place: Where, factor: f64 },
+    /// Every rank computes as much, or by its weight.
+    Balance { place: Where, weights: Option<Vec<f64>> },
+    /// Without the noise that shows in the trace.
+    Quieten { place: Where },
+    /// Messages that are not sent.
+    Remove(Filter),
+    /// Blocking calls that are begun before, and waited for where they were.
+    Overlap(Overlap),
+}
+
+impl Difference {
+    /// The trace with the difference, and what people should know about it.
+    pub fn apply(&self, trace: &Trace) -> Result<(Trace, Vec<String>), WhatIfError> {
+        let mut notes = Vec::new();
+        let trace = match self {
+            Difference::Scale { place, factor } => {
+                let mut gaps = Gaps::of(trace);
+                gaps.scale(trace, place, *factor)?;
+                gaps.apply(trace)
+            }
+            Difference::Balance { place, weights } => {
+                let mut gaps = Gaps::of(trace);
+                if gaps.balance(trace, place, weights.as_deref())? == Balanced::Together
+                    && place.region.is_some()
+                {
+                    notes.push(format!(
+                        "ranks differ in how often they are {}: it is balanced as a whole, not entry by entry",
+                        place.text()
+                    ));
+                }
+                gaps.apply(trace)
+            }
+            Difference::Quieten { place } => {
+                let mut gaps = Gaps::of(trace);
+                gaps.quieten(trace, place)?;
+                gaps.apply(trace)
+            }
+            Difference::Remove(filter) => messages::remove(trace, filter)?,
+            Difference::Overlap(overlap) => nonblocking::apply(trace, overlap)?,
+        };
+        Ok((trace, notes))
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let at = |place: &Where| match place.text().as_str() {
+            "anywhere" => String::new(),
+            text => format!(" {text}"),
+        };
+        match self {
+            Difference::Scale { place, factor } => format!("computation{} times {factor}", at(place)),
+            Difference::Balance { place, weights: None } => format!("computation{} balanced", at(place)),
+            Difference::Balance { place, .. } => format!("computation{} shared by weights", at(place)),
+            Difference::Quieten { place } => format!("computation{} without its noise", at(place)),
+            Difference::Remove(filter) => format!("without messages {filter}"),
+            Difference::Overlap(overlap) => overlap.text(),
+        }
+    }
+}
+
+/// Applies differences one after the other.
+pub fn apply_all(trace: &Trace, differences: &[Difference]) -> Result<(Trace, Vec<String>), WhatIfError> {
+    let mut changed = trace.clone();
+    let mut notes = Vec::new();
+    for difference in differences {
+        let (next, more) = difference.apply(&changed)?;
+        changed = next;
+        notes.extend(more);
+    }
+    Ok((changed, notes))
+}

@@ -1,0 +1,179 @@
+//! Runs without some of their messages.
+
+use super::edit::Editor;
+use super::error::WhatIfError;
+use super::regions::Ranks;
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use straggler_trace::messages::{Message, Messages};
+use straggler_trace::operations::{Acted, Kind, Operations};
+use straggler_trace::{Call, Class, Details, Function, RankTrace, RequestId, Start, Trace};
+
+/// Messages between two ranks; whatever is not given may be anything.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Filter {
+    pub from: Option<Ranks>,
+    pub to: Option<Ranks>,
+    pub tag: Option<i32>,
+    pub communicator: Option<u32>,
+    /// From how many bytes to how many.
+    pub bytes: Option<(u64, u64)>,
+}
+
+impl Filter {
+    fn fits(&self, message: &Message) -> bool {
+        let Message { sent, received } = message;
+        self.from.as_ref().is_none_or(|ranks| ranks.contains(&sent.place.rank))
+            && self.to.as_ref().is_none_or(|ranks| ranks.contains(&received.place.rank))
+            && self.tag.is_none_or(|tag| tag == sent.tag)
+            && self.communicator.is_none_or(|comm| comm == sent.comm)
+            && self.bytes.is_none_or(|(least, most)| (least..=most).contains(&sent.bytes))
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranks = |ranks: &Ranks| ranks.iter().map(u32::to_string).collect::<Vec<_>>().join("+");
+        let parts = [
+            self.from.as_ref().map(|from| format!("from={}", ranks(from))),
+            self.to.as_ref().map(|to| format!("to={}", ranks(to))),
+            self.tag.map(|tag| format!("tag={tag}")),
+            self.communicator.map(|comm| format!("comm={comm}")),
+            self.bytes.map(|(least, most)| format!("bytes={least}..{most}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        f.write_str(&if parts.is_empty() { "all".into() } else { parts.join(",") })
+    }
+}
+
+/// What a rank does not do any more: rows of its operations.
+#[derive(Default)]
+struct Gone {
+    sends: HashSet<u32>,
+    receives: HashSet<u32>,
+}
+
+/// The trace without the messages that fit.
+pub fn remove(trace: &Trace, filter: &Filter) -> Result<Trace, WhatIfError> {
+    let operations = Operations::of_trace(trace);
+    let messages = Messages::of_operations(trace, &operations);
+    let chosen: Vec<&Message> = messages.matched.iter().filter(|message| filter.fits(message)).collect();
+    if chosen.is_empty() {
+        return Err(nothing(filter, &messages));
+    }
+    let mut gone: Vec<Gone> = trace.ranks.iter().map(|_| Gone::default()).collect();
+    for message in chosen {
+        let (from, to) = (message.sent.place.rank as usize, message.received.place.rank as usize);
+        if let (Some(row), Some(received)) =
+            (row_of(message, &operations[from], &gone[from]), message.received.operation)
+        {
+            gone[from].sends.insert(row);
+            gone[to].receives.insert(received);
+        }
+    }
+    let ranks = operations.iter().zip(&gone).map(|(operations, gone)| without(operations, gone)).collect();
+    Ok(Trace { ranks, ..trace.clone() })
+}
+
+fn nothing(filter: &Filter, messages: &Messages) -> WhatIfError {
+    let sent = || messages.matched.iter().map(|message| &message.sent);
+    let tags: BTreeSet<i32> = sent().map(|sent| sent.tag).collect();
+    let communicators: BTreeSet<u32> = sent().map(|sent| sent.comm).collect();
+    let sizes = sent().map(|sent| sent.bytes).min().zip(sent().map(|sent| sent.bytes).max());
+    WhatIfError::NoMessage {
+        asked: filter.to_string(),
+        tags: tags.into_iter().collect(),
+        communicators: communicators.into_iter().collect(),
+        sizes,
+    }
+}
+
+/// The operation that sends a message: of those that its call has begun, the first that is still there and alike.
+fn row_of(message: &Message, operations: &Operations<'_>, gone: &Gone) -> Option<u32> {
+    let sent = &message.sent;
+    let first = operations.rows().partition_point(|row| row.begun < sent.place.call);
+    let begun = operations.rows().iter().enumerate().skip(first);
+    let own = begun.take_while(|(_, row)| row.begun == sent.place.call);
+    let alike = own.filter(|(_, row)| {
+        let call = operations.call(row.described);
+        row.sends() && call.is_some_and(|call| call.tag == sent.tag && call.sent == sent.bytes)
+    });
+    alike.map(|(row, _)| row as u32).find(|row| !gone.sends.contains(row))
+}
+
+/// A rank without some of its sends and receives.
+fn without(operations: &Operations<'_>, gone: &Gone) -> RankTrace {
+    let traced = operations.traced();
+    if gone.sends.is_empty() && gone.receives.is_empty() {
+        return traced.clone();
+    }
+    let is_gone = |row: u32| gone.sends.contains(&row) || gone.receives.contains(&row);
+    let requests: HashSet<RequestId> = (0..)
+        .zip(operations.rows())
+        .filter(|(row, operation)| {
+            is_gone(*row) && operation.has_request() && operation.kind != Kind::Exchange
+        })
+        .map(|(_, operation)| operation.request)
+        .collect();
+    // Probes whose message is not there find nothing.
+    let probes: HashSet<u32> = (0..)
+        .zip(operations.rows())
+        .filter(|(row, _)| gone.receives.contains(row))
+        .filter_map(|(_, row)| row.probe())
+        .collect();
+    let mut editor = Editor::new(traced);
+    for acted in operations.walk() {
+        editor.compute_up_to(acted.call);
+        if probes.contains(&acted.number) {
+            continue;
+        }
+        if let Some((call, details)) = what_is_left(&acted, traced, gone, &requests) {
+            editor.push(&call, details);
+        }
+    }
+    editor.finish()
+}
+
+/// What a call still does; nothing if it is not called.
+fn what_is_left(
+    acted: &Acted<'_, '_>,
+    traced: &RankTrace,
+    gone: &Gone,
+    requests: &HashSet<RequestId>,
+) -> Option<(Call, Option<Details>)> {
+    let details = traced.details(acted.call).cloned();
+    let mut rows = acted.rows().map(|(row, _)| (gone.sends.contains(&row), gone.receives.contains(&row)));
+    match acted.call.function.class() {
+        Class::Sendrecv(start) => match rows.next() {
+            Some((true, true)) => None,
+            Some((true, false)) => Some(only_receive(acted.call, details, start)),
+            Some((false, true)) => Some(only_send(acted.call, start)),
+            _ => Some((*acted.call, details)),
+        },
+        Class::Wait(_) | Class::Test(_) | Class::Begin | Class::Drop => {
+            let mut details = details.unwrap_or_default();
+            let before = details.requests.len() + details.completed.len();
+            details.requests.retain(|request| !requests.contains(request));
+            details.completed.retain(|completed| !requests.contains(&completed.request));
+            let empty = details.requests.is_empty() && details.completed.is_empty();
+            (!(empty && before > 0)).then_some((*acted.call, Some(details)))
+        }
+        _ => {
+            let all_gone = !acted.begun.is_empty() && rows.all(|(send, receive)| send || receive);
+            (!all_gone).then_some((*acted.call, details))
+        }
+    }
+}
+
+fn only_receive(call: &Call, details: Option<Details>, start: Start) -> (Call, Option<Details>) {
+    let function = if start == Start::Blocking { Function::Recv } else { Function::Irecv };
+    let details = details.unwrap_or_default();
+    let asked = details.receive.map_or((call.peer, call.tag), |receive| (receive.peer, receive.tag));
+    let call = Call { function, peer: asked.0, tag: asked.1, sent: 0, ..*call };
+    (call, Some(Details { receive: None, ..details }))
+}
+
+fn only_send(call: &Call, start: Start) -> (Call, Option<Details>) {
+    let function = if start == Start::Blocking { Function::Send } else { Function::Isend };
+    (Call { function, received: 0, ..*call }, None)
+}

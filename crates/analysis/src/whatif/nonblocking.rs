@@ -1,0 +1,140 @@
+//! Blocking calls that are begun earlier and waited for where they were, or begun where they were and waited for later.
+
+use super::edit::Editor;
+use super::error::WhatIfError;
+use std::collections::{BTreeSet, HashMap};
+use straggler_model::Time;
+use straggler_trace::operations::Operations;
+use straggler_trace::{Call, Class, Details, Function, RankTrace, RequestId, Start, Trace};
+
+/// Which calls, and how much earlier they begin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Overlap {
+    /// MPI's name of a blocking function that has a nonblocking twin.
+    pub function: Function,
+    /// How long before they are needed receives and collectives begin, as far as the computation before them allows. None: as
+    /// early as that allows.
+    pub earlier: Option<Time>,
+}
+
+impl Overlap {
+    pub fn text(&self) -> String {
+        let name = self.function.name();
+        match (is_send(self.function), self.earlier) {
+            (true, _) => format!("{name} nonblocking, completed before the next message to the same rank"),
+            (false, None) => format!("{name} begun right after the call before it"),
+            (false, Some(earlier)) => format!("{name} begun {earlier} earlier"),
+        }
+    }
+}
+
+/// The nonblocking twin of a function, if it has one.
+pub fn twin(function: Function) -> Option<Function> {
+    let name = function.name().strip_prefix("MPI_")?;
+    let is_blocking = matches!(
+        function.class(),
+        Class::Send(_, Start::Blocking)
+            | Class::Recv(Start::Blocking)
+            | Class::Collective(_, Start::Blocking)
+    );
+    let mut letters = name.chars();
+    let twin = format!("MPI_I{}{}", letters.next()?.to_lowercase(), letters.as_str());
+    Function::ALL.iter().copied().find(|other| is_blocking && other.name() == twin)
+}
+
+fn is_send(function: Function) -> bool {
+    matches!(function.class(), Class::Send(..))
+}
+
+/// The trace with these calls made nonblocking.
+pub fn apply(trace: &Trace, overlap: &Overlap) -> Result<Trace, WhatIfError> {
+    let called = |rank: &RankTrace| rank.calls.iter().any(|call| call.function == overlap.function);
+    let twin = twin(overlap.function);
+    if !trace.ranks.iter().any(called) || twin.is_none() {
+        let functions = trace.ranks.iter().flat_map(|rank| &rank.calls).map(|call| call.function);
+        let known: BTreeSet<&str> =
+            functions.filter(|&function| self::twin(function).is_some()).map(Function::name).collect();
+        return Err(WhatIfError::NoCall {
+            asked: overlap.function.name().to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+        });
+    }
+    let twin = twin.unwrap_or(overlap.function);
+    let ranks = trace.ranks.iter().map(|rank| overlapped(rank, overlap, twin)).collect();
+    Ok(Trace { ranks, ..trace.clone() })
+}
+
+/// Requests of our own, behind those of the program.
+struct Made {
+    next: RequestId,
+    /// Sends that are not waited for yet, by destination and thread.
+    open: HashMap<(u16, u32, i32), RequestId>,
+}
+
+fn overlapped(traced: &RankTrace, overlap: &Overlap, twin: Function) -> RankTrace {
+    let operations = Operations::of(traced);
+    let used = operations.rows().iter().filter(|row| row.has_request()).map(|row| row.request);
+    let named = traced.details.iter().flat_map(|details| details.requests.iter().copied());
+    let next = used.chain(named).max().map_or(0, |last| last.saturating_add(1));
+    let mut made = Made { next, open: HashMap::new() };
+    let mut editor = Editor::new(traced);
+    for call in &traced.calls {
+        editor.compute_up_to(call);
+        let details = traced.details(call).cloned();
+        let failed = details.as_ref().is_some_and(|details| details.error.is_some());
+        if call.function.class() == Class::Finalize {
+            let open: Vec<RequestId> = made.open.drain().map(|(_, request)| request).collect();
+            wait_for(&mut editor, call, open);
+        }
+        if call.function != overlap.function || failed || call.peer == straggler_trace::call::special::NOBODY
+        {
+            editor.push(call, details);
+        } else if is_send(call.function) {
+            let before = made.open.insert((call.thread, call.comm, call.peer), made.next);
+            wait_for(&mut editor, call, before.into_iter().collect());
+            editor.push(&begun(call, twin, made.next), details);
+            made.next += 1;
+        } else {
+            begin_earlier(&mut editor, call, details, overlap, twin, made.next);
+            made.next += 1;
+        }
+    }
+    editor.finish()
+}
+
+/// The call that begins it; it takes no time of its own.
+fn begun(call: &Call, twin: Function, request: RequestId) -> Call {
+    Call { function: twin, request, exit: call.enter, ..*call }
+}
+
+fn wait_for(editor: &mut Editor, at: &Call, mut requests: Vec<RequestId>) {
+    if requests.is_empty() {
+        return;
+    }
+    requests.sort_unstable();
+    let wait = Call { thread: at.thread, ..Call::new(Function::Waitall, at.enter, at.enter) };
+    editor.push(&wait, Some(Details { requests, found: true, ..Details::default() }));
+}
+
+fn begin_earlier(
+    editor: &mut Editor,
+    call: &Call,
+    details: Option<Details>,
+    overlap: &Overlap,
+    twin: Function,
+    request: RequestId,
+) {
+    let computed = editor.computed(call.thread);
+    let after = overlap.earlier.map_or(Time::ZERO, |earlier| computed.since(earlier));
+    let matched = details.as_ref().and_then(|details| details.matched);
+    editor.push_after(after, &begun(call, twin, request), details);
+    let wait = Call { thread: call.thread, ..Call::new(Function::Wait, call.enter, call.exit) };
+    let completed = matched.map(|matched| straggler_trace::Completed {
+        request,
+        matched: Some(matched),
+        cancelled: false,
+    });
+    let completed = completed.into_iter().collect();
+    editor
+        .push(&wait, Some(Details { requests: vec![request], completed, found: true, ..Details::default() }));
+}

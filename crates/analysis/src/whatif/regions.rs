@@ -1,0 +1,80 @@
+//! Which computation lies in which marked region.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use straggler_trace::profile::RegionName;
+use straggler_trace::{Function, RankTrace, Trace};
+
+/// For each call of a rank: which entry of a region, counted from 0, the time before it belongs to.
+pub type Presence = Vec<Option<u32>>;
+
+/// Where a rank is in the region of this name. One that is entered inside of itself is one entry.
+pub fn presence(traced: &RankTrace, name: &str) -> Presence {
+    let mut threads: HashMap<u16, Open> = HashMap::new();
+    let mut entries = 0;
+    let mut presence = Vec::with_capacity(traced.calls.len());
+    for call in &traced.calls {
+        let open = threads.entry(call.thread).or_default();
+        presence.push(open.entry);
+        let text = || traced.details(call).and_then(|details| details.text.as_deref());
+        let depth = match call.function {
+            Function::RegionEnter if text().unwrap_or_default() == name => open.depth + 1,
+            Function::RegionLeave if text().unwrap_or_default() == name => open.depth.saturating_sub(1),
+            Function::Pcontrol => match level(text()) {
+                Some(level) if level.to_string() == name => 1,
+                _ if open.by_level => 0,
+                _ => open.depth,
+            },
+            _ => open.depth,
+        };
+        if call.function == Function::Pcontrol {
+            // A level lasts until the next, even the same one.
+            open.by_level = level(text()).is_some_and(|level| level.to_string() == name);
+            open.entry = None;
+        }
+        open.depth = depth;
+        open.entry = match (depth, open.entry) {
+            (0, _) => None,
+            (_, Some(entry)) => Some(entry),
+            (_, None) => {
+                entries += 1;
+                Some(entries - 1)
+            }
+        };
+    }
+    presence
+}
+
+#[derive(Default)]
+struct Open {
+    depth: u32,
+    by_level: bool,
+    entry: Option<u32>,
+}
+
+/// The region that a level of MPI_Pcontrol begins.
+fn level(text: Option<&str>) -> Option<RegionName> {
+    let text = text.unwrap_or("?");
+    (!text.parse::<i64>().is_ok_and(|level| level <= 0)).then(|| RegionName::Level(text.to_owned()))
+}
+
+/// The regions of a trace by name, and how often all ranks enter each.
+pub fn names(trace: &Trace) -> BTreeMap<String, u64> {
+    let mut names: BTreeMap<String, u64> = BTreeMap::new();
+    for rank in &trace.ranks {
+        for call in &rank.calls {
+            let text = || rank.details(call).and_then(|details| details.text.as_deref());
+            let name = match call.function {
+                Function::RegionEnter => Some(text().unwrap_or_default().to_owned()),
+                Function::Pcontrol => level(text()).map(|level| level.to_string()),
+                _ => None,
+            };
+            if let Some(name) = name {
+                *names.entry(name).or_default() += 1;
+            }
+        }
+    }
+    names
+}
+
+/// Ranks as they are typed: 0-3,7.
+pub type Ranks = BTreeSet<u32>;

@@ -1,0 +1,193 @@
+//! One run of a trace that may have been changed: when it ends, who waits in it, and what is decided otherwise.
+
+use super::simulated;
+use crate::waits::WaitStates;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use straggler_model::{Rank, Time};
+use straggler_schedule::traced::{
+    Building, Decisions, Options, Playback, PlaybackError, Recording, TraceError,
+};
+use straggler_sim::programs::{Changed, Replayed};
+use straggler_sim::{Control, Outcome, RunError, Simulation, Stuck};
+use straggler_trace::{Class, Collective, Function, Trace};
+
+/// A run that was simulated.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// When each rank was done, and the last of all, since the first had left MPI_Init.
+    pub finish: Vec<Time>,
+    pub end: Time,
+    pub waits: WaitStates,
+    pub calls: InCalls,
+    pub decisions: Vec<Decided>,
+    /// Tests that the program would not call any more, because one before succeeds.
+    pub superfluous_tests: u64,
+    /// Whether decisions are those of the trace because the program would hang otherwise.
+    pub bound: bool,
+    /// The run itself.
+    pub trace: Trace,
+    pub notes: Vec<String>,
+}
+
+/// Decisions of one kind, of one function on one rank, that differ from the trace's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decided {
+    pub rank: Rank,
+    pub function: Function,
+    pub kind: DecisionKind,
+    pub count: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DecisionKind {
+    /// Another request completed first.
+    OtherRequest,
+    /// A receive from anyone took a message of another rank.
+    OtherSender,
+    /// A test succeeded that had failed.
+    Earlier,
+    /// A test would have failed that had succeeded: it waited instead.
+    Later,
+}
+
+impl DecisionKind {
+    /// As programs know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DecisionKind::OtherRequest => "other_request",
+            DecisionKind::OtherSender => "other_sender",
+            DecisionKind::Earlier => "test_succeeds",
+            DecisionKind::Later => "test_waits",
+        }
+    }
+}
+
+/// The time of all ranks inside of calls, by what they are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InCalls {
+    /// Messages, their requests, and looking for them.
+    pub point_to_point: Time,
+    pub barriers: Time,
+    /// Other collectives.
+    pub collectives: Time,
+}
+
+impl InCalls {
+    pub fn of(trace: &Trace) -> InCalls {
+        let mut sums = InCalls::default();
+        for call in trace.ranks.iter().flat_map(|rank| &rank.calls) {
+            let sum = match call.function.class() {
+                Class::Collective(Collective::Barrier, _) => &mut sums.barriers,
+                Class::Collective(..) | Class::Neighbor(..) => &mut sums.collectives,
+                Class::Send(..)
+                | Class::Recv(_)
+                | Class::Sendrecv(_)
+                | Class::MatchedRecv(_)
+                | Class::Probe { .. }
+                | Class::Begin
+                | Class::Wait(_)
+                | Class::Test(_) => &mut sums.point_to_point,
+                _ => continue,
+            };
+            *sum += call.exit.since(call.enter);
+        }
+        sums
+    }
+}
+
+/// Why a trace could not be simulated.
+#[derive(Debug)]
+pub enum ScenarioError {
+    Trace(TraceError),
+    Playback(PlaybackError),
+    Run(RunError),
+    /// The program would hang: who waits for whom.
+    Stuck(Box<Stuck>),
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScenarioError::Trace(error) => error.fmt(f),
+            ScenarioError::Playback(error) => error.fmt(f),
+            ScenarioError::Run(error) => error.fmt(f),
+            ScenarioError::Stuck(_) => f.write_str("the program would hang"),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl Scenario {
+    /// Simulates a trace. Where a program that decides for itself would hang, it decides as it did.
+    pub fn simulate(
+        trace: &Trace,
+        options: &Options,
+        building: &Building<'_>,
+        simulation: &Simulation<'_>,
+        control: &mut Control<'_>,
+    ) -> Result<Scenario, ScenarioError> {
+        match simulate(trace, options, building, simulation, control) {
+            Err(ScenarioError::Stuck(_)) if options.decisions == Decisions::Redecide => {
+                let options = Options { decisions: Decisions::AsRecorded, ..*options };
+                let scenario = simulate(trace, &options, building, simulation, control)?;
+                Ok(Scenario { bound: true, ..scenario })
+            }
+            other => other,
+        }
+    }
+
+    pub fn decisions_changed(&self) -> u64 {
+        self.decisions.iter().map(|decided| decided.count).sum()
+    }
+}
+
+fn simulate(
+    trace: &Trace,
+    options: &Options,
+    building: &Building<'_>,
+    simulation: &Simulation<'_>,
+    control: &mut Control<'_>,
+) -> Result<Scenario, ScenarioError> {
+    let recording = Arc::new(Recording::from_trace(trace, options).map_err(ScenarioError::Trace)?);
+    let playback = Playback::new(recording.clone(), 1, building).map_err(ScenarioError::Playback)?;
+    let (run, replayed) = simulation.replay(&playback, control).map_err(ScenarioError::Run)?;
+    let Outcome { finish, stuck, .. } = run.outcome;
+    if let Some(stuck) = stuck {
+        return Err(ScenarioError::Stuck(Box::new(stuck)));
+    }
+    let run = simulated(trace, &recording, &replayed, simulation.noise.is_none());
+    Ok(Scenario {
+        end: finish.iter().copied().max().unwrap_or_default(),
+        finish,
+        waits: WaitStates::of(&run),
+        calls: InCalls::of(&run),
+        decisions: decided(trace, &recording, &replayed),
+        superfluous_tests: replayed.iter().map(|rank| rank.superfluous).sum(),
+        bound: false,
+        trace: run,
+        notes: recording.notes().to_vec(),
+    })
+}
+
+fn decided(trace: &Trace, recording: &Recording, replayed: &[Replayed]) -> Vec<Decided> {
+    let mut counts: BTreeMap<(Rank, Function, DecisionKind), u64> = BTreeMap::new();
+    for (rank, replayed) in (0..).zip(replayed) {
+        for change in &replayed.changes {
+            let kind = match change.what {
+                Changed::Requests(_) => DecisionKind::OtherRequest,
+                Changed::Source(_) => DecisionKind::OtherSender,
+                Changed::Earlier => DecisionKind::Earlier,
+                Changed::Later => DecisionKind::Later,
+            };
+            let origin = recording.rank(rank).origin(change.instruction) as usize;
+            let call = trace.ranks.get(rank as usize).and_then(|rank| rank.calls.get(origin));
+            let function = call.map_or(Function::Unknown, |call| call.function);
+            *counts.entry((rank, function, kind)).or_default() += 1;
+        }
+    }
+    let decided = |((rank, function, kind), count)| Decided { rank, function, kind, count };
+    counts.into_iter().map(decided).collect()
+}

@@ -1,0 +1,149 @@
+//! A replay as a trace: the same calls, at the times of the simulation, with what was decided there.
+//!
+//! Calls that a replay goes through have its times. The others, which took time as computation, lie between these in the same
+//! proportion as before. So whatever looks at a recorded run can look at a simulated one: wait states, profiles, timelines.
+
+mod decided;
+
+use std::collections::HashMap;
+use straggler_model::Time;
+use straggler_schedule::traced::{Instruction, RankRecording, Recording};
+use straggler_sim::programs::Replayed;
+use straggler_trace::{Class, RankTrace, Trace};
+
+/// The run that a replay of `recording`, which was read from `trace`, has simulated, with noise or without.
+pub fn simulated(trace: &Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
+    let origin = recording.origin();
+    let ranks = trace.ranks.iter().zip(recording.ranks()).zip(replayed);
+    let mut ranks: Vec<RankTrace> = ranks
+        .map(|((traced, recorded), replayed)| {
+            let known = Known::of(traced, recorded, replayed, origin, noiseless);
+            known.retimed(traced)
+        })
+        .collect();
+    decided::apply(trace, recording, replayed, &mut ranks);
+    Trace {
+        meta: trace.meta.clone(),
+        ranks,
+        communicators: trace.communicators.clone(),
+        notes: trace.notes.clone(),
+    }
+}
+
+/// What the simulation says about the calls of a rank.
+struct Known {
+    /// When each call began and ended; of those it does not say, nothing.
+    times: Vec<Option<(Time, Time)>>,
+    /// Where the clock of the recording begins in the trace.
+    origin: Time,
+    /// When the last of it was over.
+    end: Time,
+}
+
+/// Two moments that are one: on the clock of the trace, and on that of the simulation.
+#[derive(Clone, Copy)]
+struct Anchor {
+    traced: Time,
+    simulated: Time,
+}
+
+impl Known {
+    fn of(
+        traced: &RankTrace,
+        recorded: &RankRecording,
+        replayed: &Replayed,
+        origin: Time,
+        noiseless: bool,
+    ) -> Known {
+        let mut times: Vec<Option<(Time, Time)>> = vec![None; traced.calls.len()];
+        let mut end = origin;
+        let both = replayed.entered.iter().zip(&replayed.left);
+        // The call that a thread was in last.
+        let mut before = None;
+        for ((number, instruction), (&entered, &left)) in (0..).zip(recorded.instructions()).zip(both) {
+            if entered == Time::NEVER || left == Time::NEVER {
+                continue;
+            }
+            let (entered, left) = (origin + entered, origin + left);
+            end = end.max(left);
+            match *instruction {
+                Instruction::Poll { .. } => {}
+                // What else a computation takes is the overhead of the messages before it.
+                Instruction::Calc(time) if noiseless => {
+                    let began = left - time;
+                    let last = before.take().and_then(|call: usize| times[call].as_mut());
+                    last.into_iter().for_each(|(_, last)| *last = began.max(*last));
+                }
+                Instruction::Calc(_) => before = None,
+                _ => {
+                    let call = recorded.origin(number) as usize;
+                    let Some(times) = times.get_mut(call) else { continue };
+                    let (first, last) = times.unwrap_or((entered, left));
+                    *times = Some((first.min(entered), last.max(left)));
+                    before = Some(call);
+                }
+            }
+        }
+        Known { times, origin, end }
+    }
+
+    /// The calls of a rank at their new times.
+    fn retimed(&self, traced: &RankTrace) -> RankTrace {
+        let mut rank = traced.clone();
+        // Which calls a thread has, in order.
+        let mut threads: HashMap<u16, Vec<usize>> = HashMap::new();
+        for (number, call) in traced.calls.iter().enumerate() {
+            threads.entry(call.thread).or_default().push(number);
+        }
+        for calls in threads.values() {
+            self.retime_thread(traced, calls, &mut rank);
+        }
+        for details in &mut rank.details {
+            details.moment = None;
+        }
+        rank
+    }
+
+    fn retime_thread(&self, traced: &RankTrace, calls: &[usize], rank: &mut RankTrace) {
+        let mut before = Anchor { traced: self.origin, simulated: self.origin };
+        let mut from = 0;
+        for (place, &number) in calls.iter().enumerate() {
+            let call = &traced.calls[number];
+            let is_end = call.function.class() == Class::Finalize;
+            let known = self.times[number].or(is_end.then_some((self.end, self.end)));
+            let Some((enter, exit)) = known else { continue };
+            let after = Anchor { traced: call.enter, simulated: enter.max(before.simulated) };
+            calls[from..place].iter().for_each(|&between| move_call(&mut rank.calls[between], before, after));
+            let call = &mut rank.calls[number];
+            (call.enter, call.exit) = (after.simulated, exit.max(after.simulated));
+            before = Anchor { traced: traced.calls[number].exit, simulated: call.exit };
+            from = place + 1;
+        }
+        for &number in calls.get(from..).unwrap_or_default() {
+            let call = &mut rank.calls[number];
+            (call.enter, call.exit) = (later(call.enter, before), later(call.exit, before));
+        }
+    }
+}
+
+/// A time after the last that is known.
+fn later(time: Time, before: Anchor) -> Time {
+    before.simulated + time.since(before.traced)
+}
+
+fn move_call(call: &mut straggler_trace::Call, before: Anchor, after: Anchor) {
+    call.enter = between(call.enter, before, after);
+    call.exit = between(call.exit, before, after);
+}
+
+/// A moment between two that are known, in proportion. What lies before the clock begins stays where it is.
+fn between(time: Time, before: Anchor, after: Anchor) -> Time {
+    if time < before.traced {
+        return time.min(before.simulated);
+    }
+    let (whole, part) = (after.traced.since(before.traced).ps(), time.since(before.traced).ps());
+    let length = after.simulated.since(before.simulated).ps();
+    let share =
+        if whole == 0 { 0 } else { u128::from(length) * u128::from(part.min(whole)) / u128::from(whole) };
+    before.simulated + Time(share as u64)
+}

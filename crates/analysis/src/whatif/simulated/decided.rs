@@ -1,0 +1,226 @@
+//! What a replay has decided, written into its trace: which requests completed where, and whose messages were received.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use straggler_model::Rank;
+use straggler_schedule::traced::{Instruction, RankRecording, Recording};
+use straggler_sim::programs::{Changed, Replayed};
+use straggler_trace::operations::Operations;
+use straggler_trace::{Class, CommId, Completed, HowMany, Matched, RankTrace, RequestId, Trace};
+
+/// Changes the details of calls to what was decided.
+pub(super) fn apply(trace: &Trace, recording: &Recording, replayed: &[Replayed], ranks: &mut [RankTrace]) {
+    let sent = sent(trace, recording);
+    for (((rank, recorded), replayed), new) in (0..).zip(recording.ranks()).zip(replayed).zip(ranks) {
+        let Some(traced) = trace.ranks.get(rank as usize).filter(|_| !replayed.changes.is_empty()) else {
+            continue;
+        };
+        let mut writer = Writer {
+            trace,
+            rank,
+            recorded,
+            requests: Requests::of(traced, recorded),
+            sources: sources(rank, recorded, replayed, &sent),
+            roles: BTreeMap::new(),
+            new,
+        };
+        writer.write(replayed);
+    }
+}
+
+/// A message that was received, by the world rank of its sender.
+#[derive(Clone, Copy)]
+struct Source {
+    from: Rank,
+    tag: i32,
+}
+
+/// Messages for those who receive from anyone: their tags in the program, by sender, receiver and tag of the recording.
+type Sent = HashMap<(Rank, Rank, u32), Vec<i32>>;
+
+fn sent(trace: &Trace, recording: &Recording) -> Sent {
+    let mut wanted: HashSet<(Rank, u32)> = HashSet::new();
+    for (rank, recorded) in (0..).zip(recording.ranks()) {
+        wanted.extend(
+            recorded.wild().iter().filter_map(|wild| Some((rank, tag_of(recorded, wild.instruction)?))),
+        );
+    }
+    let mut sent = Sent::new();
+    if wanted.is_empty() {
+        return sent;
+    }
+    for ((rank, recorded), traced) in (0..).zip(recording.ranks()).zip(&trace.ranks) {
+        for (number, instruction) in (0..).zip(recorded.instructions()) {
+            let Instruction::Send { to, tag, .. } = *instruction else { continue };
+            if wanted.contains(&(to, tag)) {
+                let call = traced.calls.get(recorded.origin(number) as usize);
+                sent.entry((rank, to, tag)).or_default().push(call.map_or(0, |call| call.tag));
+            }
+        }
+    }
+    sent
+}
+
+fn tag_of(recorded: &RankRecording, instruction: u32) -> Option<u32> {
+    match recorded.instructions().get(instruction as usize) {
+        Some(&Instruction::Recv { tag, .. }) => Some(tag),
+        _ => None,
+    }
+}
+
+/// What each receive from anyone took: messages of one sender are taken in the order in which they were sent.
+fn sources(rank: Rank, recorded: &RankRecording, replayed: &Replayed, sent: &Sent) -> HashMap<u32, Source> {
+    let source = |change: &straggler_sim::programs::Change| match change.what {
+        Changed::Source(from) => Some((change.instruction, from)),
+        _ => None,
+    };
+    let changed: HashMap<u32, Rank> = replayed.changes.iter().filter_map(source).collect();
+    let mut taken: HashMap<(Rank, u32), usize> = HashMap::new();
+    let mut found = HashMap::new();
+    for wild in recorded.wild() {
+        let Some(tag) = tag_of(recorded, wild.instruction) else { continue };
+        let from = changed.get(&wild.instruction).copied().unwrap_or(wild.from);
+        let place = taken.entry((from, tag)).or_default();
+        let tags = sent.get(&(from, rank, tag));
+        if let Some(&tag) = tags.and_then(|tags| tags.get(*place)) {
+            found.insert(wild.instruction, Source { from, tag });
+        }
+        *place += 1;
+    }
+    found
+}
+
+/// The request that each instruction has, and the other way round.
+#[derive(Default)]
+struct Requests {
+    of_instruction: HashMap<u32, RequestId>,
+    instruction_of: HashMap<RequestId, u32>,
+}
+
+impl Requests {
+    fn of(traced: &RankTrace, recorded: &RankRecording) -> Requests {
+        let mut begun: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (number, instruction) in (0..).zip(recorded.instructions()) {
+            let is_operation = matches!(
+                instruction,
+                Instruction::Send { .. } | Instruction::Recv { .. } | Instruction::Collective { .. }
+            );
+            if is_operation {
+                begun.entry(recorded.origin(number)).or_default().push(number);
+            }
+        }
+        let operations = Operations::of(traced);
+        let mut requests = Requests::default();
+        for acted in operations.walk() {
+            // A call that begins several has one instruction for each, or it is not clear which is whose.
+            let own = begun.get(&acted.number).filter(|own| own.len() == acted.begun.len());
+            for (&instruction, operation) in own.into_iter().flatten().zip(acted.begun) {
+                if operation.has_request() {
+                    requests.of_instruction.insert(instruction, operation.request);
+                    requests.instruction_of.insert(operation.request, instruction);
+                }
+            }
+        }
+        requests
+    }
+}
+
+/// Writes the decisions of one rank.
+struct Writer<'a> {
+    trace: &'a Trace,
+    rank: Rank,
+    recorded: &'a RankRecording,
+    requests: Requests,
+    sources: HashMap<u32, Source>,
+    /// Which instruction plays the role of which.
+    roles: BTreeMap<u32, u32>,
+    new: &'a mut RankTrace,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, replayed: &Replayed) {
+        let mut swaps: HashMap<u32, &[(u32, u32)]> = HashMap::new();
+        for change in &replayed.changes {
+            if let Changed::Requests(pairs) = &change.what {
+                swaps.insert(change.instruction, pairs);
+            }
+        }
+        for (number, instruction) in (0..).zip(self.recorded.instructions()) {
+            match *instruction {
+                Instruction::Wait { .. } | Instruction::Choose { .. } | Instruction::Poll { .. } => {
+                    for &(one, other) in swaps.get(&number).copied().unwrap_or_default() {
+                        let (own, others) = (self.role(one), self.role(other));
+                        self.roles.insert(one, others);
+                        self.roles.insert(other, own);
+                    }
+                    self.rewrite_requests(number);
+                }
+                Instruction::Recv { how, .. } if how.blocking => self.rewrite_receive(number),
+                _ => {}
+            }
+        }
+    }
+
+    fn role(&self, instruction: u32) -> u32 {
+        self.roles.get(&instruction).copied().unwrap_or(instruction)
+    }
+
+    /// The requests that a call names and completes.
+    fn rewrite_requests(&mut self, number: u32) {
+        let origin = self.recorded.origin(number) as usize;
+        let Some(call) = self.new.calls.get(origin) else { return };
+        let (Class::Wait(how) | Class::Test(how)) = call.function.class() else { return };
+        let (place, all) = (call.details as usize, matches!(how, HowMany::One | HowMany::All));
+        let Some(mut details) = self.new.details.get(place).cloned() else { return };
+        let actual = |request: RequestId| {
+            let instruction = self.role(*self.requests.instruction_of.get(&request)?);
+            Some((instruction, *self.requests.of_instruction.get(&instruction)?))
+        };
+        for request in &mut details.requests {
+            *request = actual(*request).map_or(*request, |(_, request)| request);
+        }
+        for completed in &mut details.completed {
+            let Some((instruction, request)) = actual(completed.request) else { continue };
+            let same = request == completed.request;
+            completed.request = request;
+            completed.matched = self.matched(instruction).or(completed.matched.filter(|_| same));
+        }
+        // Who a receive from anyone got its message from is told where it completes.
+        for &request in details.requests.iter().filter(|_| details.found) {
+            let instruction = self.requests.instruction_of.get(&request).copied();
+            let matched = instruction.and_then(|instruction| self.matched(instruction));
+            let is_told = details.completed.iter().any(|completed| completed.request == request);
+            if matched.is_some() && all && !is_told {
+                details.completed.push(Completed { request, matched, cancelled: false });
+            }
+        }
+        self.new.details[place] = details;
+    }
+
+    /// Whom a receive took its message from, as its communicator names it.
+    fn matched(&self, instruction: u32) -> Option<Matched> {
+        let source = self.sources.get(&instruction)?;
+        let origin = self.recorded.origin(instruction) as usize;
+        let comm = self.new.calls.get(origin)?.comm;
+        Some(Matched { peer: self.peer(comm, source.from)?, tag: source.tag })
+    }
+
+    fn peer(&self, comm: CommId, world: Rank) -> Option<i32> {
+        let communicator = self.trace.communicators.get(comm as usize)?;
+        let place = communicator.peers(self.rank).iter().position(|&rank| rank == world)?;
+        i32::try_from(place).ok()
+    }
+
+    /// A blocking receive from anyone; one after a probe names its sender itself.
+    fn rewrite_receive(&mut self, number: u32) {
+        let Some(matched) = self.matched(number) else { return };
+        let origin = self.recorded.origin(number) as usize;
+        let Some(call) = self.new.calls.get_mut(origin) else { return };
+        if call.peer >= 0 {
+            (call.peer, call.tag) = (matched.peer, matched.tag);
+        }
+        let place = call.details as usize;
+        if let Some(details) = self.new.details.get_mut(place) {
+            details.matched = Some(matched);
+        }
+    }
+}

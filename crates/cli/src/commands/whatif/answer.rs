@@ -1,0 +1,221 @@
+//! What `straggler whatif` answers, for programs.
+
+use super::Session;
+use crate::args::whatif::WhatIf;
+use crate::commands::simulate::NetworkAnswer;
+use crate::commands::trace::Opened;
+use serde::Serialize;
+use straggler_analysis::waits::{Pattern, RankTimes, WaitStates};
+use straggler_analysis::whatif::{Decided, Scenario};
+use straggler_model::{Network, Time};
+
+/// A hypothesis that was simulated.
+pub struct Simulated {
+    pub text: String,
+    pub network: Network,
+    pub scenario: Scenario,
+    pub notes: Vec<String>,
+}
+
+/// The JSON object.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    pub trace: String,
+    pub program: String,
+    pub synthetic: bool,
+    pub processes: u32,
+    pub mode: &'static str,
+    /// The run as it was traced.
+    pub measured_ps: u64,
+    /// The same run, simulated.
+    pub identity_ps: u64,
+    /// The first hypothesis.
+    pub hypothesis_ps: u64,
+    /// Decisions of the first hypothesis that differ from the trace's.
+    pub decisions_changed: u64,
+    /// (identity − measured) / measured.
+    pub identity_error: Option<f64>,
+    /// Of the identity simulation; `fitted` from the trace unless it was given.
+    pub network: NetworkAnswer,
+    pub fitted: bool,
+    pub waits: Waits,
+    /// All hypotheses, in the order given.
+    pub hypotheses: Vec<HypothesisAnswer>,
+    pub identity_decisions: Vec<DecisionAnswer>,
+    pub warnings: Vec<String>,
+    /// What is simplified or left out.
+    pub notes: Vec<String>,
+}
+
+/// Wait states of the three runs.
+#[derive(Debug, Serialize)]
+pub struct Waits {
+    pub measured: RunWaits,
+    pub identity: RunWaits,
+    pub hypothesis: RunWaits,
+}
+
+/// How the ranks of a run spent their time, all together, and who waited how.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunWaits {
+    pub computation_seconds: f64,
+    pub waiting_seconds: f64,
+    pub communication_seconds: f64,
+    pub patterns: Vec<PatternAnswer>,
+    pub ranks: Vec<RankWaits>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct RankWaits {
+    pub rank: u32,
+    pub run_seconds: f64,
+    pub computation_seconds: f64,
+    pub waiting_seconds: f64,
+    pub communication_seconds: f64,
+    pub patterns: Vec<PatternAnswer>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PatternAnswer {
+    pub pattern: &'static str,
+    pub count: u64,
+    pub seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct HypothesisAnswer {
+    pub hypothesis: String,
+    pub hypothesis_ps: u64,
+    /// (identity − hypothesis) / identity: positive where it is faster.
+    pub gain: f64,
+    pub network: NetworkAnswer,
+    pub decisions_changed: u64,
+    pub decisions: Vec<DecisionAnswer>,
+    /// Tests that the program would not call any more.
+    pub superfluous_tests: u64,
+    /// Decisions are those of the trace, because the program would hang otherwise.
+    pub bound: bool,
+    pub waits: RunWaits,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DecisionAnswer {
+    pub rank: u32,
+    pub function: &'static str,
+    pub kind: &'static str,
+    pub count: u64,
+}
+
+/// An identity simulation that is further off than this says little about small gains.
+const WELL: f64 = 0.05;
+
+impl Answer {
+    pub fn new(
+        session: &Session<'_>,
+        typed: &WhatIf,
+        opened: &Opened,
+        measured: Time,
+        waits: &WaitStates,
+        identity: &Scenario,
+        simulated: Vec<Simulated>,
+    ) -> Answer {
+        let error = (measured > Time::ZERO)
+            .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
+        let mut warnings = opened.warnings(&typed.trace);
+        if let Some(error) = error.filter(|error| error.abs() > WELL) {
+            warnings.push(format!(
+                "the identity simulation is {:.1} % off the measured run: gains smaller than that mean little",
+                error * 100.0
+            ));
+        }
+        for one in simulated.iter().filter(|one| one.scenario.bound) {
+            warnings.push(format!(
+                "{}: decided as in the trace, because the program would hang if the simulation decided",
+                one.text
+            ));
+        }
+        let first = simulated.first();
+        Answer {
+            trace: typed.trace.display().to_string(),
+            program: session.trace.meta.program.clone(),
+            synthetic: opened.is_synthetic(),
+            processes: session.trace.processes(),
+            mode: typed.mode.name(),
+            measured_ps: measured.ps(),
+            identity_ps: identity.end.ps(),
+            hypothesis_ps: first.map_or(0, |first| first.scenario.end.ps()),
+            decisions_changed: first.map_or(0, |first| first.scenario.decisions_changed()),
+            identity_error: error,
+            network: NetworkAnswer::of(&session.network),
+            fitted: session.fitted,
+            waits: Waits {
+                measured: RunWaits::of(waits),
+                identity: RunWaits::of(&identity.waits),
+                hypothesis: RunWaits::of(first.map_or(&identity.waits, |first| &first.scenario.waits)),
+            },
+            hypotheses: simulated.into_iter().map(|one| HypothesisAnswer::of(one, identity.end)).collect(),
+            identity_decisions: identity.decisions.iter().map(DecisionAnswer::of).collect(),
+            warnings,
+            notes: identity.notes.clone(),
+        }
+    }
+}
+
+impl HypothesisAnswer {
+    fn of(one: Simulated, identity: Time) -> HypothesisAnswer {
+        let Simulated { text, network, scenario, notes } = one;
+        let whole = identity.ps().max(1) as f64;
+        HypothesisAnswer {
+            hypothesis: text,
+            hypothesis_ps: scenario.end.ps(),
+            gain: (identity.ps() as f64 - scenario.end.ps() as f64) / whole,
+            network: NetworkAnswer::of(&network),
+            decisions_changed: scenario.decisions_changed(),
+            decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),
+            superfluous_tests: scenario.superfluous_tests,
+            bound: scenario.bound,
+            waits: RunWaits::of(&scenario.waits),
+            notes,
+        }
+    }
+}
+
+impl DecisionAnswer {
+    fn of(decided: &Decided) -> DecisionAnswer {
+        let Decided { rank, function, kind, count } = *decided;
+        DecisionAnswer { rank, function: function.name(), kind: kind.name(), count }
+    }
+}
+
+impl RunWaits {
+    pub fn of(states: &WaitStates) -> RunWaits {
+        let sum = |of: fn(&RankTimes) -> Time| states.ranks.iter().map(|rank| of(rank).seconds()).sum();
+        let ranks = (0..).zip(&states.ranks).zip(states.totals()).map(|((rank, times), totals)| RankWaits {
+            rank,
+            run_seconds: times.run.seconds(),
+            computation_seconds: times.computation.seconds(),
+            waiting_seconds: times.waiting.seconds(),
+            communication_seconds: times.communication.seconds(),
+            patterns: patterns(&totals),
+        });
+        RunWaits {
+            computation_seconds: sum(|rank| rank.computation),
+            waiting_seconds: sum(|rank| rank.waiting),
+            communication_seconds: sum(|rank| rank.communication),
+            patterns: patterns(&states.total()),
+            ranks: ranks.collect(),
+        }
+    }
+
+    pub fn seconds_of(&self, pattern: &str) -> f64 {
+        self.patterns.iter().find(|one| one.pattern == pattern).map_or(0.0, |one| one.seconds)
+    }
+}
+
+fn patterns(totals: &straggler_analysis::waits::Totals) -> Vec<PatternAnswer> {
+    let own = Pattern::ALL.map(|pattern| (pattern.name(), totals.of(pattern)));
+    let all = own.into_iter().chain([("late_sender_wrong_order", totals.wrong_order)]);
+    all.map(|(pattern, total)| PatternAnswer { pattern, count: total.count, seconds: total.time.seconds() })
+        .collect()
+}

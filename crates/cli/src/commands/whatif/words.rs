@@ -1,0 +1,110 @@
+//! What `straggler whatif` answers, for people.
+
+use super::answer::{Answer, HypothesisAnswer, RunWaits};
+use straggler_report::Table;
+use straggler_report::numbers::{counted, grouped, percent, seconds};
+
+pub fn say(answer: &Answer) -> String {
+    let mut sorted: Vec<&HypothesisAnswer> = answer.hypotheses.iter().collect();
+    sorted.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    let mut text = sentence(answer, &sorted);
+    for warning in &answer.warnings {
+        text += &format!("\nwarning: {warning}.");
+    }
+    format!("{text}\n\n{}\n{}", runs(answer, &sorted), waits(answer, &sorted))
+}
+
+fn ps(time: u64) -> String {
+    seconds(time as f64 * 1e-12)
+}
+
+fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
+    let synthetic = if answer.synthetic { " (synthetic)" } else { "" };
+    let error = match answer.identity_error {
+        Some(error) => format!(", {:+.2} % off the measured {}", error * 100.0, ps(answer.measured_ps)),
+        None => String::new(),
+    };
+    let baseline = format!("the same run{synthetic} simulated as it was ({}{error})", ps(answer.identity_ps));
+    let Some(best) = sorted.first() else { return baseline };
+    let verdict = verdict(best);
+    let decided = match best.decisions_changed {
+        0 => String::new(),
+        changed => {
+            format!(" {} otherwise than in the trace.", counted(changed, "decision falls", "decisions fall"))
+        }
+    };
+    let what = if sorted.len() > 1 { "Best of the hypotheses, " } else { "With " };
+    let comma = if sorted.len() > 1 { ":" } else { "" };
+    format!(
+        "{what}{}{comma} the run takes {}, {verdict} than {baseline}.{decided}",
+        best.hypothesis,
+        ps(best.hypothesis_ps)
+    )
+    .replace(", as long than", ", as long as")
+}
+
+fn verdict(one: &HypothesisAnswer) -> String {
+    match one.gain {
+        gain if gain.abs() < 5e-5 => "as long".into(),
+        gain if gain > 0.0 => format!("{} shorter", percent(gain)),
+        gain => format!("{} longer", percent(-gain)),
+    }
+}
+
+/// The measured run, the identity simulation and the hypotheses side by side, the largest gain first.
+fn runs(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
+    let mut table = Table::with_header([
+        "run",
+        "time",
+        "gain",
+        "computation",
+        "waiting",
+        "in MPI otherwise",
+        "decided otherwise",
+    ]);
+    let mut row = |name: &str, time: u64, gain: Option<f64>, waits: &RunWaits, decided: Option<u64>| {
+        table.row([
+            name.to_owned(),
+            ps(time),
+            gain.map_or(String::new(), |gain| format!("{:+.2} %", gain * 100.0)),
+            seconds(waits.computation_seconds),
+            seconds(waits.waiting_seconds),
+            seconds(waits.communication_seconds),
+            decided.map_or(String::new(), grouped),
+        ]);
+    };
+    row("measured", answer.measured_ps, None, &answer.waits.measured, None);
+    let own = answer.identity_decisions.iter().map(|decision| decision.count).sum();
+    row("identity", answer.identity_ps, None, &answer.waits.identity, Some(own));
+    for one in sorted {
+        let decided = Some(one.decisions_changed);
+        row(&one.hypothesis, one.hypothesis_ps, Some(one.gain), &one.waits, decided);
+    }
+    format!("{table}  computation, waiting and MPI: of all ranks together\n")
+}
+
+/// Patterns that occur in any of the runs.
+fn waits(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
+    let mut runs: Vec<&RunWaits> = vec![&answer.waits.measured, &answer.waits.identity];
+    runs.extend(sorted.iter().take(MOST).map(|one| &one.waits));
+    let names: Vec<&'static str> = answer.waits.measured.patterns.iter().map(|one| one.pattern).collect();
+    let names: Vec<&'static str> =
+        names.into_iter().filter(|name| runs.iter().any(|run| run.seconds_of(name) > 0.0)).collect();
+    if names.is_empty() {
+        return "Nobody waits for anybody.".into();
+    }
+    let mut heads = vec!["waits".to_owned(), "measured".into(), "identity".into()];
+    heads.extend(sorted.iter().take(MOST).enumerate().map(|(number, one)| {
+        if sorted.len() == 1 { "hypothesis".into() } else { format!("{}. {}", number + 1, one.hypothesis) }
+    }));
+    let mut table = Table::with_header(heads);
+    for name in names {
+        let mut cells = vec![name.replace('_', " ")];
+        cells.extend(runs.iter().map(|run| seconds(run.seconds_of(name))));
+        table.row(cells);
+    }
+    table.to_string()
+}
+
+/// Hypotheses with a column of their own.
+const MOST: usize = 4;

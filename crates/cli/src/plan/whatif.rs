@@ -1,0 +1,144 @@
+//! What is supposed to be different, from the command line and from files.
+
+use crate::args::whatif::{Changes, Nonblocking, Place, Removed, Scaled, Weighted};
+use crate::exit::{Failure, Outcome};
+use serde::Deserialize;
+use std::path::Path;
+use std::str::FromStr;
+use straggler_analysis::whatif::Difference;
+use straggler_model::noise::NoiseSpec;
+
+/// One hypothesis, before anything is looked up.
+#[derive(Clone, Debug)]
+pub struct HypothesisPlan {
+    /// As its file names it.
+    pub name: Option<String>,
+    pub differences: Vec<Difference>,
+    pub network: Option<String>,
+    pub ideal_network: bool,
+    pub noise: Vec<NoiseSpec>,
+    pub algorithms: Option<String>,
+}
+
+/// A file of hypotheses.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    hypothesis: Vec<Written>,
+}
+
+/// A hypothesis as a file has it: the same words as on the command line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Written {
+    name: Option<String>,
+    scale: Vec<String>,
+    balance: Vec<String>,
+    quieten: Vec<String>,
+    remove_messages: Vec<String>,
+    nonblocking: Vec<String>,
+    network: Option<String>,
+    ideal_network: bool,
+    noise: Vec<String>,
+    algorithms: Option<String>,
+}
+
+impl HypothesisPlan {
+    /// What was typed; nothing if nothing is different.
+    pub fn of_typed(changes: &Changes) -> Option<HypothesisPlan> {
+        let plan = HypothesisPlan {
+            name: None,
+            differences: differences(changes),
+            network: changes.network.clone(),
+            ideal_network: changes.ideal_network,
+            noise: changes.noise.clone(),
+            algorithms: changes.algorithms.clone(),
+        };
+        (!plan.is_empty()).then_some(plan)
+    }
+
+    fn is_empty(&self) -> bool {
+        let others = self.network.is_none() && self.algorithms.is_none() && !self.ideal_network;
+        self.differences.is_empty() && self.noise.is_empty() && others
+    }
+
+    /// For people: what is different.
+    pub fn text(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
+        let mut parts: Vec<String> = self.differences.iter().map(Difference::text).collect();
+        parts.extend(self.network.as_ref().map(|network| format!("network {network}")));
+        parts.extend(self.ideal_network.then(|| "a network that costs nothing".to_owned()));
+        parts.extend(
+            self.noise.iter().flat_map(|noise| &noise.sources).map(|source| format!("noise {}", source.name)),
+        );
+        parts.extend(self.algorithms.as_ref().map(|table| format!("algorithms of {table}")));
+        parts.join(", ")
+    }
+
+    /// The hypotheses of a file.
+    pub fn read(path: &Path) -> Outcome<Vec<HypothesisPlan>> {
+        let at = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|fault| at(fault.to_string()))?;
+        let file: File = toml::from_str(&text).map_err(|fault| at(fault.to_string()))?;
+        if file.hypothesis.is_empty() {
+            return Err(at("no hypothesis: begin each with a line [[hypothesis]]".into()));
+        }
+        let one = |(number, written): (usize, Written)| {
+            let name = written.name.clone().unwrap_or_else(|| format!("hypothesis {}", number + 1));
+            let plan = written.parse().map_err(|fault| at(format!("{name}: {fault}")))?;
+            if plan.is_empty() {
+                return Err(at(format!("{name} changes nothing: give it scale, balance, network, …")));
+            }
+            Ok(HypothesisPlan { name: Some(name), ..plan })
+        };
+        file.hypothesis.into_iter().enumerate().map(one).collect()
+    }
+}
+
+impl Written {
+    fn parse(self) -> Result<HypothesisPlan, String> {
+        let changes = Changes {
+            scale: parsed(&self.scale, "scale")?,
+            balance: parsed(&self.balance, "balance")?,
+            quieten: parsed(&self.quieten, "quieten")?,
+            remove_messages: parsed(&self.remove_messages, "remove-messages")?,
+            nonblocking: parsed(&self.nonblocking, "nonblocking")?,
+            ..Changes::default()
+        };
+        let noise = |text: &String| NoiseSpec::of_typed(text).map_err(|fault| format!("noise: {fault}"));
+        if self.network.is_some() && self.ideal_network {
+            return Err("network and ideal-network exclude each other".into());
+        }
+        Ok(HypothesisPlan {
+            name: self.name,
+            differences: differences(&changes),
+            network: self.network,
+            ideal_network: self.ideal_network,
+            noise: self.noise.iter().map(noise).collect::<Result<_, _>>()?,
+            algorithms: self.algorithms,
+        })
+    }
+}
+
+fn parsed<T: FromStr<Err = String>>(texts: &[String], key: &str) -> Result<Vec<T>, String> {
+    texts.iter().map(|text| text.parse().map_err(|fault| format!("{key} = {text:?}: {fault}"))).collect()
+}
+
+/// In the order in which they are applied: noise is what shows in the trace as it is, and calls are changed last.
+fn differences(changes: &Changes) -> Vec<Difference> {
+    let quieten = changes.quieten.iter().map(|Place(place)| Difference::Quieten { place: place.clone() });
+    let scale = changes
+        .scale
+        .iter()
+        .map(|Scaled { place, factor }| Difference::Scale { place: place.clone(), factor: *factor });
+    let balance = changes.balance.iter().map(|Weighted { place, weights }| Difference::Balance {
+        place: place.clone(),
+        weights: weights.clone(),
+    });
+    let removed = changes.remove_messages.iter().map(|Removed(filter)| Difference::Remove(filter.clone()));
+    let overlap = changes.nonblocking.iter().map(|Nonblocking(overlap)| Difference::Overlap(overlap.clone()));
+    quieten.chain(scale).chain(balance).chain(removed).chain(overlap).collect()
+}
