@@ -16,6 +16,8 @@ pub mod nonblocking;
 pub mod regions;
 pub mod scenario;
 pub mod simulated;
+#[cfg(test)]
+mod tests;
 
 pub use error::WhatIfError;
 pub use hypothesis::{Difference, apply_all};

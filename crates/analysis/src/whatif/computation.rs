@@ -127,7 +127,12 @@ impl Gaps {
                 bring_down(gaps, &group);
             }
         }
-        place.found(matched, trace)
+        match place.found(matched, trace) {
+            Err(WhatIfError::NothingThere { place, .. }) => {
+                Err(WhatIfError::NotRepeated { place, least: REPEATED })
+            }
+            other => other,
+        }
     }
 
     /// The trace with these times between its calls.

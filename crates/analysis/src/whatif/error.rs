@@ -15,6 +15,11 @@ pub enum WhatIfError {
         place: Where,
         end: Time,
     },
+    /// Nothing is repeated often enough to tell noise from work.
+    NotRepeated {
+        place: Where,
+        least: usize,
+    },
     Weights {
         given: usize,
         ranks: usize,
@@ -53,15 +58,13 @@ impl fmt::Display for WhatIfError {
             WhatIfError::NoRegion { name, known } => {
                 write!(f, "no region is called {name:?}. The program marks: {}", list(known))
             }
-            WhatIfError::NothingThere { place, end } => write!(
+            WhatIfError::NothingThere { place, end } => {
+                write!(f, "nothing is computed {}. The trace lasts {end}", place.text())
+            }
+            WhatIfError::NotRepeated { place, least } => write!(
                 f,
-                "nothing is computed {}: the trace has {}",
-                place.text(),
-                if place.during.is_some() {
-                    format!("times up to {end}")
-                } else {
-                    "no computation there".into()
-                }
+                "nothing that is computed {} is repeated {least} times on a rank: noise cannot be told from work",
+                place.text()
             ),
             WhatIfError::Weights { given, ranks } => {
                 write!(f, "{given} weights for {ranks} ranks: give one for each rank, and not all of them 0")

@@ -6,7 +6,7 @@ use crate::commands::simulate::NetworkAnswer;
 use crate::commands::trace::Opened;
 use serde::Serialize;
 use straggler_analysis::waits::{Pattern, RankTimes, WaitStates};
-use straggler_analysis::whatif::{Decided, Scenario};
+use straggler_analysis::whatif::{Decided, InCalls, Scenario};
 use straggler_model::{Network, Time};
 
 /// A hypothesis that was simulated.
@@ -43,6 +43,9 @@ pub struct Answer {
     pub hypotheses: Vec<HypothesisAnswer>,
     pub identity_decisions: Vec<DecisionAnswer>,
     pub warnings: Vec<String>,
+    /// Those of them that are about the simulations.
+    #[serde(skip)]
+    pub doubts: Vec<String>,
     /// What is simplified or left out.
     pub notes: Vec<String>,
 }
@@ -61,6 +64,10 @@ pub struct RunWaits {
     pub computation_seconds: f64,
     pub waiting_seconds: f64,
     pub communication_seconds: f64,
+    /// In calls for messages, in barriers, and in other collectives.
+    pub point_to_point_seconds: f64,
+    pub barrier_seconds: f64,
+    pub collective_seconds: f64,
     pub patterns: Vec<PatternAnswer>,
     pub ranks: Vec<RankWaits>,
 }
@@ -122,15 +129,15 @@ impl Answer {
     ) -> Answer {
         let error = (measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
-        let mut warnings = opened.warnings(&typed.trace);
+        let mut doubts = Vec::new();
         if let Some(error) = error.filter(|error| error.abs() > WELL) {
-            warnings.push(format!(
+            doubts.push(format!(
                 "the identity simulation is {:.1} % off the measured run: gains smaller than that mean little",
                 error * 100.0
             ));
         }
         for one in simulated.iter().filter(|one| one.scenario.bound) {
-            warnings.push(format!(
+            doubts.push(format!(
                 "{}: decided as in the trace, because the program would hang if the simulation decided",
                 one.text
             ));
@@ -150,16 +157,21 @@ impl Answer {
             network: NetworkAnswer::of(&session.network),
             fitted: session.fitted,
             waits: Waits {
-                measured: RunWaits::of(waits),
-                identity: RunWaits::of(&identity.waits),
-                hypothesis: RunWaits::of(first.map_or(&identity.waits, |first| &first.scenario.waits)),
+                measured: RunWaits::of(waits, &InCalls::of(session.trace)),
+                identity: shown(identity),
+                hypothesis: shown(first.map_or(identity, |first| &first.scenario)),
             },
             hypotheses: simulated.into_iter().map(|one| HypothesisAnswer::of(one, identity.end)).collect(),
             identity_decisions: identity.decisions.iter().map(DecisionAnswer::of).collect(),
-            warnings,
+            warnings: opened.warnings(&typed.trace).into_iter().chain(doubts.iter().cloned()).collect(),
+            doubts,
             notes: identity.notes.clone(),
         }
     }
+}
+
+fn shown(scenario: &Scenario) -> RunWaits {
+    RunWaits::of(&scenario.waits, &scenario.calls)
 }
 
 impl HypothesisAnswer {
@@ -175,7 +187,7 @@ impl HypothesisAnswer {
             decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),
             superfluous_tests: scenario.superfluous_tests,
             bound: scenario.bound,
-            waits: RunWaits::of(&scenario.waits),
+            waits: shown(&scenario),
             notes,
         }
     }
@@ -189,7 +201,7 @@ impl DecisionAnswer {
 }
 
 impl RunWaits {
-    pub fn of(states: &WaitStates) -> RunWaits {
+    pub fn of(states: &WaitStates, calls: &InCalls) -> RunWaits {
         let sum = |of: fn(&RankTimes) -> Time| states.ranks.iter().map(|rank| of(rank).seconds()).sum();
         let ranks = (0..).zip(&states.ranks).zip(states.totals()).map(|((rank, times), totals)| RankWaits {
             rank,
@@ -203,6 +215,9 @@ impl RunWaits {
             computation_seconds: sum(|rank| rank.computation),
             waiting_seconds: sum(|rank| rank.waiting),
             communication_seconds: sum(|rank| rank.communication),
+            point_to_point_seconds: calls.point_to_point.seconds(),
+            barrier_seconds: calls.barriers.seconds(),
+            collective_seconds: calls.collectives.seconds(),
             patterns: patterns(&states.total()),
             ranks: ranks.collect(),
         }

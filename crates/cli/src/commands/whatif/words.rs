@@ -8,7 +8,7 @@ pub fn say(answer: &Answer) -> String {
     let mut sorted: Vec<&HypothesisAnswer> = answer.hypotheses.iter().collect();
     sorted.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     let mut text = sentence(answer, &sorted);
-    for warning in &answer.warnings {
+    for warning in &answer.doubts {
         text += &format!("\nwarning: {warning}.");
     }
     format!("{text}\n\n{}\n{}", runs(answer, &sorted), waits(answer, &sorted))
@@ -20,32 +20,31 @@ fn ps(time: u64) -> String {
 
 fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     let synthetic = if answer.synthetic { " (synthetic)" } else { "" };
-    let error = match answer.identity_error {
-        Some(error) => format!(", {:+.2} % off the measured {}", error * 100.0, ps(answer.measured_ps)),
+    let model = match answer.identity_error {
+        Some(error) if error.abs() < 5e-5 => ", as long as it did".to_owned(),
+        Some(error) if error > 0.0 => format!(", {} longer than it did", percent(error)),
+        Some(error) => format!(", {} shorter than it did", percent(-error)),
         None => String::new(),
     };
-    let baseline = format!("the same run{synthetic} simulated as it was ({}{error})", ps(answer.identity_ps));
+    let baseline =
+        format!("Simulated as it was, the run{synthetic} takes {}{model}.", ps(answer.identity_ps));
     let Some(best) = sorted.first() else { return baseline };
-    let verdict = verdict(best);
     let decided = match best.decisions_changed {
         0 => String::new(),
         changed => {
-            format!(" {} otherwise than in the trace.", counted(changed, "decision falls", "decisions fall"))
+            let decisions = counted(changed, "decision falls", "decisions fall");
+            format!(" {decisions} otherwise than in the trace.")
         }
     };
-    let what = if sorted.len() > 1 { "Best of the hypotheses, " } else { "With " };
-    let comma = if sorted.len() > 1 { ":" } else { "" };
-    format!(
-        "{what}{}{comma} the run takes {}, {verdict} than {baseline}.{decided}",
-        best.hypothesis,
-        ps(best.hypothesis_ps)
-    )
-    .replace(", as long than", ", as long as")
+    let (time, verdict) = (ps(best.hypothesis_ps), verdict(best));
+    let instead = ps(answer.identity_ps);
+    let what = if sorted.len() > 1 { "The best is" } else { "With" };
+    format!("{what} {}: {time} instead of {instead}, {verdict}.{decided}\n{baseline}", best.hypothesis)
 }
 
 fn verdict(one: &HypothesisAnswer) -> String {
     match one.gain {
-        gain if gain.abs() < 5e-5 => "as long".into(),
+        gain if gain.abs() < 5e-5 => "no gain".into(),
         gain if gain > 0.0 => format!("{} shorter", percent(gain)),
         gain => format!("{} longer", percent(-gain)),
     }

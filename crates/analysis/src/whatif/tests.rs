@@ -1,0 +1,388 @@
+//! Programs whose other selves are known.
+
+use super::computation::{Balanced, Gaps, Where};
+use super::messages::Filter;
+use super::nonblocking::Overlap;
+use super::{Difference, Scenario, WhatIfError, apply_all};
+use crate::waits::Pattern;
+use proptest::prelude::*;
+use std::sync::atomic::AtomicBool;
+use straggler_model::philox::Stream;
+use straggler_model::{Link, Network, PerByte, Time};
+use straggler_schedule::traced::{Building, Decisions, Options};
+use straggler_sim::{Control, Simulation};
+use straggler_trace::messages::Messages;
+use straggler_trace::{
+    Call, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace, call::special,
+};
+
+const fn ms(milliseconds: u64) -> Time {
+    Time::from_ns(1_000_000 * milliseconds)
+}
+
+fn network() -> Network {
+    let link = Link {
+        latency: Time::from_ns(2_000),
+        send_overhead: Time::from_ns(500),
+        recv_overhead: Time::from_ns(700),
+        gap: Time::from_ns(900),
+        gap_per_byte: PerByte::from_ps(100),
+        overhead_per_byte: PerByte::ZERO,
+        eager_limit: 10_000,
+    };
+    Network::uniform("tried", link)
+}
+
+fn simulate(trace: &Trace, decisions: Decisions) -> Scenario {
+    let network = network();
+    let (stop, mut progress) = (AtomicBool::new(false), |_| {});
+    let mut control = Control::new(1, &stop, &mut progress);
+    let options = Options { decisions, ..Options::default() };
+    Scenario::simulate(trace, &options, &Building::default(), &Simulation::new(&network), &mut control)
+        .unwrap()
+}
+
+/// A rank that is written call by call. Calls of MPI take a microsecond.
+#[derive(Default)]
+struct Author {
+    rank: RankTrace,
+    clock: Time,
+}
+
+impl Author {
+    fn new() -> Author {
+        let mut author = Author::default();
+        author.call(Function::Init, |_| {}, None);
+        author
+    }
+
+    fn call(
+        &mut self,
+        function: Function,
+        set: impl FnOnce(&mut Call),
+        details: Option<Details>,
+    ) -> &mut Author {
+        let exit = self.clock + Time::from_ns(1_000);
+        let mut call = Call { comm: 0, ..Call::new(function, self.clock, exit) };
+        set(&mut call);
+        self.clock = exit;
+        match details {
+            Some(details) => self.rank.push_with(call, details),
+            None => self.rank.push(call),
+        }
+        self
+    }
+
+    fn compute(&mut self, time: Time) -> &mut Author {
+        self.clock += time;
+        self
+    }
+
+    fn mark(&mut self, function: Function, name: &str) -> &mut Author {
+        self.call(function, |_| {}, Some(Details { text: Some(name.into()), ..Details::default() }))
+    }
+
+    fn region(&mut self, name: &str, time: Time) -> &mut Author {
+        self.mark(Function::RegionEnter, name).compute(time).mark(Function::RegionLeave, name)
+    }
+
+    fn send(&mut self, to: i32, tag: i32) -> &mut Author {
+        let set = |call: &mut Call| (call.peer, call.tag, call.sent) = (to, tag, 8);
+        self.call(Function::Send, set, None)
+    }
+
+    fn irecv(&mut self, from: i32, tag: i32, request: RequestId) -> &mut Author {
+        let set = |call: &mut Call| {
+            (call.peer, call.tag, call.received, call.request) = (from, tag, 8, request);
+        };
+        self.call(Function::Irecv, set, None)
+    }
+
+    fn wait(
+        &mut self,
+        function: Function,
+        requests: Vec<RequestId>,
+        completed: Vec<Completed>,
+    ) -> &mut Author {
+        let details = Details { requests, completed, found: true, ..Details::default() };
+        self.call(function, |_| {}, Some(details))
+    }
+
+    fn collective(&mut self, function: Function) -> &mut Author {
+        self.call(function, |call| (call.sent, call.received) = (8, 8), None)
+    }
+
+    fn end(&mut self) -> RankTrace {
+        self.call(Function::Finalize, |_| {}, None);
+        std::mem::take(&mut self.rank)
+    }
+}
+
+fn trace(ranks: Vec<RankTrace>) -> Trace {
+    let communicators = vec![Communicator::world(ranks.len() as u32)];
+    Trace { ranks, communicators, ..Trace::default() }
+}
+
+fn completed(request: RequestId) -> Completed {
+    Completed { request, matched: None, cancelled: false }
+}
+
+/// Figure 4 of Böhme et al. 2010: rank 0 works on messages of the others as they come. `order` is in which order they came.
+fn figure_4(foo: [u64; 4], order: [u32; 3]) -> Trace {
+    let bar = [50, 250, 200, 150];
+    let mut ranks = Vec::new();
+    for rank in 0..4 {
+        let mut author = Author::new();
+        author.collective(Function::Barrier).region("foo", ms(foo[rank])).region("bar", ms(bar[rank]));
+        if rank == 0 {
+            (1..4).for_each(|from| {
+                author.irecv(from, 0, from as RequestId - 1);
+            });
+            let mut open = vec![0, 1, 2];
+            for from in order {
+                author
+                    .wait(Function::Waitany, open.clone(), vec![completed(from - 1)])
+                    .region("work", ms(25));
+                open.retain(|&request| request != from - 1);
+            }
+        } else {
+            author.send(0, 0);
+        }
+        ranks.push(author.collective(Function::Barrier).end());
+    }
+    trace(ranks)
+}
+
+const FOO: [u64; 4] = [156, 300, 400, 500];
+const BALANCED: [u64; 4] = [339, 339, 339, 339];
+
+fn region(name: &str) -> Where {
+    Where { region: Some(name.into()), ..Where::default() }
+}
+
+fn with(trace: &Trace, difference: Difference) -> Trace {
+    apply_all(trace, &[difference]).unwrap().0
+}
+
+/// Sums of waits, by pattern.
+fn waits(scenario: &Scenario) -> Vec<(u64, Time)> {
+    let total = scenario.waits.total();
+    Pattern::ALL.iter().map(|&pattern| (total.of(pattern).count, total.of(pattern).time)).collect()
+}
+
+#[test]
+fn a_balanced_run_is_predicted_to_the_picosecond_if_it_decides_again() {
+    let hypothesis =
+        with(&figure_4(FOO, [1, 2, 3]), Difference::Balance { place: region("foo"), weights: None });
+    // What the changed program would have done.
+    let truth = simulate(&figure_4(BALANCED, [3, 2, 1]), Decisions::AsRecorded);
+    let predicted = simulate(&hypothesis, Decisions::Redecide);
+    assert_eq!(predicted.finish, truth.finish);
+    assert_eq!(waits(&predicted), waits(&truth));
+    assert_eq!(predicted.decisions_changed(), 1);
+    // Following the recorded order, the master begins to work when the last message has come.
+    let recorded = simulate(&hypothesis, Decisions::AsRecorded);
+    assert_eq!(recorded.decisions_changed(), 0);
+    let longer = recorded.end - truth.end;
+    assert!(longer > ms(49) && longer < ms(51), "{longer}");
+}
+
+#[test]
+fn nothing_changes_where_nothing_is_decided() {
+    let trace = figure_4(FOO, [1, 2, 3]);
+    let recorded = simulate(&trace, Decisions::AsRecorded);
+    let decided = simulate(&trace, Decisions::Redecide);
+    assert_eq!(decided.finish, recorded.finish);
+    assert_eq!(decided.trace, recorded.trace);
+    assert_eq!(decided.decisions, []);
+}
+
+/// The requests that the Waitany calls of rank 0 completed.
+fn order(trace: &Trace) -> Vec<RequestId> {
+    let rank = &trace.ranks[0];
+    let any = rank.calls.iter().filter(|call| call.function == Function::Waitany);
+    any.filter_map(|call| rank.details(call)).map(|details| details.completed[0].request).collect()
+}
+
+#[test]
+fn the_simulated_trace_says_what_was_decided() {
+    let balanced = Difference::Balance { place: region("foo"), weights: None };
+    let run = simulate(&with(&figure_4(FOO, [1, 2, 3]), balanced), Decisions::Redecide);
+    assert_eq!(order(&run.trace), [2, 1, 0]);
+    let again = simulate(&run.trace, Decisions::AsRecorded);
+    assert_eq!(again.finish, run.finish);
+}
+
+#[test]
+fn a_receive_from_anyone_takes_what_comes() {
+    // Rank 1 was first; now it computes longer.
+    let program = |first: u64, second: u64, order: [i32; 2]| {
+        let mut master = Author::new();
+        for from in order {
+            let matched = Some(Matched { peer: from, tag: 5 });
+            let set =
+                |call: &mut Call| (call.peer, call.tag, call.received) = (special::ANY, special::ANY, 8);
+            master.call(Function::Recv, set, Some(Details { matched, ..Details::default() })).compute(ms(3));
+        }
+        let mut ranks = vec![master.end()];
+        ranks.extend([first, second].map(|time| Author::new().compute(ms(time)).send(0, 5).end()));
+        trace(ranks)
+    };
+    let slower =
+        Difference::Scale { place: Where { ranks: Some([1].into()), ..Where::default() }, factor: 4.0 };
+    let predicted = simulate(&with(&program(2, 5, [1, 2]), slower), Decisions::Redecide);
+    let truth = simulate(&program(8, 5, [2, 1]), Decisions::AsRecorded);
+    assert_eq!(predicted.finish, truth.finish);
+    assert_eq!(predicted.decisions_changed(), 2);
+    let peers = |trace: &Trace| -> Vec<i32> {
+        trace.ranks[0]
+            .details
+            .iter()
+            .filter_map(|details| details.matched)
+            .map(|matched| matched.peer)
+            .collect()
+    };
+    assert_eq!(peers(&predicted.trace), [2, 1]);
+    assert_eq!(waits(&predicted), waits(&truth));
+}
+
+#[test]
+fn computation_is_scaled_where_it_is_said() {
+    let trace = figure_4(FOO, [1, 2, 3]);
+    let half = with(&trace, Difference::Scale { place: region("foo"), factor: 0.5 });
+    let expected = figure_4(FOO.map(|time| time / 2), [1, 2, 3]);
+    assert_eq!(Gaps::of(&half), Gaps::of(&expected));
+    let one = Where { ranks: Some([3].into()), ..region("foo") };
+    let half = with(&trace, Difference::Scale { place: one, factor: 0.5 });
+    assert_eq!(Gaps::of(&half), Gaps::of(&figure_4([156, 300, 400, 250], [1, 2, 3])));
+    let same = with(&trace, Difference::Scale { place: Where::default(), factor: 1.0 });
+    assert_eq!(same, trace);
+    let error = apply_all(&trace, &[Difference::Scale { place: region("fo"), factor: 0.5 }]).unwrap_err();
+    assert_eq!(error.to_string(), "no region is called \"fo\". The program marks: bar, foo, work");
+}
+
+#[test]
+fn weights_share_the_computation() {
+    let trace = figure_4(FOO, [1, 2, 3]);
+    let mut gaps = Gaps::of(&trace);
+    assert_eq!(gaps.balance(&trace, &region("foo"), Some(&[0.0, 1.0, 1.0, 2.0])), Ok(Balanced::Each));
+    assert_eq!(gaps, Gaps::of(&figure_4([0, 339, 339, 678], [1, 2, 3])));
+    let error = gaps.balance(&trace, &region("foo"), Some(&[1.0, 1.0])).unwrap_err();
+    assert_eq!(error, WhatIfError::Weights { given: 2, ranks: 4 });
+    // Only rank 0 works.
+    assert_eq!(gaps.balance(&trace, &region("work"), None), Ok(Balanced::Each));
+}
+
+#[test]
+fn the_fastest_tenth_is_what_a_region_costs() {
+    let program = |times: &[u64]| {
+        let mut author = Author::new();
+        times.iter().for_each(|&time| {
+            author.region("step", ms(time));
+        });
+        trace(vec![author.end()])
+    };
+    let noisy = program(&[10, 10, 13, 10, 50, 10, 10, 11, 10, 10, 12]);
+    let quiet = with(&noisy, Difference::Quieten { place: region("step") });
+    assert_eq!(Gaps::of(&quiet), Gaps::of(&program(&[10; 11])));
+    let few = apply_all(&program(&[1, 2]), &[Difference::Quieten { place: region("step") }]).unwrap_err();
+    assert!(few.to_string().contains("repeated 10 times"), "{few}");
+}
+
+#[test]
+fn messages_that_are_not_sent_are_not_waited_for() {
+    let trace = figure_4(FOO, [1, 2, 3]);
+    let filter = Filter { from: Some([3].into()), ..Filter::default() };
+    let fewer = with(&trace, Difference::Remove(filter));
+    assert_eq!(Messages::of_trace(&fewer).matched.len(), 2);
+    let any = |function| fewer.ranks[0].calls.iter().filter(|call| call.function == function).count();
+    assert_eq!((any(Function::Irecv), any(Function::Waitany)), (2, 2));
+    let run = simulate(&fewer, Decisions::Redecide);
+    assert!(run.end < simulate(&trace, Decisions::Redecide).end);
+    let nothing = Filter { tag: Some(9), ..Filter::default() };
+    let error = apply_all(&trace, &[Difference::Remove(nothing)]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "no message fits tag=9. There are messages of 8 to 8 bytes, with tags 0, on communicators 0"
+    );
+}
+
+#[test]
+fn a_collective_that_begins_earlier_overlaps_with_computation() {
+    let program = |ranks: u64| {
+        let rank =
+            |rank: u64| Author::new().compute(ms(10 + 10 * rank)).collective(Function::Allreduce).end();
+        trace((0..ranks).map(rank).collect())
+    };
+    let blocking = program(2);
+    let function = Function::Allreduce;
+    let early = with(&blocking, Difference::Overlap(Overlap { function, earlier: Some(ms(5)) }));
+    let functions: Vec<Function> = early.ranks[1].calls.iter().map(|call| call.function).collect();
+    assert_eq!(functions, [Function::Init, Function::Iallreduce, Function::Wait, Function::Finalize]);
+    let gaps: Vec<Time> = early.ranks[1].calls.windows(2).map(|pair| pair[1].enter - pair[0].exit).collect();
+    assert_eq!(gaps[..2], [ms(15), ms(5)]);
+    let (before, after) = (simulate(&blocking, Decisions::Redecide), simulate(&early, Decisions::Redecide));
+    assert!(after.end < before.end);
+    // The first rank still waits for what the other begins 5 ms before its end.
+    assert!(after.finish[0] > ms(15) && after.finish[0] < ms(16), "{}", after.finish[0]);
+    let error =
+        apply_all(&blocking, &[Difference::Overlap(Overlap { function: Function::Bcast, earlier: None })]);
+    assert_eq!(error.unwrap_err().to_string(), "the program never calls MPI_Bcast. It calls MPI_Allreduce");
+}
+
+/// A program of nonblocking messages in rounds, completed in any way.
+fn rounds(seed: u64, ranks: u32, rounds: u32) -> Trace {
+    let mut random = Stream::new(seed, 0, 0, 4);
+    let mut authors: Vec<Author> = (0..ranks).map(|_| Author::new()).collect();
+    for round in 0..rounds {
+        let shift = 1 + random.below(u64::from(ranks) - 1) as u32;
+        let any = random.below(2) == 0;
+        for (rank, author) in (0..ranks).zip(&mut authors) {
+            let (to, from) = ((rank + shift) % ranks, (rank + ranks - shift) % ranks);
+            let (receive, send) = (2 * round, 2 * round + 1);
+            author.compute(Time(random.below(50_000_000))).irecv(from as i32, 1, receive);
+            let bytes = random.below(20_000);
+            let set = |call: &mut Call| {
+                (call.peer, call.tag, call.sent, call.request) = (to as i32, 1, bytes, send);
+            };
+            author.call(Function::Isend, set, None).compute(Time(random.below(9_000_000)));
+            if any {
+                author.wait(Function::Waitany, vec![receive, send], vec![completed(receive)]);
+                author.compute(Time(random.below(5_000_000))).wait(Function::Wait, vec![send], Vec::new());
+            } else {
+                author.wait(Function::Waitall, vec![receive, send], Vec::new());
+            }
+        }
+        if random.below(3) == 0 {
+            authors.iter_mut().for_each(|author| {
+                author.compute(Time(random.below(3_000_000))).collective(Function::Allreduce);
+            });
+        }
+    }
+    trace(authors.iter_mut().map(Author::end).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// A simulated run is a trace like any other: simulated as it was, it is itself.
+    #[test]
+    fn a_simulated_run_simulated_again_is_the_same(seed in any::<u64>(), ranks in 2u32..6, count in 1u32..8) {
+        let trace = rounds(seed, ranks, count);
+        let once = simulate(&trace, Decisions::AsRecorded);
+        let twice = simulate(&once.trace, Decisions::AsRecorded);
+        prop_assert_eq!(&twice.finish, &once.finish);
+        prop_assert_eq!(&twice.trace, &once.trace);
+        for rank in &once.waits.ranks {
+            prop_assert_eq!(rank.computation + rank.waiting + rank.communication, rank.run);
+        }
+    }
+
+    /// Who computes the same computes the same in the simulated run.
+    #[test]
+    fn computation_is_kept(seed in any::<u64>(), ranks in 2u32..6, count in 1u32..8) {
+        let trace = rounds(seed, ranks, count);
+        let run = simulate(&trace, Decisions::Redecide);
+        prop_assert_eq!(Gaps::of(&run.trace), Gaps::of(&trace));
+    }
+}
