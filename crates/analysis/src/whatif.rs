@@ -7,12 +7,14 @@
 //! Trace ─► Hypothesis ─► Trace' ─► Recording ─► Playback ─► replay ─► simulated Trace ─► WaitStates
 //! ```
 
+pub mod calls;
 pub mod computation;
 mod edit;
 pub mod error;
 pub mod hypothesis;
 pub mod messages;
 pub mod nonblocking;
+mod parts;
 pub mod regions;
 pub mod scenario;
 pub mod simulated;

@@ -159,7 +159,7 @@ const REPEATED: usize = 10;
 
 impl Where {
     /// For each call of a rank: the entry that the computation before it belongs to, if it is meant.
-    fn chosen(&self, rank: u32, traced: &RankTrace) -> Presence {
+    pub(super) fn chosen(&self, rank: u32, traced: &RankTrace) -> Presence {
         if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&rank)) {
             return vec![None; traced.calls.len()];
         }

@@ -37,6 +37,11 @@ impl Editor {
         }
     }
 
+    /// The thread computes more.
+    pub fn compute(&mut self, thread: u16, time: Time) {
+        *self.computed.entry(thread).or_default() += time;
+    }
+
     /// What the thread has computed since its last call.
     pub fn computed(&self, thread: u16) -> Time {
         self.computed.get(&thread).copied().unwrap_or_default()

@@ -1,24 +1,45 @@
 //! What is supposed to be different: a list of changes, one after the other.
 
+use super::calls::{self, Deletion, Insertion};
 use super::computation::{Balanced, Gaps, Where};
 use super::error::WhatIfError;
 use super::messages::{self, Filter};
 use super::nonblocking::{self, Overlap};
+use super::parts;
 use straggler_trace::Trace;
 
 /// One difference between the traced run and the one that is simulated.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Difference {
     /// Computation takes so many times as long.
-    Scale { place: Where, factor: f64 },
+    Scale {
+        place: Where,
+        factor: f64,
+    },
     /// Every rank computes as much, or by its weight.
-    Balance { place: Where, weights: Option<Vec<f64>> },
+    Balance {
+        place: Where,
+        weights: Option<Vec<f64>>,
+    },
     /// Without the noise that shows in the trace.
-    Quieten { place: Where },
+    Quieten {
+        place: Where,
+    },
     /// Messages that are not sent.
     Remove(Filter),
+    /// So many messages of a route are sent as one, or one as so many.
+    Merge {
+        filter: Filter,
+        count: u32,
+    },
+    Split {
+        filter: Filter,
+        count: u32,
+    },
     /// Blocking calls that are begun before, and waited for where they were.
     Overlap(Overlap),
+    Delete(Deletion),
+    Insert(Insertion),
 }
 
 impl Difference {
@@ -49,7 +70,11 @@ impl Difference {
                 gaps.apply(trace)
             }
             Difference::Remove(filter) => messages::remove(trace, filter)?,
+            Difference::Merge { filter, count } => parts::merge(trace, filter, *count)?,
+            Difference::Split { filter, count } => parts::split(trace, filter, *count)?,
             Difference::Overlap(overlap) => nonblocking::apply(trace, overlap)?,
+            Difference::Delete(deletion) => calls::delete(trace, deletion)?,
+            Difference::Insert(insertion) => calls::insert(trace, insertion)?,
         };
         Ok((trace, notes))
     }
@@ -66,7 +91,11 @@ impl Difference {
             Difference::Balance { place, .. } => format!("computation{} shared by weights", at(place)),
             Difference::Quieten { place } => format!("computation{} without its noise", at(place)),
             Difference::Remove(filter) => format!("without messages {filter}"),
+            Difference::Merge { filter, count } => format!("{count} messages {filter} sent as one"),
+            Difference::Split { filter, count } => format!("each message {filter} sent in {count} parts"),
             Difference::Overlap(overlap) => overlap.text(),
+            Difference::Delete(deletion) => deletion.text(),
+            Difference::Insert(insertion) => insertion.text(),
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn fits(&self, message: &Message) -> bool {
+    pub(super) fn fits(&self, message: &Message) -> bool {
         let Message { sent, received } = message;
         self.from.as_ref().is_none_or(|ranks| ranks.contains(&sent.place.rank))
             && self.to.as_ref().is_none_or(|ranks| ranks.contains(&received.place.rank))
@@ -64,9 +64,10 @@ pub fn remove(trace: &Trace, filter: &Filter) -> Result<Trace, WhatIfError> {
     let mut gone: Vec<Gone> = trace.ranks.iter().map(|_| Gone::default()).collect();
     for message in chosen {
         let (from, to) = (message.sent.place.rank as usize, message.received.place.rank as usize);
-        if let (Some(row), Some(received)) =
-            (row_of(message, &operations[from], &gone[from]), message.received.operation)
-        {
+        if let (Some(row), Some(received)) = (
+            row_of(message, &operations[from], |row| gone[from].sends.contains(&row)),
+            message.received.operation,
+        ) {
             gone[from].sends.insert(row);
             gone[to].receives.insert(received);
         }
@@ -75,7 +76,7 @@ pub fn remove(trace: &Trace, filter: &Filter) -> Result<Trace, WhatIfError> {
     Ok(Trace { ranks, ..trace.clone() })
 }
 
-fn nothing(filter: &Filter, messages: &Messages) -> WhatIfError {
+pub(super) fn nothing(filter: &Filter, messages: &Messages) -> WhatIfError {
     let sent = || messages.matched.iter().map(|message| &message.sent);
     let tags: BTreeSet<i32> = sent().map(|sent| sent.tag).collect();
     let communicators: BTreeSet<u32> = sent().map(|sent| sent.comm).collect();
@@ -89,7 +90,11 @@ fn nothing(filter: &Filter, messages: &Messages) -> WhatIfError {
 }
 
 /// The operation that sends a message: of those that its call has begun, the first that is still there and alike.
-fn row_of(message: &Message, operations: &Operations<'_>, gone: &Gone) -> Option<u32> {
+pub(super) fn row_of(
+    message: &Message,
+    operations: &Operations<'_>,
+    taken: impl Fn(u32) -> bool,
+) -> Option<u32> {
     let sent = &message.sent;
     let first = operations.rows().partition_point(|row| row.begun < sent.place.call);
     let begun = operations.rows().iter().enumerate().skip(first);
@@ -98,7 +103,7 @@ fn row_of(message: &Message, operations: &Operations<'_>, gone: &Gone) -> Option
         let call = operations.call(row.described);
         row.sends() && call.is_some_and(|call| call.tag == sent.tag && call.sent == sent.bytes)
     });
-    alike.map(|(row, _)| row as u32).find(|row| !gone.sends.contains(row))
+    alike.map(|(row, _)| row as u32).find(|&row| !taken(row))
 }
 
 /// A rank without some of its sends and receives.

@@ -1,0 +1,140 @@
+//! Calls that are not made any more, or made besides.
+
+use super::computation::Where;
+use super::edit::Editor;
+use super::error::WhatIfError;
+use super::regions;
+use std::collections::BTreeSet;
+use straggler_model::Time;
+use straggler_trace::trace::WORLD;
+use straggler_trace::{Call, Class, Function, RankTrace, Start, Trace};
+
+/// Blocking collectives that nobody calls any more.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Deletion {
+    pub function: Function,
+    /// Where: on all ranks, or nobody could leave the others' calls.
+    pub place: Where,
+}
+
+/// Something that every rank does besides, whenever it enters a region.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Insertion {
+    pub what: Inserted,
+    pub region: String,
+    pub ranks: Option<regions::Ranks>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    Barrier,
+    Computation(Time),
+}
+
+/// Whether a call may be deleted: what it leaves behind must be nothing.
+pub fn is_deletable(function: Function) -> bool {
+    matches!(function.class(), Class::Collective(_, Start::Blocking))
+}
+
+/// The trace without these calls.
+pub fn delete(trace: &Trace, deletion: &Deletion) -> Result<Trace, WhatIfError> {
+    let mut deleted = 0;
+    let ranks = (0..).zip(&trace.ranks).map(|(rank, traced)| {
+        let chosen = deletion.place.chosen(rank, traced);
+        let mut editor = Editor::new(traced);
+        for (call, chosen) in traced.calls.iter().zip(chosen) {
+            editor.compute_up_to(call);
+            if call.function == deletion.function && chosen.is_some() {
+                deleted += 1;
+            } else {
+                editor.push(call, traced.details(call).cloned());
+            }
+        }
+        editor.finish()
+    });
+    let ranks = ranks.collect();
+    if deleted == 0 {
+        let functions = trace.ranks.iter().flat_map(|rank| &rank.calls).map(|call| call.function);
+        let known: BTreeSet<&str> =
+            functions.filter(|&function| is_deletable(function)).map(Function::name).collect();
+        return Err(WhatIfError::NoCall {
+            asked: match deletion.place.text().as_str() {
+                "anywhere" => deletion.function.name().to_owned(),
+                place => format!("{} {place}", deletion.function.name()),
+            },
+            known: known.into_iter().map(str::to_owned).collect(),
+        });
+    }
+    Ok(Trace { ranks, ..trace.clone() })
+}
+
+/// The trace with more to do.
+pub fn insert(trace: &Trace, insertion: &Insertion) -> Result<Trace, WhatIfError> {
+    let mut inserted = 0;
+    let ranks = (0..).zip(&trace.ranks).map(|(rank, traced)| {
+        let concerned = insertion.ranks.as_ref().is_none_or(|ranks| ranks.contains(&rank));
+        if concerned { besides(traced, insertion, &mut inserted) } else { traced.clone() }
+    });
+    let ranks = ranks.collect();
+    if inserted == 0 {
+        let known = regions::names(trace).into_keys().collect();
+        return Err(WhatIfError::NoRegion { name: insertion.region.clone(), known });
+    }
+    Ok(Trace { ranks, ..trace.clone() })
+}
+
+fn besides(traced: &RankTrace, insertion: &Insertion, inserted: &mut u64) -> RankTrace {
+    let presence = regions::presence(traced, &insertion.region);
+    // A call after which the region has been entered.
+    let enters = |number: usize| {
+        let next = traced.calls.iter().zip(&presence).skip(number + 1);
+        let mut next = next.filter(|(call, _)| call.thread == traced.calls[number].thread);
+        let after = next.next().and_then(|(_, entry)| *entry);
+        after.is_some() && after != presence[number]
+    };
+    let mut editor = Editor::new(traced);
+    for (number, call) in traced.calls.iter().enumerate() {
+        editor.compute_up_to(call);
+        editor.push(call, traced.details(call).cloned());
+        if matches!(call.function.class(), Class::Mark) && enters(number) {
+            *inserted += 1;
+            match insertion.what {
+                Inserted::Computation(time) => editor.compute(call.thread, time),
+                Inserted::Barrier => {
+                    let barrier = Call::new(Function::Barrier, call.exit, call.exit);
+                    editor.push(&Call { comm: WORLD, thread: call.thread, ..barrier }, None);
+                }
+            }
+        }
+    }
+    editor.finish()
+}
+
+impl Deletion {
+    pub fn text(&self) -> String {
+        match self.place.text().as_str() {
+            "anywhere" => format!("without {}", self.function.name()),
+            place => format!("without {} {place}", self.function.name()),
+        }
+    }
+}
+
+impl Insertion {
+    pub fn text(&self) -> String {
+        let what = match self.what {
+            Inserted::Barrier => "a barrier".to_owned(),
+            Inserted::Computation(time) => format!("{time} more computation"),
+        };
+        format!("{what} at each entry of {}", self.region)
+    }
+}
+
+/// The blocking collective of this name, without `MPI_` and in any case.
+pub fn collective_named(name: &str) -> Option<Function> {
+    let wanted = name.trim().trim_start_matches("MPI_").to_lowercase();
+    let is_it = |function: &Function| {
+        let own = function.name().strip_prefix("MPI_").unwrap_or_default().to_lowercase();
+        own == wanted && is_deletable(*function)
+    };
+    Function::ALL.iter().copied().find(is_it)
+}

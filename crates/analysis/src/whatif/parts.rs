@@ -1,0 +1,209 @@
+//! Messages that are sent together, or in parts.
+//!
+//! A message that several become is sent where the last of them was, and received where the first was: nothing that the
+//! program had received there may be missing. A program in which a later message depends on an earlier one hangs then, as it
+//! should.
+
+use super::edit::Editor;
+use super::error::WhatIfError;
+use super::messages::{Filter, nothing, row_of};
+use std::collections::{HashMap, HashSet};
+use straggler_trace::messages::{Message, Messages};
+use straggler_trace::operations::{Acted, Kind, Operations};
+use straggler_trace::{Call, Class, Completed, Details, Function, HowMany, RankTrace, RequestId, Trace};
+
+/// What becomes of the operations of a rank, by row.
+#[derive(Default)]
+struct Fates {
+    gone: HashSet<u32>,
+    /// Sends and receives with other sizes.
+    bytes: HashMap<u32, u64>,
+    /// Those that come in so many parts.
+    parts: HashSet<u32>,
+}
+
+/// Both ends of a message: rank and row of its send and of its receive.
+type Pair = ((usize, u32), (usize, u32));
+
+/// The messages that fit, in the order of sending on each route.
+fn chosen(
+    trace: &Trace,
+    operations: &[Operations<'_>],
+    filter: &Filter,
+) -> Result<Vec<(Message, Pair)>, WhatIfError> {
+    let messages = Messages::of_operations(trace, operations);
+    let mut taken: HashSet<(usize, u32)> = HashSet::new();
+    let mut found = Vec::new();
+    for message in messages.matched.iter().filter(|message| filter.fits(message)) {
+        let (from, to) = (message.sent.place.rank as usize, message.received.place.rank as usize);
+        let row = row_of(message, &operations[from], |row| taken.contains(&(from, row)));
+        let (Some(sent), Some(received)) = (row, message.received.operation) else { continue };
+        // Half of an exchange cannot leave the other half.
+        let whole = |rank: usize, row: u32| {
+            operations[rank].get(row).is_some_and(|row| row.kind != Kind::Exchange && row.probe().is_none())
+        };
+        if whole(from, sent) && whole(to, received) {
+            taken.insert((from, sent));
+            found.push((*message, ((from, sent), (to, received))));
+        }
+    }
+    if found.is_empty() { Err(nothing(filter, &messages)) } else { Ok(found) }
+}
+
+/// So many messages of a route become one.
+pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<Trace, WhatIfError> {
+    let operations = Operations::of_trace(trace);
+    let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
+    let chosen = chosen(trace, &operations, filter)?;
+    let route = |message: &Message| {
+        (message.sent.place.rank, message.received.place.rank, message.sent.comm, message.sent.tag)
+    };
+    for of_route in chosen.chunk_by(|(one, _), (other, _)| route(one) == route(other)) {
+        for together in of_route.chunks(count as usize) {
+            let bytes = together.iter().map(|(message, _)| message.sent.bytes).sum();
+            for (place, (_, ((from, sent), (to, received)))) in together.iter().enumerate() {
+                if place + 1 == together.len() {
+                    fates[*from].bytes.insert(*sent, bytes);
+                } else {
+                    fates[*from].gone.insert(*sent);
+                }
+                if place == 0 {
+                    fates[*to].bytes.insert(*received, bytes);
+                } else {
+                    fates[*to].gone.insert(*received);
+                }
+            }
+        }
+    }
+    Ok(rewritten(trace, &operations, &fates, 1))
+}
+
+/// Each message becomes so many.
+pub fn split(trace: &Trace, filter: &Filter, count: u32) -> Result<Trace, WhatIfError> {
+    let operations = Operations::of_trace(trace);
+    let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
+    for (message, ((from, sent), (to, received))) in chosen(trace, &operations, filter)? {
+        for (rank, row) in [(from, sent), (to, received)] {
+            fates[rank].parts.insert(row);
+            fates[rank].bytes.insert(row, message.sent.bytes.div_ceil(u64::from(count)));
+        }
+    }
+    Ok(rewritten(trace, &operations, &fates, count))
+}
+
+fn rewritten(trace: &Trace, operations: &[Operations<'_>], fates: &[Fates], count: u32) -> Trace {
+    let ranks = operations.iter().zip(fates).map(|(operations, fates)| {
+        let mut writer = Writer::new(operations, fates, count);
+        operations.walk().for_each(|acted| writer.write(&acted));
+        writer.editor.finish()
+    });
+    Trace { ranks: ranks.collect(), ..trace.clone() }
+}
+
+struct Writer<'a, 'o> {
+    traced: &'a RankTrace,
+    fates: &'o Fates,
+    count: u32,
+    editor: Editor,
+    next: RequestId,
+    gone: HashSet<RequestId>,
+    /// The further requests of a message in parts.
+    more: HashMap<RequestId, Vec<RequestId>>,
+}
+
+impl<'a, 'o> Writer<'a, 'o> {
+    fn new(operations: &Operations<'a>, fates: &'o Fates, count: u32) -> Writer<'a, 'o> {
+        let traced = operations.traced();
+        let rows = || (0u32..).zip(operations.rows()).filter(|(_, row)| row.has_request());
+        let used = rows().map(|(_, row)| row.request);
+        let named = traced.details.iter().flat_map(|details| details.requests.iter().copied());
+        Writer {
+            traced,
+            fates,
+            count,
+            editor: Editor::new(traced),
+            next: used.chain(named).max().map_or(0, |last| last.saturating_add(1)),
+            gone: rows().filter(|(row, _)| fates.gone.contains(row)).map(|(_, row)| row.request).collect(),
+            more: HashMap::new(),
+        }
+    }
+
+    fn write(&mut self, acted: &Acted<'_, 'a>) {
+        self.editor.compute_up_to(acted.call);
+        let details = self.traced.details(acted.call).cloned();
+        match acted.call.function.class() {
+            Class::Wait(how) | Class::Test(how) => {
+                self.write_wait(acted.call, details.unwrap_or_default(), how)
+            }
+            _ => self.write_begun(acted, details),
+        }
+    }
+
+    /// A call that begins messages. One that begins several is left as it is, unless all of them are gone.
+    fn write_begun(&mut self, acted: &Acted<'_, 'a>, details: Option<Details>) {
+        let Fates { gone, bytes, parts } = self.fates;
+        let mut rows = acted.rows();
+        let (Some((row, operation)), None) = (rows.next(), rows.next()) else {
+            return self.editor.push(acted.call, details);
+        };
+        if gone.contains(&row) {
+            return;
+        }
+        let mut call = *acted.call;
+        if let Some(&bytes) = bytes.get(&row) {
+            if operation.sends() {
+                call.sent = bytes;
+            } else {
+                call.received = bytes;
+            }
+        }
+        self.editor.push(&call, details.clone());
+        for _ in 1..if parts.contains(&row) { self.count } else { 1 } {
+            let further = Call { enter: call.exit, ..call };
+            if operation.has_request() {
+                self.more.entry(operation.request).or_default().push(self.next);
+                self.editor.push(&Call { request: self.next, ..further }, details.clone());
+                self.next += 1;
+            } else {
+                self.editor.push(&further, details.clone());
+            }
+        }
+    }
+
+    fn write_wait(&mut self, call: &Call, mut details: Details, how: HowMany) {
+        let before = details.requests.len() + details.completed.len();
+        details.requests.retain(|request| !self.gone.contains(request));
+        details.completed.retain(|completed| !self.gone.contains(&completed.request));
+        if before > 0 && details.requests.is_empty() && details.completed.is_empty() {
+            return;
+        }
+        let all = matches!(how, HowMany::One | HowMany::All);
+        let finished: Vec<RequestId> =
+            match (details.found || matches!(call.function.class(), Class::Wait(_)), all) {
+                (false, _) => Vec::new(),
+                (true, true) => details.requests.clone(),
+                (true, false) => details.completed.iter().map(|completed| completed.request).collect(),
+            };
+        let matched: HashMap<RequestId, Completed> =
+            details.completed.iter().map(|completed| (completed.request, *completed)).collect();
+        self.editor.push(call, Some(details));
+        // What has completed is waited for as a whole.
+        let further: Vec<(RequestId, RequestId)> = finished
+            .iter()
+            .flat_map(|request| {
+                self.more.get(request).into_iter().flatten().map(move |more| (*request, *more))
+            })
+            .collect();
+        if further.is_empty() {
+            return;
+        }
+        let completed = further
+            .iter()
+            .filter_map(|(request, more)| Some(Completed { request: *more, ..*matched.get(request)? }))
+            .filter(|completed| completed.matched.is_some())
+            .collect();
+        let requests = further.iter().map(|&(_, more)| more).collect();
+        let wait = Call { thread: call.thread, ..Call::new(Function::Waitall, call.exit, call.exit) };
+        self.editor.push(&wait, Some(Details { requests, completed, found: true, ..Details::default() }));
+    }
+}
