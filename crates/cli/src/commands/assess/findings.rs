@@ -1,7 +1,7 @@
 //! What an assessment found, each thing once. The console, the page and the JSON all take it from this list.
 
 use super::scale::{ended_early, smaller_scale};
-use super::when::{depends_on_when, repeats};
+use super::when::{depends_on_when, parts_left_out, repeats};
 use super::words::number;
 use super::{Report, Subject};
 use crate::commands::noise::explained;
@@ -73,6 +73,7 @@ fn verdict(report: &Report) -> Vec<String> {
         ),
     });
     lines.push(costs(curve, report.program.is_some()));
+    lines.extend(ended_early(report));
     lines.extend(depends_on_when(report));
     lines.extend(lower_bound(report));
     lines.extend(report.answer.rankings.last().map(|ranking| advice(report, ranking)));
@@ -207,7 +208,7 @@ fn notes(report: &Report) -> Vec<String> {
     notes.extend(fitted(report));
     notes.extend(report.program.iter().flat_map(|program| program.notes.clone()));
     notes.extend(one_after_another(report));
-    notes.extend(ended_early(report));
+    notes.extend(parts_left_out(report));
     notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");

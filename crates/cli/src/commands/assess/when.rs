@@ -74,3 +74,13 @@ pub fn repeats(report: &Report) -> Option<String> {
         significant(1.0 + most)
     ))
 }
+
+/// That there was no time to find out.
+pub fn parts_left_out(report: &Report) -> Option<String> {
+    let is_missing = report.subject.noise.measured.is_some() && report.answer.variation.is_none();
+    is_missing.then(|| {
+        "how much this depends on when it was measured is not known: simulating the parts of the measurement would \
+         take too long"
+            .into()
+    })
+}
