@@ -55,13 +55,17 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     refuse_unwritable(&plan.output)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();
-    let (subject, warnings) = Subject::obtain(plan, console)?;
+    let (subject, mut warnings) = Subject::obtain(plan, console)?;
     let noise_file = keep(plan, &subject)?;
+    let stopped = subject.batches.and_then(|batches| batches.stopped());
     let interrupted = |failure: Failure| match (&noise_file, failure.exit) {
-        (Some(path), Exit::Interrupted) => kept(path),
+        (Some(path), Exit::Interrupted) => kept(path, stopped.as_deref()),
         _ => failure,
     };
     interrupt::check().map_err(interrupted)?;
+    let (subject, said) =
+        subject.leave_out(&plan.ignore).map_err(|failure| with_kept(failure, noise_file.as_deref()))?;
+    warnings.extend(said);
     let (answer, simulation_seconds) = simulate(plan, &subject, &target, console).map_err(interrupted)?;
     interrupt::check().map_err(interrupted)?;
     let (processes, bytes) = match plan.what {
@@ -111,14 +115,26 @@ fn again(path: &Path) -> String {
     format!("straggler assess {}, and the other options as before", quoted(&path.display().to_string()))
 }
 
-/// Interrupted with a measurement that is finished.
-fn kept(path: &Path) -> Failure {
+/// Interrupted with a measurement that is finished, or of which some batches are.
+fn kept(path: &Path, stopped: Option<&str>) -> Failure {
+    let (file, again) = (quoted(&path.display().to_string()), again(path));
+    let text = match stopped {
+        Some(stopped) => format!("interrupted {stopped}, which are in {file}; go on with them: {again}"),
+        None => format!("interrupted: the measurement is in {file}; go on with: {again}"),
+    };
+    Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
+}
+
+/// A mistake that shows only after the measurement.
+fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
+    let Some(path) = path else { return failure };
     let text = format!(
-        "interrupted: the measurement is in {}; go on with: {}",
+        "{}. The measurement is in {}; go on with: {}",
+        failure.error,
         quoted(&path.display().to_string()),
         again(path)
     );
-    Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
+    Failure::new(failure.exit, anyhow::Error::msg(text))
 }
 
 /// Simulations may take this long, in seconds: with the measurement, that is about a minute.

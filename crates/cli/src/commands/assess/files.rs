@@ -2,6 +2,7 @@
 
 use super::findings::{Finding, title};
 use super::{Json, Report, page};
+use crate::commands::measure::Batches;
 use crate::commands::{command_line, report};
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
@@ -115,8 +116,9 @@ fn pictures(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 /// A line on what the axis of time does not show.
-fn joined(batches: u64) -> Option<String> {
-    (batches > 1).then(|| format!("\n{batches} batches are joined: the pauses between them are left out."))
+fn joined(batches: Option<Batches>) -> Option<String> {
+    let done = batches?.done;
+    (done > 1).then(|| format!("\n{done} batches are joined: the pauses between them are left out."))
 }
 
 fn heading(report: &Report, title: &str) -> Heading {

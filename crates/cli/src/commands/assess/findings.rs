@@ -3,7 +3,7 @@
 use super::scale::{ended_early, smaller_scale};
 use super::when::{depends_on_when, parts_left_out, repeats};
 use super::words::number;
-use super::{Report, Subject};
+use super::{Report, Subject, jobs};
 use crate::commands::noise::explained;
 use crate::commands::quoted;
 use serde::Serialize;
@@ -17,8 +17,9 @@ use straggler_report::numbers::{counted, grouped, percent, seconds, significant}
 /// Scales the verdict speaks of: a small job, a large one, the largest.
 const SCALES: [u32; 2] = [1024, 16384];
 
-/// As jobs are called.
-const JOBS: &str = "other jobs (";
+/// What a star in the table of slowdowns means.
+pub const STAR: &str =
+    "* the interval is still wider than a fifth of the slowdown: more replicas would narrow it";
 
 /// One thing that a reader must know.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -179,9 +180,10 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
     let processes = grouped(ranking.processes);
     let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
     match helpful.next() {
-        Some(first) if first.cause.starts_with(JOBS) => format!(
-            "Keep {} off the node first. Without them, {} processes see a slowdown of {} instead of {}.",
-            first.cause,
+        Some(first) if first.cause == jobs::NAME => format!(
+            "Keep the {}{} off the node first. Without them, {} processes see a slowdown of {} instead of {}.",
+            jobs::NAME,
+            if report.subject.jobs.is_busy() { " named above" } else { "" },
             processes,
             number(first.slowdown.median),
             number(ranking.slowdown.median)
@@ -203,6 +205,7 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = vec![report.subject.placement()];
+    notes.extend(report.subject.jobs.note());
     notes.extend(repeats(report));
     notes.extend(unnamed(report));
     notes.extend(fitted(report));
@@ -216,10 +219,7 @@ fn notes(report: &Report) -> Vec<String> {
             .then(|| format!("not simulated, because too short or too rare beside these: {passed}"))
     }));
     if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
-        notes.push(
-            "* the interval is still wider than a fifth of the slowdown: more replicas would narrow it"
-                .into(),
-        );
+        notes.push(STAR.into());
     }
     notes.extend(report.subject.recording.iter().flat_map(about_recording));
     notes.extend(report.warnings.iter().cloned());
