@@ -3,7 +3,7 @@
 use super::findings::{Finding, title};
 use super::{Json, Report, page};
 use crate::commands::measure::Batches;
-use crate::commands::{command_line, report};
+use crate::commands::{command_line, make_folder, report};
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
@@ -16,13 +16,6 @@ use straggler_report::charts::{
 };
 use straggler_report::numbers::grouped;
 use straggler_report::replace_file;
-
-/// Makes the folder.
-fn make(folder: &Path) -> Outcome<()> {
-    std::fs::create_dir_all(folder).map_err(|fault| {
-        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
-    })
-}
 
 /// The recording.
 const NOISE: &str = "node.noise";
@@ -42,7 +35,7 @@ const RESULTS: [&str; 9] = [
 
 /// Writes the recording, and removes what an older assessment left: its results are not of this noise.
 pub fn keep(folder: &Path, bytes: &[u8]) -> Outcome<PathBuf> {
-    make(folder)?;
+    make_folder(folder)?;
     clear(folder)?;
     let path = folder.join(NOISE);
     interrupt::or_interrupted(replace_file(&path, |out| out.write_all(bytes)))?;
@@ -78,7 +71,7 @@ fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
 
 /// Writes everything and gives the names.
 pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'_>) -> Outcome<Vec<String>> {
-    make(folder)?;
+    make_folder(folder)?;
     clear_recording(folder, report)?;
     clear(folder)?;
     let mut names = Vec::new();
