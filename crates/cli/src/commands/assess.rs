@@ -119,7 +119,7 @@ fn again(path: &Path) -> String {
 fn kept(path: &Path, stopped: Option<&str>) -> Failure {
     let (file, again) = (quoted(&path.display().to_string()), again(path));
     let text = match stopped {
-        Some(stopped) => format!("interrupted {stopped}, which are in {file}; go on with them: {again}"),
+        Some(stopped) => format!("interrupted {stopped}, kept in {file}; go on with: {again}"),
         None => format!("interrupted: the measurement is in {file}; go on with: {again}"),
     };
     Failure::new(Exit::Interrupted, anyhow::Error::msg(text))

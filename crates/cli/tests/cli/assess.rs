@@ -232,7 +232,11 @@ fn a_stopped_measurement_says_how_much_there_is() {
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("of 2 s") && said.contains("of 5 batches"), "{said}");
     let kept = folder.path().join("out/node.noise").exists();
-    assert_eq!(kept, said.contains("go on with them: straggler assess out/node.noise"), "{said}");
+    assert_eq!(
+        kept,
+        said.contains("kept in out/node.noise; go on with: straggler assess out/node.noise"),
+        "{said}"
+    );
 }
 
 /// The table of sources has what the picture shows, and the star stands explained below its table.

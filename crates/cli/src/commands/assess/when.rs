@@ -1,7 +1,7 @@
 //! How much the verdict depends on when the noise was measured, in words.
 
-use super::Report;
 use super::findings::an_operation;
+use super::{Report, jobs};
 use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
 use straggler_report::numbers::{counted, grouped, significant};
@@ -40,6 +40,7 @@ fn cause_of(report: &Report, variation: &Variation) -> String {
     let is_virtual = machine.is_some_and(|machine| machine.hypervisor.is_some());
     match variation.varies_most.as_deref() {
         Some(BELOW_THE_KERNEL) if is_virtual => "; the host below this virtual machine is the cause".into(),
+        Some(jobs::NAME) => format!("; the {} vary most", jobs::NAME),
         Some(name) if name != "unnamed" => format!("; {name} varies most"),
         _ => String::new(),
     }
