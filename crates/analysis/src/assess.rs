@@ -6,18 +6,20 @@
 //! ```
 //! Every run of a removal meets the same draws as the run it is compared with: traces keep their places and
 //! lengths, so that only the removed detours are missing. How many replicas a point gets depends on the
-//! numbers alone, never on the speed of the machine.
+//! numbers alone; the speed of the machine decides only up to which scale points are simulated (`limit.rs`).
 
 mod ahead;
 mod asked;
 mod curve;
+mod limit;
 mod noise;
 mod removal;
 mod variation;
 
 pub use ahead::Stage;
 pub use asked::Asked;
-pub use curve::{Curve, LeftOut, Point};
+pub use curve::{Curve, LeftOut, Point, Why};
+pub use limit::TimeLimit;
 pub use noise::{CauseId, CauseName, Noise, Stream};
 pub use removal::{Ranking, Removal};
 pub use variation::{Part, Variation};
@@ -40,6 +42,8 @@ pub struct Question<'a> {
     /// Noise is the bottleneck where the median slowdown is above this.
     pub threshold: f64,
     pub effort: Effort,
+    /// How long all of it may take.
+    pub limit: TimeLimit<'a>,
     /// Told what is simulated next.
     pub begins: &'a dyn Fn(Stage<'_>),
 }
@@ -178,11 +182,13 @@ impl Question<'_> {
 
     fn rankings(&self, asked: &Asked, curve: &Curve) -> Result<Vec<Ranking>, AssessError> {
         let points: Vec<_> = curve.points.iter().zip(&asked.scales).collect();
+        let in_time = |point: &Point| self.has_time_for_removals(point);
         let affordable = |(point, workload): &&(&Point, &Workload)| {
-            self.removal_work(workload, point) <= self.effort.removal_work
+            self.removal_work(workload, point) <= self.effort.removal_work && in_time(point)
         };
         let largest = points.iter().rev().find(affordable).map(|(point, _)| point.processes);
-        let mut scales: Vec<u32> = curve.inflection.into_iter().chain(largest).collect();
+        let inflection = curve.inflection.filter(|&at| curve.at(at).is_some_and(in_time));
+        let mut scales: Vec<u32> = inflection.into_iter().chain(largest).collect();
         scales.dedup();
         let mut points = points.into_iter().filter(|(point, _)| scales.contains(&point.processes)).peekable();
         let mut rankings = Vec::with_capacity(scales.len());

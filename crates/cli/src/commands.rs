@@ -103,14 +103,15 @@ fn refuse_unwritable(path: &Path) -> Outcome<()> {
 
 /// Found out before the work, not after it: whether the folder of a file is there.
 fn refuse_missing_folder(path: &Path) -> Outcome<()> {
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) if !parent.is_dir() => Err(Failure::bad_input(format!(
-            "{} cannot be written: there is no folder {}; make it first",
-            path.display(),
-            parent.display()
-        ))),
-        _ => Ok(()),
-    }
+    Ok(straggler_report::refuse_missing_folder(path)?)
+}
+
+/// Makes a folder for results, and those above it.
+fn make_folder(path: &Path) -> Outcome<()> {
+    std::fs::create_dir_all(path).map_err(|fault| {
+        let why = if path.exists() { "it is a file".to_string() } else { fault.to_string() };
+        Failure::bad_input(format!("{} cannot be made a folder: {why}; give another -o", path.display()))
+    })
 }
 
 /// As it can be pasted into a shell; bytes that are no text read as `\u{fffd}`.

@@ -126,6 +126,11 @@ impl Stages {
         Stages { bar, pace: Mutex::new(Pace::new(rate)) }
     }
 
+    /// The work ends after so many seconds at the latest, because less of it is done then.
+    pub fn end_after(&self, seconds: f64) {
+        self.pace(|pace| pace.end_after(seconds));
+    }
+
     /// So many messages are ahead, those of what begins included.
     pub fn begin(&self, what: String, ahead: u64) {
         if let Some(bar) = &self.bar {

@@ -146,7 +146,9 @@ pub fn name_traced(
     workers: &[Worker],
 ) -> Attribution {
     let tie = Tie::new(watched.before, watched.after, timebase);
-    let mut names = Names::of_processes(watched.processes.clone());
+    let mut processes = watched.processes.clone();
+    processes::add_ended(&mut processes, watched.cores.iter().map(|core| core.text.as_slice()));
+    let mut names = Names::of_processes(processes);
     let mut lost_events = 0u64;
     let mut observed = Vec::with_capacity(watched.cores.len());
     for text in &watched.cores {

@@ -12,6 +12,6 @@ pub mod study_results;
 mod table;
 mod visible;
 
-pub use replace::{ReplaceError, replace_file, replace_private_file};
+pub use replace::{ReplaceError, refuse_missing_folder, replace_file, replace_private_file};
 pub use table::Table;
 pub use visible::{visible, visible_name};

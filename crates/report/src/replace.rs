@@ -30,6 +30,21 @@ pub fn replace_private_file<T>(
     replace(path, 0o600, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
 
+/// An error where the folder of a file is not there; asked before long work, and before every write.
+pub fn refuse_missing_folder(path: &Path) -> Result<(), ReplaceError> {
+    there_is_a_folder(path).map_err(|fault| ReplaceError { path: path.into(), fault })
+}
+
+fn there_is_a_folder(path: &Path) -> io::Result<()> {
+    let folder = folder_of(path);
+    let why = match folder {
+        folder if folder.is_dir() => return Ok(()),
+        folder if folder.exists() => format!("{} is no folder; give another", folder.display()),
+        folder => format!("there is no folder {}; make it first", folder.display()),
+    };
+    Err(io::Error::new(io::ErrorKind::NotFound, why))
+}
+
 fn replace<T>(
     path: &Path,
     mode: u32,
@@ -44,6 +59,7 @@ fn replace<T>(
     if path == Path::new("-") {
         return Err(io::Error::other("write to /dev/stdout, or to ./- for a file of that name"));
     }
+    there_is_a_folder(path)?;
     // A link's target is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     sweep(folder_of(&target));
@@ -93,18 +109,17 @@ fn is_left_over(path: &Path) -> bool {
 }
 
 fn temporary_beside(target: &Path, mode: u32) -> io::Result<tempfile::NamedTempFile> {
-    let directory = folder_of(target);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
+    // Opened here, because errors of the library name the temporary file, which says nothing to anybody.
+    tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(target), |path| {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
         // The process's mask is applied to it.
-        builder.permissions(std::fs::Permissions::from_mode(mode));
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
-    builder.tempfile_in(directory)
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+        #[cfg(not(unix))]
+        let _ = mode;
+        options.open(path)
+    })
 }
 
 #[cfg(test)]
@@ -152,6 +167,19 @@ mod tests {
     #[test]
     fn a_missing_folder_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(replace_file(&directory.path().join("no/out"), |_| Ok(())).is_err());
+        let text = replace_file(&directory.path().join("no/out"), |_| Ok(())).unwrap_err().to_string();
+        let folder = directory.path().join("no");
+        assert!(text.ends_with(&format!("there is no folder {}; make it first", folder.display())), "{text}");
+        std::fs::write(&folder, "").unwrap();
+        let text = replace_file(&directory.path().join("no/out"), |_| Ok(())).unwrap_err().to_string();
+        assert!(text.ends_with("no is no folder; give another"), "{text}");
+    }
+
+    /// Not even root may make files there.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn temporary_names_are_not_told() {
+        let text = replace_file(Path::new("/proc/out"), |_| Ok(())).unwrap_err().to_string();
+        assert!(text.starts_with("/proc/out: cannot be written: ") && !text.contains("straggler-"), "{text}");
     }
 }

@@ -30,6 +30,17 @@ pub struct LeftOut {
     pub processes: u32,
     /// What the fewest replicas of all of them would cost, in messages without noise.
     pub messages: u64,
+    pub why: Why,
+}
+
+/// Why scales were left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Why {
+    /// There is so much of it that they would take long on any machine.
+    Noise,
+    /// The time was used up, because the machine was slow or busy.
+    Time,
 }
 
 /// One number of processes.
@@ -46,6 +57,9 @@ pub struct Point {
     pub exposure_core_seconds: f64,
     #[serde(skip)]
     pub(super) makespans: Vec<Time>,
+    /// What it took to simulate.
+    #[serde(skip)]
+    pub(super) seconds: f64,
 }
 
 impl Curve {
@@ -72,6 +86,7 @@ impl Point {
             settled,
             exposure_core_seconds: exposure(processes, median),
             makespans,
+            seconds: 0.0,
         })
     }
 }
@@ -83,16 +98,25 @@ pub(super) fn slowdowns(quiet: Time, makespans: &[Time]) -> Vec<f64> {
 
 impl LeftOut {
     /// All of these, slowed down so much.
-    fn of(scales: &[Workload], slowdown: f64) -> Option<LeftOut> {
+    fn of(scales: &[Workload], slowdown: f64, why: Why) -> Option<LeftOut> {
         let each = scales.iter().map(|workload| work(least_messages(workload), slowdown));
         let messages = each.fold(0, u64::saturating_add);
-        Some(LeftOut { processes: scales.last()?.processes(), messages })
+        Some(LeftOut { processes: scales.last()?.processes(), messages, why })
     }
 }
 
 /// Of the fewest replicas of a point.
 pub(super) fn least_messages(workload: &Workload) -> u64 {
     workload.messages().saturating_mul(LEAST_REPLICAS.into())
+}
+
+/// What a curve may still cost.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Of noise, in messages without it.
+    work: u64,
+    /// By the clock.
+    end: f64,
 }
 
 impl Question<'_> {
@@ -104,21 +128,46 @@ impl Question<'_> {
     ) -> Result<Curve, AssessError> {
         let mut points: Vec<Point> = Vec::with_capacity(asked.scales.len());
         let mut left = self.effort.curve_work;
+        let end = self.end_of_curve(index);
         let mut left_out = None;
         for (scale, workload) in asked.scales.iter().enumerate() {
             // It will be slowed down at least as much as the one before.
             let slowdown = points.last().map_or(0.0, |point| point.slowdown.median);
             let ahead = self.ahead_of_point(index, scale, slowdown, left);
             self.begin(&asked.name, workload.processes(), ahead);
-            let messages = least_messages(workload);
-            if !points.is_empty() && work(messages, slowdown).saturating_sub(messages) > left {
-                left_out = LeftOut::of(asked.scales.get(scale..).unwrap_or_default(), slowdown);
-                break;
+            let last = asked.scales.iter().zip(&points).next_back();
+            match self.next_point(workload, sources, last, Room { work: left, end })? {
+                Ok(point) => points.push(point),
+                Err(why) => {
+                    left_out = LeftOut::of(asked.scales.get(scale..).unwrap_or_default(), slowdown, why);
+                    break;
+                }
             }
-            points.extend(self.point(workload, sources)?);
             left = left.saturating_sub(self.work_of_noise(workload, points.last()));
         }
         Ok(Curve { left_out, ..Curve::new(&asked.name, points, self.threshold) })
+    }
+
+    /// The point after this one, or why it is left out. The first is never left out.
+    fn next_point(
+        &self,
+        workload: &Workload,
+        sources: &[Source],
+        last: Option<(&Workload, &Point)>,
+        room: Room,
+    ) -> Result<Result<Point, Why>, AssessError> {
+        let slowdown = last.map_or(0.0, |(_, point)| point.slowdown.median);
+        let messages = least_messages(workload);
+        if last.is_some() && work(messages, slowdown).saturating_sub(messages) > room.work {
+            return Ok(Err(Why::Noise));
+        }
+        if last.is_some() && !self.fits(workload, last, room.end) {
+            return Ok(Err(Why::Time));
+        }
+        let began = (self.limit.now)();
+        let end = if last.is_some() { room.end } else { f64::INFINITY };
+        let point = self.point_until(workload, sources, end)?.ok_or(Why::Time);
+        Ok(point.map(|point| Point { seconds: (self.limit.now)() - began, ..point }))
     }
 
     /// What noise has added to the cost of a point, in messages of a run without noise.
@@ -128,7 +177,11 @@ impl Question<'_> {
     }
 
     /// Doubles the replicas until the interval of the median is narrow, or they are enough.
-    fn point(&self, workload: &Workload, sources: &[Source]) -> Result<Option<Point>, AssessError> {
+    pub(super) fn point(
+        &self,
+        workload: &Workload,
+        sources: &[Source],
+    ) -> Result<Option<Point>, AssessError> {
         let quiet = finished(workload, self.runner.quiet(workload)?)?;
         let most = self.most_replicas(workload);
         let mut makespans = Vec::new();

@@ -23,6 +23,7 @@ fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: 
         asked,
         threshold: 0.1,
         effort: Effort::default(),
+        limit: TimeLimit::NONE,
         begins: &|_| (),
     }
 }
@@ -206,6 +207,55 @@ fn heavy_noise_means_less_scale_not_more_time() {
     question.effort.curve_work = u64::MAX;
     let whole = curve(&question);
     assert_eq!((whole.points.len(), whole.left_out), (3, None));
+}
+
+/// A clock that goes on with every message: ten times as slow means ten times as long. The curve ends earlier, what is
+/// simulated has the same numbers, and all of it stays within the time, or nearly.
+#[test]
+fn a_slow_machine_means_less_scale_and_the_same_numbers() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let network = Network::load("chic").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let all = asked(1, &[2, 16, 128, 1024, 4096, 16384]);
+    let whole = ask(&network, &noise, &all, 2).answer().unwrap();
+    let done = AtomicU64::new(0);
+    let advance = |more| {
+        done.fetch_add(more, Ordering::Relaxed);
+    };
+    let now = || done.load(Ordering::Relaxed) as f64 / 1e5;
+    let mut question = ask(&network, &noise, &all, 2);
+    question.runner.advance = &advance;
+    question.limit = TimeLimit { seconds: 20.0, now: &now };
+    let slow = question.answer().unwrap();
+    assert!(now() < 30.0, "{}", now());
+    for (slow, whole) in slow.curves.iter().zip(&whole.curves) {
+        assert_eq!(
+            slow.points.iter().zip(&whole.points).find(|(one, other)| one.makespans != other.makespans),
+            None
+        );
+    }
+    let left_out = slow.curves[0].left_out.unwrap();
+    assert_eq!((left_out.why, left_out.processes), (Why::Time, 16384));
+    assert!((2..6).contains(&slow.curves[0].points.len()), "{:?}", slow.curves[0]);
+    let ranked = slow.rankings.last().unwrap().processes;
+    assert!(ranked >= 16 && ranked <= slow.curves[0].points.last().unwrap().processes, "{ranked}");
+    assert!(slow.variation.is_some());
+}
+
+/// Even if there is no time at all, the smallest scale is simulated, and an interruption is one.
+#[test]
+fn without_time_there_is_the_smallest_answer() {
+    let network = Network::load("chic").unwrap();
+    let noise = Noise::of_recording(&measured(), &[]);
+    let all = asked(1, &[2, 1024]);
+    let mut question = ask(&network, &noise, &all, 1);
+    question.limit = TimeLimit { seconds: 0.0, now: &|| 1.0 };
+    let answer = question.answer().unwrap();
+    assert!(answer.curves.iter().all(|curve| curve.points.len() == 1 && curve.left_out.is_some()));
+    let stop = AtomicBool::new(true);
+    question.runner.stop = &stop;
+    let error = question.answer().unwrap_err();
+    assert!(matches!(error, AssessError::Run(RunError::Interrupted)), "{error:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! Where they differ, one measurement is not the node's noise but that of a moment.
 
 use super::curve::slowdowns;
-use super::{Asked, AssessError, Curve, Noise, Question};
+use super::{Asked, AssessError, Curve, Noise, Point, Question};
 use crate::inflection::LEAST_REPLICAS;
 use serde::Serialize;
 use straggler_model::Time;
@@ -57,7 +57,8 @@ impl Variation {
 impl Question<'_> {
     pub(super) fn variation(&self, asked: &Asked, curve: &Curve) -> Result<Option<Variation>, AssessError> {
         let scales = asked.scales.iter().zip(&curve.points);
-        let Some((workload, point)) = scales.rev().find(|(_, point)| point.processes <= PROCESSES) else {
+        let suits = |point: &Point| point.processes <= PROCESSES && self.has_time_for_parts(point);
+        let Some((workload, point)) = scales.rev().find(|(_, point)| suits(point)) else {
             return Ok(None);
         };
         let Some(measured) = self.noise.measured else { return Ok(None) };

@@ -35,7 +35,9 @@ WHAT IT DOES
      more than 10 % slower, with 95 % confidence.
   4. Takes away the sources of noise that reach farthest, one at a time, at that point and at the
      largest scale, and ranks them by what that gives.
-  Pictures, the recording and all numbers are written to a folder.";
+  Pictures, the recording and all numbers are written to a folder.
+  On a busy machine the simulations take no longer: they end at a smaller scale, and the verdict says
+  which one and how to simulate the rest.";
 
 /// What this node's noise costs at scale, and which source of it to remove first
 #[derive(Debug, Args)]

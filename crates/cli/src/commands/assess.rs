@@ -23,7 +23,7 @@ use findings::Finding;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use straggler_analysis::assess::{Answer, AssessError, Effort, Question, Stage};
+use straggler_analysis::assess::{Answer, AssessError, Effort, Question, Stage, TimeLimit};
 use straggler_report::numbers::grouped;
 use straggler_sim::{Replicas, Simulation};
 pub use subject::Subject;
@@ -44,6 +44,8 @@ pub struct Report {
     pub answer: Answer,
     pub warnings: Vec<String>,
     pub wall_seconds: f64,
+    /// The simulations had so much time.
+    pub simulation_seconds: f64,
     /// Where the noise can be read again.
     pub noise_file: Option<PathBuf>,
 }
@@ -53,14 +55,18 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     refuse_unwritable(&plan.output)?;
     let began = Instant::now();
     let _orderly = Orderly::begin();
-    let (subject, warnings) = Subject::obtain(plan, console)?;
+    let (subject, mut warnings) = Subject::obtain(plan, console)?;
     let noise_file = keep(plan, &subject)?;
+    let stopped = subject.batches.and_then(|batches| batches.stopped());
     let interrupted = |failure: Failure| match (&noise_file, failure.exit) {
-        (Some(path), Exit::Interrupted) => kept(path),
+        (Some(path), Exit::Interrupted) => kept(path, stopped.as_deref()),
         _ => failure,
     };
     interrupt::check().map_err(interrupted)?;
-    let answer = simulate(plan, &subject, &target, console).map_err(interrupted)?;
+    let (subject, said) =
+        subject.leave_out(&plan.ignore).map_err(|failure| with_kept(failure, noise_file.as_deref()))?;
+    warnings.extend(said);
+    let (answer, simulation_seconds) = simulate(plan, &subject, &target, console).map_err(interrupted)?;
     interrupt::check().map_err(interrupted)?;
     let (processes, bytes) = match plan.what {
         What::Collectives { processes, bytes } => (processes, Some(bytes)),
@@ -78,6 +84,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         answer,
         warnings,
         wall_seconds: began.elapsed().as_secs_f64(),
+        simulation_seconds,
         noise_file: noise_file.clone(),
     };
     let findings = findings::findings(&report);
@@ -103,22 +110,45 @@ fn keep(plan: &Plan, subject: &Subject) -> Outcome<Option<PathBuf>> {
     }
 }
 
-/// Interrupted with a measurement that is finished.
-fn kept(path: &Path) -> Failure {
-    let path = quoted(&path.display().to_string());
-    Failure::new(
-        Exit::Interrupted,
-        anyhow::Error::msg(format!(
-            "interrupted: the measurement is in {path}; go on with: straggler assess {path}, and the other options as \
-             before"
-        )),
-    )
+/// How to assess the same noise again.
+fn again(path: &Path) -> String {
+    format!("straggler assess {}, and the other options as before", quoted(&path.display().to_string()))
 }
 
-fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<Answer> {
+/// Interrupted with a measurement that is finished, or of which some batches are.
+fn kept(path: &Path, stopped: Option<&str>) -> Failure {
+    let (file, again) = (quoted(&path.display().to_string()), again(path));
+    let text = match stopped {
+        Some(stopped) => format!("interrupted {stopped}, kept in {file}; go on with: {again}"),
+        None => format!("interrupted: the measurement is in {file}; go on with: {again}"),
+    };
+    Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
+}
+
+/// A mistake that shows only after the measurement.
+fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
+    let Some(path) = path else { return failure };
+    let text = format!(
+        "{}. The measurement is in {}; go on with: {}",
+        failure.error,
+        quoted(&path.display().to_string()),
+        again(path)
+    );
+    Failure::new(failure.exit, anyhow::Error::msg(text))
+}
+
+/// Simulations may take this long, in seconds: with the measurement, that is about a minute.
+const LEAST_SECONDS: f64 = 40.0;
+/// Where much is asked for, they may take so many times as long as the least of it takes on an idle machine.
+const TIMES_IDLE: f64 = 3.0;
+
+/// What was found, and how many seconds there were for it.
+fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<(Answer, f64)> {
     let threads = threads(plan.threads);
     let stages = Stages::new(console, 1.0 / seconds_for(1.0, threads));
-    let question = Question {
+    let began = Instant::now();
+    let now = || began.elapsed().as_secs_f64();
+    let mut question = Question {
         runner: Replicas {
             simulation: Simulation::new(&target.network),
             threads,
@@ -130,17 +160,21 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
         asked: &target.asked,
         threshold: plan.threshold,
         effort: Effort::default(),
+        limit: TimeLimit { seconds: LEAST_SECONDS, now: &now },
         begins: &|stage: Stage<'_>| {
             stages.begin(format!("{}, {} processes", stage.what, grouped(stage.processes)), stage.ahead);
         },
     };
+    let seconds = (TIMES_IDLE * seconds_for(question.least_messages() as f64, threads)).max(LEAST_SECONDS);
+    question.limit.seconds = seconds;
+    stages.end_after(seconds);
     match question.answer() {
         Err(AssessError::Stuck { processes, stuck }) => {
             let what =
                 target.program.as_ref().map_or_else(String::new, |program| format!("{}, ", program.name));
             Err(stuck_failure(&format!("{what}{} processes: ", grouped(processes)), &stuck))
         }
-        answer => Ok(answer?),
+        answer => Ok((answer?, seconds)),
     }
 }
 

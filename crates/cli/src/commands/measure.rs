@@ -45,30 +45,52 @@ const LONG_ENOUGH: Time = Time::from_ns(1_000_000_000);
 /// The longest pause between batches.
 const LONGEST_PAUSE: Time = Time::from_ns(5_000_000_000);
 
-/// A measurement for whoever wants to go on with it. What a node does in one moment says little about the next, so a
-/// long one is cut into batches, with a pause of two batches after each.
-/// Also gives how many batches there are; they are joined, so that the pauses between them do not show.
-pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<(Recording, u64)> {
-    let batches = if plan.length < LONG_ENOUGH { 1 } else { BATCHES };
-    let batch = Plan { length: Time(plan.length.ps() / batches), ..plan.clone() };
-    let session = Session::prepare(&batch, console)?;
-    let meter = session.meter(batches);
-    let mut recording = session.measure(&session.cores, &meter)?.recording;
-    let mut done = 1;
-    for _ in 1..batches {
-        let more = rest(Time(2 * batch.length.ps()).min(LONGEST_PAUSE))
-            .and_then(|()| session.measure(&session.cores, &meter));
-        match more {
-            Ok(more) => {
-                recording.append(&more.recording);
-                done += 1;
-            }
-            // What was measured so far is a measurement.
-            Err(failure) if failure.exit == Exit::Interrupted => break,
-            Err(failure) => return Err(failure),
-        }
+/// How much of a measurement in batches there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Batches {
+    pub done: u64,
+    pub asked: u64,
+    /// Of one of them.
+    pub length: Time,
+}
+
+impl Batches {
+    /// "after 6 s of 10 s: 3 of 5 batches": said of a measurement that was stopped.
+    pub fn stopped(&self) -> Option<String> {
+        let of = |batches: u64| Time(batches * self.length.ps());
+        let Batches { done, asked, .. } = *self;
+        (done < asked).then(|| format!("after {} of {}: {done} of {asked} batches", of(done), of(asked)))
     }
-    Ok((recording, done))
+}
+
+/// A measurement for whoever wants to go on with it. What a node does in one moment says little about the next, so a
+/// long one is cut into batches, with a pause of two batches after each. They are joined, so that the pauses between them
+/// do not show. One that is stopped keeps the batches that are whole.
+pub fn record_in_batches(plan: &Plan, console: &Console) -> Outcome<(Recording, Batches)> {
+    let asked = if plan.length < LONG_ENOUGH { 1 } else { BATCHES };
+    let batch = Plan { length: Time(plan.length.ps() / asked), ..plan.clone() };
+    let session = Session::prepare(&batch, console)?;
+    let meter = session.meter(asked);
+    let first = session.attempt(&session.cores, &meter)?;
+    let mut recording = first.map_err(|passed| nothing_kept(passed, plan.length, asked))?.recording;
+    let mut done = 1;
+    while done < asked && rest(Time(2 * batch.length.ps()).min(LONGEST_PAUSE)).is_ok() {
+        let Ok(more) = session.attempt(&session.cores, &meter)? else { break };
+        recording.append(&more.recording);
+        done += 1;
+    }
+    Ok((recording, Batches { done, asked, length: batch.length }))
+}
+
+/// Stopped before there was a batch.
+fn nothing_kept(passed: Time, asked: Time, batches: u64) -> Failure {
+    let part = if batches > 1 { format!(", in the first of {batches} batches") } else { String::new() };
+    Failure::new(
+        Exit::Interrupted,
+        anyhow::Error::msg(format!(
+            "interrupted after {passed} of {asked}{part}: nothing was written; begin again, or give a shorter --time"
+        )),
+    )
 }
 
 /// Waits, unless a signal comes.
@@ -160,8 +182,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// One measurement, with the kernel observed meanwhile.
+    /// One measurement that is useless unless it is whole.
     fn measure(&self, cores: &[u32], meter: &Meter) -> Outcome<Measured> {
+        self.attempt(cores, meter)?.map_err(|passed| nothing_kept(passed, self.plan.length, 1))
+    }
+
+    /// One measurement, with the kernel observed meanwhile; if it was stopped, the time after which it was.
+    fn attempt(&self, cores: &[u32], meter: &Meter) -> Outcome<Result<Measured, Time>> {
         let shown = self.console.may_show_progress();
         let watched = std::cell::Cell::new(0);
         let watch = |passed: Time| {
@@ -181,11 +208,14 @@ impl<'a> Session<'a> {
         if let Err(fault) = named {
             measured.recording.attribution.hindrance = Some(fault.to_string());
         }
-        interrupt::check()?;
+        if interrupt::check().is_err() {
+            let passed = measured.recording.cores.iter().map(|core| core.length).max();
+            return Ok(Err(passed.unwrap_or(Time::ZERO)));
+        }
         measured.recording.origin =
             Origin::Measured { version: env!("CARGO_PKG_VERSION").into(), command: command_line(), started };
         measured.recording.machine = Machine { steal_ps, ..machine };
-        Ok(measured)
+        Ok(Ok(measured))
     }
 
     fn meter(&self, runs: u64) -> Meter {
@@ -260,4 +290,22 @@ fn write(path: &Path, measured: &Measured) -> Outcome<()> {
         interrupt::or_interrupted(replace_file(path, |out| out.write_all(&file.bytes)))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_stopped_says_how_much_there_is() {
+        let batches = |done| Batches { done, asked: 5, length: Time::from_ns(2_000_000_000) };
+        assert_eq!(batches(3).stopped().as_deref(), Some("after 6 s of 10 s: 3 of 5 batches"));
+        assert_eq!(batches(5).stopped(), None);
+        let second = Time::from_ns(1_000_000_000);
+        let text = nothing_kept(second, Time(10 * second.ps()), 5).error.to_string();
+        assert!(
+            text.starts_with("interrupted after 1 s of 10 s, in the first of 5 batches: nothing was written"),
+            "{text}"
+        );
+    }
 }

@@ -45,6 +45,8 @@ pub struct Answer {
     /// Ranks that lost their cores to other work: the error means little then.
     #[serde(skip_serializing_if = "Option::is_none")]
     disturbed: Option<DisturbedAnswer>,
+    /// What they did is not known, and what others did with them is left out: the error means little.
+    ranks_without_a_stream: Vec<u32>,
     /// Ranks that call from several threads: what one thread waits for another counts as computation.
     threaded_ranks: u32,
     notes: Vec<String>,
@@ -189,6 +191,7 @@ fn answer(
             lost: found.lost,
             preemptions: found.preemptions,
         }),
+        ranks_without_a_stream: replayed.ranks_without_a_stream.clone(),
         threaded_ranks: (0..recording.processes()).filter(|&rank| recording.rank(rank).threads() > 1).count()
             as u32,
         notes: recording.notes().to_vec(),

@@ -21,7 +21,7 @@ mod words;
 
 use crate::args::Common;
 use crate::args::reproduce::Reproduce;
-use crate::commands::{command_line, refuse_unwritable, report};
+use crate::commands::{command_line, make_folder, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -212,9 +212,7 @@ fn folder(output: &Path, name: &str, size: Size) -> PathBuf {
 
 fn write_page(folder: &Path, report: &Path, made: &[Made]) -> Outcome<()> {
     let _orderly = Orderly::begin();
-    std::fs::create_dir_all(folder).map_err(|fault| {
-        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
-    })?;
+    make_folder(folder)?;
     let sections: Vec<Section> = made.iter().map(|made| made.section.clone()).collect();
     let title = match made {
         [one] => format!("{}: {}", one.figure, one.title),

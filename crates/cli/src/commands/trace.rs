@@ -116,6 +116,12 @@ impl Opened {
         ))
     }
 
+    /// Ranks that left nothing: what they did is not known at all.
+    pub fn ranks_without_a_stream(&self) -> Vec<u32> {
+        let missing = self.findings.iter().filter(|finding| finding.is_about_a_missing_stream());
+        missing.filter_map(|finding| finding.rank).collect()
+    }
+
     /// Whether calls are missing at the end of the run, and nothing else is wrong.
     pub fn is_only_cut(&self) -> bool {
         let incomplete = check::incomplete(&self.trace, &self.findings);

@@ -10,6 +10,7 @@ use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Playback, Recording, TraceError};
 use straggler_schedule::workloads::choose_default;
 use straggler_trace::Trace;
+use straggler_trace::format::assemble::MOST_MISSING;
 
 /// A trace and how it is replayed.
 #[derive(Debug)]
@@ -18,6 +19,23 @@ pub struct Replayed {
     pub recording: Arc<Recording>,
     pub playback: Arc<Playback>,
     pub is_synthetic: bool,
+    pub ranks_without_a_stream: Vec<u32>,
+}
+
+/// "there is no stream of rank 2", of many ranks the first.
+pub fn no_stream_of(ranks: &[u32]) -> Option<String> {
+    let each: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    match each.as_slice() {
+        [] => None,
+        [one] => Some(format!("there is no stream of rank {one}")),
+        [first, second, third, rest @ ..] if rest.len() > 1 => {
+            // Beyond so many, the others are not known.
+            let more =
+                if each.len() < MOST_MISSING { format!("{} more", rest.len()) } else { "others".into() };
+            Some(format!("there is no stream of ranks {first}, {second}, {third} and {more}"))
+        }
+        [most @ .., last] => Some(format!("there is no stream of ranks {} and {last}", most.join(", "))),
+    }
 }
 
 impl Replayed {
@@ -42,16 +60,17 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
         Err(Unusable::Unmatched(_)) if opened.is_only_cut() => {
             without_partners(&opened.trace, request, console)
         }
-        other => other.map_err(|unusable| unusable.failure(request)),
+        other => other.map_err(|unusable| unusable.failure(request, &opened.ranks_without_a_stream())),
     }?;
+    let ranks_without_a_stream = opened.ranks_without_a_stream();
     let trace = opened.trace;
     let playback = Arc::new(play(recording.clone(), request)?);
-    Ok(Replayed { trace, recording, playback, is_synthetic })
+    Ok(Replayed { trace, recording, playback, is_synthetic, ranks_without_a_stream })
 }
 
 /// A trace that has been read, with its collectives built; tells what was left out or guessed.
 pub fn replayable(trace: &Trace, request: &TraceRequest, console: &Console) -> Outcome<Playback> {
-    let recording = recorded(trace, request).map_err(|unusable| unusable.failure(request))?;
+    let recording = recorded(trace, request).map_err(|unusable| unusable.failure(request, &[]))?;
     tell(&recording, console);
     play(recording, request)
 }
@@ -64,13 +83,17 @@ enum Unusable {
 }
 
 impl Unusable {
-    fn failure(self, request: &TraceRequest) -> Failure {
+    /// Where streams are missing, that is the fault, and what lacks its partner only follows from it.
+    fn failure(self, request: &TraceRequest, without_a_stream: &[u32]) -> Failure {
         let path = request.path.display();
-        match self {
-            Unusable::Unmatched(error) => {
+        match (self, no_stream_of(without_a_stream)) {
+            (Unusable::Unmatched(error), Some(missing)) => Failure::bad_input(format!(
+                "{path}: {missing}: add what is missing, or --drop-unmatched leaves out what others did with it\n{error}"
+            )),
+            (Unusable::Unmatched(error), None) => {
                 Failure::bad_input(format!("{path}: {error}\n--drop-unmatched leaves these out"))
             }
-            Unusable::Other(error) => Failure::bad_input(format!("{path}: {error}")),
+            (Unusable::Other(error), _) => Failure::bad_input(format!("{path}: {error}")),
         }
     }
 }
@@ -80,7 +103,7 @@ fn without_partners(trace: &Trace, request: &TraceRequest, console: &Console) ->
     console.warn("the run was cut short: calls at its end whose partners are missing are left out");
     let mut request = request.clone();
     request.options.drop_unmatched = true;
-    recorded(trace, &request).map_err(|unusable| unusable.failure(&request))
+    recorded(trace, &request).map_err(|unusable| unusable.failure(&request, &[]))
 }
 
 fn recorded(trace: &Trace, request: &TraceRequest) -> Result<Arc<Recording>, Unusable> {

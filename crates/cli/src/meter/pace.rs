@@ -14,12 +14,19 @@ pub struct Pace {
     all: u64,
     now: f64,
     ahead: u64,
+    /// In seconds after the start; what is ahead is cut then.
+    end: f64,
 }
 
 impl Pace {
     /// Work that is expected to go at this rate.
     pub fn new(expected: f64) -> Pace {
-        Pace { expected: expected.max(1.0), all: 0, now: 0.0, ahead: 0 }
+        Pace { expected: expected.max(1.0), all: 0, now: 0.0, ahead: 0, end: f64::INFINITY }
+    }
+
+    /// It ends so many seconds after the start at the latest.
+    pub fn end_after(&mut self, seconds: f64) {
+        self.end = seconds;
     }
 
     /// So many are ahead, as far as is known now.
@@ -43,7 +50,8 @@ impl Pace {
     /// Seconds that are left, once enough is done to tell.
     pub fn left(&self) -> Option<f64> {
         let all = self.all as f64 + self.ahead as f64;
-        (self.all as f64 >= ENOUGH * all && all > 0.0).then(|| (self.ahead as f64 / self.rate()).min(1e6))
+        let left = (self.ahead as f64 / self.rate()).min(1e6).min((self.end - self.now).max(0.0));
+        (self.all as f64 >= ENOUGH * all && all > 0.0).then_some(left)
     }
 }
 
@@ -83,6 +91,18 @@ mod tests {
             }
         }
         assert!(told > 300, "{told}");
+    }
+
+    /// Work that is cut when its time is up never lasts longer than that, however slow it goes.
+    #[test]
+    fn what_is_cut_is_not_left() {
+        let mut pace = Pace::new(1e7);
+        pace.end_after(40.0);
+        pace.begin(1_000_000_000);
+        pace.advance(60_000_000, 30.0);
+        assert_eq!(pace.left(), Some(10.0));
+        pace.advance(1, 41.0);
+        assert_eq!(pace.left(), Some(0.0));
     }
 
     #[test]

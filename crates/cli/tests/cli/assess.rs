@@ -185,7 +185,7 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
     assert!(verdict[0].starts_with("busy.noise was busy: 50 % of the time went to rustc."), "{verdict:?}");
     assert!(verdict[0].ends_with("straggler assess busy.noise --ignore rustc"), "{verdict:?}");
     assert!(
-        verdict.iter().any(|line| line.starts_with("Keep other jobs (rustc) off the node first.")),
+        verdict.iter().any(|line| line.starts_with("Keep the other jobs named above off the node first.")),
         "{verdict:?}"
     );
     let removals = |answer: &serde_json::Value| -> Vec<String> {
@@ -193,16 +193,73 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
             answer["rankings"].as_array().unwrap().last().unwrap()["removals"].as_array().unwrap().clone();
         all.iter().map(|removal| removal["cause"].as_str().unwrap().to_string()).collect()
     };
-    assert_eq!(removals(&answer), ["other jobs (rustc)", "timer tick"]);
-    let quiet = folder
-        .run("assess busy.noise --ignore RUSTC --ignore nobody --network chic --processes 256 -o b --json");
+    assert_eq!(removals(&answer), ["other jobs", "timer tick"]);
+    let quiet = folder.run("assess busy.noise --ignore RUSTC --network chic --processes 256 -o b --json");
     let quiet = quiet.good().json();
     assert_eq!(removals(&quiet), ["timer tick"]);
     let text = quiet["findings"].to_string();
-    assert!(
-        !text.contains("was busy") && text.contains("--ignore nobody: there is no such source"),
-        "{text}"
+    assert!(!text.contains("was busy") && text.contains("left out because of --ignore: RUSTC"), "{text}");
+}
+
+/// A name that no source has is a mistake, which is told with the names that there are. A measurement is kept.
+#[test]
+fn names_that_no_source_has_are_refused() {
+    let folder = Folder::new();
+    busy_recording(&folder);
+    let list = "--ignore nobody: there is no such source; there are: unnamed, rustc, timer tick";
+    folder.run("assess busy.noise --ignore rustc --ignore nobody -o a").ends_with(2).says(list);
+    folder
+        .run("assess periodic:period=1ms,duration=1us,name=tick --ignore nobody")
+        .ends_with(2)
+        .says("--ignore nobody: there is no such source; there are: tick");
+    let text = "go on with: straggler assess b/node.noise";
+    folder.run("assess --time 50ms --sources none --ignore nobody -o b").ends_with(2).says(text);
+    assert!(folder.path().join("b/node.noise").exists());
+}
+
+/// A measurement that is stopped says how much of it there is.
+#[test]
+fn a_stopped_measurement_says_how_much_there_is() {
+    let folder = Folder::new();
+    let mut command = folder.command("assess --time 2s --sources none --processes 4 -o out");
+    let child =
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1800));
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("of 2 s") && said.contains("of 5 batches"), "{said}");
+    let kept = folder.path().join("out/node.noise").exists();
+    assert_eq!(
+        kept,
+        said.contains("kept in out/node.noise; go on with: straggler assess out/node.noise"),
+        "{said}"
     );
+}
+
+/// The table of sources has what the picture shows, and the star stands explained below its table.
+#[test]
+fn tables_explain_themselves() {
+    let folder = Folder::new();
+    let noise = "periodic:period=10ms,duration=1ms,name=daemon+periodic:period=7ms,duration=5us,name=tick";
+    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,16 -o out");
+    let text = folder.run(&line).good().stdout();
+    let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let removals = json["rankings"].as_array().unwrap().last().unwrap()["removals"].clone();
+    let (_, table) = text.split_once("What the removal of a source gives").unwrap();
+    let rows: Vec<&str> = table.lines().skip(4).take(2).collect();
+    for (row, removal) in rows.iter().zip(removals.as_array().unwrap()) {
+        assert!(row.trim_start().starts_with(removal["cause"].as_str().unwrap()), "{row}");
+    }
+    let gain = removals[0]["gain"].as_f64().unwrap();
+    let shown = rows[0].rsplit_once(" [").unwrap().0.rsplit_once(' ').unwrap().1.replace(',', "");
+    assert!((shown.parse::<f64>().unwrap() / gain - 1.0).abs() < 0.01, "{gain}: {}", rows[0]);
+    let (slowdowns, _) = text.split_once("What the removal").unwrap();
+    assert!(slowdowns.contains("] *") && slowdowns.contains("\n  * the interval is still wider"), "{text}");
+    assert_eq!(text.matches("the interval is still wider").count(), 1, "{text}");
 }
 
 #[test]

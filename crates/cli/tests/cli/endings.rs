@@ -199,3 +199,29 @@ fn too_many_replicas_are_refused_before_they_are_run() {
         .ends_with(2)
         .says("the results of 4,000,000,000 replicas take about");
 }
+
+/// What cannot be written is named once, as it was typed, in the same words by all commands.
+#[test]
+fn places_that_cannot_be_written_are_told_alike() {
+    let folder = Folder::new();
+    folder.write("taken", "");
+    folder.write("s.toml", "name='a'\nprocesses=4\ncollective='barrier'\nnetwork='chic'\n");
+    let missing = "cannot be written: there is no folder no; make it first";
+    let no_folder = "taken cannot be made a folder: it is a file; give another -o";
+    for (line, text) in [
+        ("schedule generate --collective barrier --processes 4 -o no/x.goal", missing),
+        ("trace convert fixtures/traces/halo -o /proc/x.pftrace", "/proc/x.pftrace: cannot be written: "),
+        ("trace convert fixtures/traces/halo -o /proc/x", "/proc/x: cannot be written: "),
+        ("measure noise --time 1ms --sources none -o no/x.noise", missing),
+        ("plot noise fixtures/noise/selfish.0 -o no/x.svg", missing),
+        ("assess none --processes 4 -o taken", no_folder),
+        ("study run s.toml -o taken", no_folder),
+        ("reproduce sc10-fig4 --quick -o taken", no_folder),
+    ] {
+        let said = folder.run(line).ends_with(3).says(text).stderr();
+        assert!(!said.contains("straggler-"), "{line}: {said}");
+        let place = line.rsplit_once(' ').unwrap().1;
+        let error = said.lines().find(|line| line.starts_with("error: ")).unwrap();
+        assert_eq!(error.matches(place).count(), 1, "{line}: {error}");
+    }
+}

@@ -185,3 +185,23 @@ fn fit_is_a_network_where_there_is_a_trace() {
         folder.run(line).ends_with(2).says("fitted from a trace, and there is no trace here");
     }
 }
+
+/// A stream that is missing is the fault, and is named where the result is told; what lacks its partner follows from it.
+#[test]
+fn a_missing_stream_is_named_with_the_result() {
+    let folder = Folder::new();
+    for rank in [0, 1, 3] {
+        let name = format!("rank-00000{rank}.trace");
+        let bytes = std::fs::read(crate::program::fixtures().join("traces/halo").join(&name)).unwrap();
+        std::fs::create_dir_all(folder.path().join("run")).unwrap();
+        std::fs::write(folder.path().join("run").join(&name), bytes).unwrap();
+    }
+    folder
+        .run("predict run --fit")
+        .ends_with(3)
+        .says("error: run: there is no stream of rank 2: add what is missing, or --drop-unmatched");
+    let text = folder.run("predict run --fit --drop-unmatched").good().stdout();
+    assert!(text.contains("In the trace there is no stream of rank 2: what others did"), "{text}");
+    let json = folder.run("predict run --fit --drop-unmatched --json").good().json();
+    assert_eq!(json["ranks_without_a_stream"], serde_json::json!([2]));
+}

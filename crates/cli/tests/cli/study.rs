@@ -383,3 +383,21 @@ fn traces_in_studies_tell_copies_and_network() {
     });
     assert!(columns.flatten().any(|column| column.name == "copies"));
 }
+
+/// A number of rows says what a row is.
+#[test]
+fn rows_are_explained_where_they_are_counted() {
+    let folder =
+        study("name='a'\nprocesses=[2,4]\ncollective='barrier'\nnetwork='chic'\nnoise='chic'\nreplicas=3\n");
+    let text = folder.run("study check s.toml").good().stdout();
+    assert!(text.contains("rows of results, at most (one a point and replica)"), "{text}");
+    folder.run("study run s.toml -o out").good();
+    folder
+        .run("study export out -o rows.csv")
+        .good()
+        .says("6 rows in rows.csv: one for each point and replica");
+    folder
+        .run("study export out --summary -o points.csv")
+        .good()
+        .says("2 rows in points.csv: one for each point");
+}

@@ -135,10 +135,21 @@ fn lost_events(line: &[u8]) -> Option<u64> {
     number(rest.split(|&byte| byte == b' ').next()?)
 }
 
-struct Head<'a> {
-    name: &'a [u8],
-    thread: i32,
+/// Who was running when a line was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Head<'a> {
+    /// Empty where the kernel no longer knew it.
+    pub name: &'a [u8],
+    pub thread: i32,
+    /// Where the kernel was asked to tell it (`record-tgid`) and knew it.
+    pub process: Option<i32>,
     core: u32,
+}
+
+/// Who was running at each line of a trace buffer.
+pub fn heads(text: &[u8]) -> impl Iterator<Item = Head<'_>> {
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"#"));
+    lines.filter_map(|line| Some(find_head(line)?.0))
 }
 
 /// How wide the kernel prints the name of a thread.
@@ -160,12 +171,15 @@ fn parse_head<'a>(name: &'a [u8], rest: &'a [u8]) -> Option<(Head<'a>, &'a [u8])
     let name = name.trim_ascii_start();
     let name = if name == NAME_UNKNOWN { b"" } else { name };
     let (thread, rest) = leading_number(rest)?;
-    let mut rest = rest.trim_ascii_start();
-    if let Some(process) = rest.strip_prefix(b"(") {
-        rest = split_once(process, b")")?.1.trim_ascii_start();
+    let (mut process, mut rest) = (None, rest.trim_ascii_start());
+    if let Some(told) = rest.strip_prefix(b"(") {
+        let (number, after) = split_once(told, b")")?;
+        process = self::number(number.trim_ascii()).and_then(|number| i32::try_from(number).ok());
+        rest = after.trim_ascii_start();
     }
     let (core, rest) = leading_number(rest.strip_prefix(b"[")?)?;
-    let head = Head { name, thread: i32::try_from(thread).ok()?, core: u32::try_from(core).ok()? };
+    let (thread, core) = (i32::try_from(thread).ok()?, u32::try_from(core).ok()?);
+    let head = Head { name, thread, process, core };
     Some((head, rest.strip_prefix(b"]")?))
 }
 

@@ -10,8 +10,8 @@
 use super::ftrace_text::{self, Event, What};
 use super::join::{self, Observed};
 use super::names::Names;
-use super::spans;
-use std::collections::BTreeMap;
+use super::{processes, spans};
+use std::collections::{BTreeMap, HashMap};
 use straggler_model::Time;
 use straggler_model::noise::Recording;
 use straggler_model::noise::recording::{
@@ -57,7 +57,9 @@ pub fn read(text: &[u8]) -> Result<Recording, RtlaError> {
         sources: Recording::unnamed(),
         ..Recording::default()
     };
-    let mut names = Names::default();
+    let mut processes = HashMap::new();
+    processes::add_ended(&mut processes, std::iter::once(text));
+    let mut names = Names::of_processes(processes);
     let mut observed = Vec::new();
     for (&core, events) in &cores {
         let workload = events.iter().find(|event| matches!(event.what, What::Sample { .. }));

@@ -121,6 +121,8 @@ impl Tracing {
             self.directory.write(&format!("per_cpu/cpu{core}/buffer_size_kb"), &size.to_string())?;
         }
         self.directory.write("options/overwrite", "0")?;
+        // Threads that end before the measurement does can be told by their process; kernels before 4.14 do not know it.
+        let _ = self.directory.write("options/record-tgid", "1");
         self.directory.write("tracing_cpumask", &mask(&self.cores))?;
         match self.events {
             Events::Tracepoints => self.enable_tracepoints(),

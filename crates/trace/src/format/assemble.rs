@@ -45,10 +45,21 @@ impl Finding {
         ENDINGS.contains(&self.what.as_str())
     }
 
+    /// Whether it says that a rank left nothing.
+    pub fn is_about_a_missing_stream(&self) -> bool {
+        self.what == NO_STREAM
+    }
+
     pub fn warning(rank: impl Into<Option<u32>>, what: impl Into<String>) -> Finding {
         Finding { severity: Severity::Warning, ..Finding::error(rank, what) }
     }
 }
+
+/// Said of a rank that is missing.
+const NO_STREAM: &str = "there is no stream of this rank";
+
+/// So many ranks that are missing are named; more are counted.
+pub const MOST_MISSING: usize = 64;
 
 /// Puts the streams of one run together. Missing ranks are empty. What is wrong is told, not refused.
 pub fn assemble(streams: Vec<Stream>) -> (Trace, Vec<Finding>) {
@@ -154,11 +165,12 @@ fn by_rank(streams: Vec<Stream>, findings: &mut Vec<Finding>) -> (Vec<Option<Str
     }
     let missing: Vec<u32> =
         (0..size).filter(|&rank| !matches!(places.get(rank as usize), Some(Some(_)))).collect();
-    for &rank in missing.iter().filter(|rank| !unreadable.contains(rank)).take(64) {
-        findings.push(Finding::error(rank, "there is no stream of this rank"));
+    for &rank in missing.iter().filter(|rank| !unreadable.contains(rank)).take(MOST_MISSING) {
+        findings.push(Finding::error(rank, NO_STREAM));
     }
-    if missing.len() > 64 {
-        findings.push(Finding::error(None, format!("{} more ranks have no stream", missing.len() - 64)));
+    if missing.len() > MOST_MISSING {
+        let more = missing.len() - MOST_MISSING;
+        findings.push(Finding::error(None, format!("{more} more ranks have no stream")));
     }
     (places, size)
 }

@@ -47,7 +47,9 @@ pub fn put_usage(pairs: Pairs, usage: &Usage) -> Pairs {
 /// Writes a trace as a folder of streams. The folder must not be there or be empty; it gets its name when all is written.
 pub fn save(trace: &Trace, folder: &Path) -> io::Result<()> {
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent)?;
+    // The library's error has the temporary name in it.
+    let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent);
+    let unfinished = unfinished.map_err(|fault| io::Error::from(fault.kind()))?;
     for rank in 0..trace.processes() {
         private::write(&unfinished.path().join(file_name(rank)), &stream(trace, rank))?;
     }

@@ -2,7 +2,8 @@
 
 use super::findings::{Finding, title};
 use super::{Json, Report, page};
-use crate::commands::{command_line, report};
+use crate::commands::measure::Batches;
+use crate::commands::{command_line, make_folder, report};
 use crate::console::to_json;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
@@ -15,13 +16,6 @@ use straggler_report::charts::{
 };
 use straggler_report::numbers::grouped;
 use straggler_report::replace_file;
-
-/// Makes the folder.
-fn make(folder: &Path) -> Outcome<()> {
-    std::fs::create_dir_all(folder).map_err(|fault| {
-        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
-    })
-}
 
 /// The recording.
 const NOISE: &str = "node.noise";
@@ -41,7 +35,7 @@ const RESULTS: [&str; 9] = [
 
 /// Writes the recording, and removes what an older assessment left: its results are not of this noise.
 pub fn keep(folder: &Path, bytes: &[u8]) -> Outcome<PathBuf> {
-    make(folder)?;
+    make_folder(folder)?;
     clear(folder)?;
     let path = folder.join(NOISE);
     interrupt::or_interrupted(replace_file(&path, |out| out.write_all(bytes)))?;
@@ -77,7 +71,7 @@ fn clear_recording(folder: &Path, report: &Report) -> Outcome<()> {
 
 /// Writes everything and gives the names.
 pub fn write(folder: &Path, report: &Report, findings: &[Finding], json: &Json<'_>) -> Outcome<Vec<String>> {
-    make(folder)?;
+    make_folder(folder)?;
     clear_recording(folder, report)?;
     clear(folder)?;
     let mut names = Vec::new();
@@ -115,8 +109,9 @@ fn pictures(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 /// A line on what the axis of time does not show.
-fn joined(batches: u64) -> Option<String> {
-    (batches > 1).then(|| format!("\n{batches} batches are joined: the pauses between them are left out."))
+fn joined(batches: Option<Batches>) -> Option<String> {
+    let done = batches?.done;
+    (done > 1).then(|| format!("\n{done} batches are joined: the pauses between them are left out."))
 }
 
 fn heading(report: &Report, title: &str) -> Heading {

@@ -1,9 +1,9 @@
 //! What an assessment found, each thing once. The console, the page and the JSON all take it from this list.
 
 use super::scale::{ended_early, smaller_scale};
-use super::when::{depends_on_when, repeats};
+use super::when::{depends_on_when, parts_left_out, repeats};
 use super::words::number;
-use super::{Report, Subject};
+use super::{Report, Subject, jobs};
 use crate::commands::noise::explained;
 use crate::commands::quoted;
 use serde::Serialize;
@@ -17,8 +17,9 @@ use straggler_report::numbers::{counted, grouped, percent, seconds, significant}
 /// Scales the verdict speaks of: a small job, a large one, the largest.
 const SCALES: [u32; 2] = [1024, 16384];
 
-/// As jobs are called.
-const JOBS: &str = "other jobs (";
+/// What a star in the table of slowdowns means.
+pub const STAR: &str =
+    "* the interval is still wider than a fifth of the slowdown: more replicas would narrow it";
 
 /// One thing that a reader must know.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -73,6 +74,7 @@ fn verdict(report: &Report) -> Vec<String> {
         ),
     });
     lines.push(costs(curve, report.program.is_some()));
+    lines.extend(ended_early(report));
     lines.extend(depends_on_when(report));
     lines.extend(lower_bound(report));
     lines.extend(report.answer.rankings.last().map(|ranking| advice(report, ranking)));
@@ -178,9 +180,10 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
     let processes = grouped(ranking.processes);
     let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
     match helpful.next() {
-        Some(first) if first.cause.starts_with(JOBS) => format!(
-            "Keep {} off the node first. Without them, {} processes see a slowdown of {} instead of {}.",
-            first.cause,
+        Some(first) if first.cause == jobs::NAME => format!(
+            "Keep the {}{} off the node first. Without them, {} processes see a slowdown of {} instead of {}.",
+            jobs::NAME,
+            if report.subject.jobs.is_busy() { " named above" } else { "" },
             processes,
             number(first.slowdown.median),
             number(ranking.slowdown.median)
@@ -202,12 +205,13 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = vec![report.subject.placement()];
+    notes.extend(report.subject.jobs.note());
     notes.extend(repeats(report));
     notes.extend(unnamed(report));
     notes.extend(fitted(report));
     notes.extend(report.program.iter().flat_map(|program| program.notes.clone()));
     notes.extend(one_after_another(report));
-    notes.extend(ended_early(report));
+    notes.extend(parts_left_out(report));
     notes.extend(smaller_scale(report));
     notes.extend(report.answer.rankings.last().and_then(|ranking| {
         let passed = ranking.passed_over.join(", ");
@@ -215,10 +219,7 @@ fn notes(report: &Report) -> Vec<String> {
             .then(|| format!("not simulated, because too short or too rare beside these: {passed}"))
     }));
     if report.answer.curves.iter().flat_map(|curve| &curve.points).any(|point| !point.settled) {
-        notes.push(
-            "* the interval is still wider than a fifth of the slowdown: more replicas would narrow it"
-                .into(),
-        );
+        notes.push(STAR.into());
     }
     notes.extend(report.subject.recording.iter().flat_map(about_recording));
     notes.extend(report.warnings.iter().cloned());

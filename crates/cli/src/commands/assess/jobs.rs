@@ -11,6 +11,10 @@ const JOB: f64 = 0.01;
 /// A node on which jobs had this share of the time was busy.
 const BUSY: f64 = 0.05;
 
+/// What they are called as one source. They may be many, so they are listed once: in the verdict of a busy node, else in a
+/// note.
+pub const NAME: &str = "other jobs";
+
 /// What jobs took, and which they were, the largest first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Jobs {
@@ -48,9 +52,10 @@ impl Jobs {
         self.share >= BUSY
     }
 
-    /// "other jobs (rustc, LogGOPSim)": what they are called as one source.
-    pub fn name(&self) -> String {
-        format!("other jobs ({})", self.names.join(", "))
+    /// Who they are, where nothing else says it.
+    pub fn note(&self) -> Option<String> {
+        let unsaid = !self.is_busy() && !self.names.is_empty();
+        unsaid.then(|| format!("{NAME}: {}", self.names.join(", ")))
     }
 
     /// "This node was busy: 72 % of the time went to rustc and LogGOPSim."
@@ -99,7 +104,9 @@ mod tests {
             jobs.sentence("This node"),
             "This node was busy: 7.2 % of the time went to rustc and LogGOPSim."
         );
-        assert_eq!(jobs.name(), "other jobs (rustc, LogGOPSim)");
+        assert_eq!(jobs.note(), None);
+        let few = Jobs { share: 0.02, ..jobs };
+        assert_eq!(few.note().as_deref(), Some("other jobs: rustc, LogGOPSim"));
         let names: Vec<String> = ["a", "b", "c", "d", "e"].map(String::from).to_vec();
         assert_eq!((listed(&names[..3]), listed(&names)), ("a, b and c".into(), "a, b, c and 2 more".into()));
     }

@@ -14,7 +14,7 @@ use straggler_report::page::{
 
 pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     let command = command_line();
-    let mut sections = vec![costs(report, &command, synthetic)];
+    let mut sections = vec![costs(report, findings, &command, synthetic)];
     sections
         .extend(report.answer.rankings.last().map(|ranking| removals(report, ranking, &command, synthetic)));
     if let Some(recording) = &report.subject.recording {
@@ -42,7 +42,7 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     page
 }
 
-fn costs(report: &Report, command: &str, synthetic: bool) -> Section {
+fn costs(report: &Report, findings: &[Finding], command: &str, synthetic: bool) -> Section {
     let separate = || report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
     let mark = |curve: &assess::Curve| {
         curve.inflection.map(|processes| Mark {
@@ -64,6 +64,9 @@ fn costs(report: &Report, command: &str, synthetic: bool) -> Section {
     section.text.push("Median of the replicas, with its interval; T / T0 - 1, so that 0 is no loss.".into());
     section.add(Chart::new(title, command, plot).synthetic(synthetic));
     section.add(points(report, command));
+    if findings.iter().any(|finding| finding.text == findings::STAR) {
+        section.text.push(findings::STAR.into());
+    }
     section
 }
 

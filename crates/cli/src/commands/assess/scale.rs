@@ -1,8 +1,8 @@
 //! Up to how many processes was simulated, and what was left out.
 
-use super::Report;
+use super::{Report, again};
 use crate::commands::simulate::estimate::{in_words, seconds_for};
-use straggler_analysis::assess::Curve;
+use straggler_analysis::assess::{Curve, Why};
 use straggler_report::numbers::grouped;
 
 /// The largest scale of each curve, and whether more was asked for.
@@ -33,29 +33,50 @@ fn wanted(report: &Report) -> u32 {
     }
 }
 
-/// Which curves ended before the largest scale.
+/// Which curves ended before the largest scale, and why.
 pub fn ended_early(report: &Report) -> Vec<String> {
     let separate = report.answer.curves.iter().filter(|curve| curve.same_as.is_none());
-    separate.filter_map(|curve| too_long(curve, report.threads)).collect()
+    let again = report.noise_file.as_ref().map(|path| format!(": {}", again(path))).unwrap_or_default();
+    let limit = Limit { threads: report.threads, seconds: report.simulation_seconds, again };
+    separate.filter_map(|curve| left_out(curve, &limit)).collect()
+}
+
+/// What bounded the simulations.
+struct Limit {
+    threads: usize,
+    seconds: f64,
+    /// How to simulate elsewhere, or later.
+    again: String,
 }
 
 /// What was left out of a curve, and how long it would have taken.
-fn too_long(curve: &Curve, threads: usize) -> Option<String> {
+fn left_out(curve: &Curve, limit: &Limit) -> Option<String> {
     let left_out = curve.left_out?;
-    Some(format!(
-        "{}: with so much noise more than {} processes were not simulated; the {} that were asked for would take about \
-         {} more",
-        curve.name,
-        grouped(curve.points.last().map_or(0, |point| point.processes)),
-        grouped(left_out.processes),
-        in_words(seconds_for(left_out.messages as f64, threads))
-    ))
+    let name = &curve.name;
+    let simulated = grouped(curve.points.last().map_or(0, |point| point.processes));
+    let asked = grouped(left_out.processes);
+    let more = in_words(seconds_for(left_out.messages as f64, limit.threads));
+    Some(match left_out.why {
+        Why::Noise => format!(
+            "Not simulated: {name} on more than {simulated} processes. With so much noise, up to the {asked} that were \
+             asked for would take about {more} more."
+        ),
+        Why::Time => format!(
+            "Not simulated: {name} on more than {simulated} processes, because this machine is busy or slow and its \
+             share of the {} for simulating was used up. Up to the {asked} that were asked for would take about {more} more on an idle \
+             machine{}.",
+            in_words(limit.seconds),
+            limit.again
+        ),
+    })
 }
 
 /// Whether sources were ranked at a smaller scale than the largest.
 pub fn smaller_scale(report: &Report) -> Option<String> {
-    let ranked = report.answer.rankings.last()?.processes;
     let largest = report.answer.curves.first()?.points.last()?.processes;
+    let Some(ranked) = report.answer.rankings.last().map(|ranking| ranking.processes) else {
+        return Some("the removal of sources was not simulated: it would take too long".into());
+    };
     (ranked < largest).then(|| {
         format!(
             "the removal of sources was simulated at {} processes, not at {}, where it would take long",
@@ -72,15 +93,26 @@ mod tests {
 
     /// Six replicas of a million processes, each message at eleven times its cost: as measured, about a minute.
     #[test]
-    fn what_was_left_out_is_said_with_its_time() {
-        let left_out = Some(LeftOut { processes: 1 << 20, messages: (6 * 20 * 11) << 20 });
-        let curve =
-            Curve { name: "allreduce".into(), same_as: None, inflection: None, points: Vec::new(), left_out };
-        let text = too_long(&curve, 2).unwrap();
+    fn what_was_left_out_is_said_with_its_time_and_why() {
+        let of = |why| Curve {
+            name: "allreduce".into(),
+            same_as: None,
+            inflection: None,
+            points: Vec::new(),
+            left_out: Some(LeftOut { processes: 1 << 20, messages: (6 * 20 * 11) << 20, why }),
+        };
+        let limit = Limit { threads: 2, seconds: 40.0, again: ": straggler assess n".into() };
+        let text = left_out(&of(Why::Noise), &limit).unwrap();
         assert!(
-            text.contains("the 1,048,576 that were asked for would take about 69 seconds more"),
+            text.contains("the 1,048,576 that were asked for would take about 69 seconds more."),
             "{text}"
         );
-        assert_eq!(too_long(&Curve { left_out: None, ..curve }, 2), None);
+        let text = left_out(&of(Why::Time), &limit).unwrap();
+        assert!(
+            text.contains("busy or slow and its share of the 40 seconds for simulating was used up"),
+            "{text}"
+        );
+        assert!(text.contains("more on an idle machine: straggler assess n."), "{text}");
+        assert_eq!(left_out(&Curve { left_out: None, ..of(Why::Time) }, &limit), None);
     }
 }

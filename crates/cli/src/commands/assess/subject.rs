@@ -1,6 +1,7 @@
 //! The noise that is assessed: measured here, read from a file, or described.
 
-use super::jobs::Jobs;
+use super::jobs::{self, Jobs};
+use crate::commands::measure::Batches;
 use crate::commands::{measure, noise_file};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -22,21 +23,21 @@ pub struct Subject {
     pub noise: Noise,
     pub recording: Option<Recording>,
     pub measured_here: bool,
-    /// Of a measurement: so many lie one behind the other, without the pauses between them.
-    pub batches: u64,
+    /// Of a measurement that was made here: they lie one behind the other, without the pauses between them.
+    pub batches: Option<Batches>,
     /// Other jobs on the node.
     pub jobs: Jobs,
 }
 
 impl Subject {
-    /// Measures, reads or draws the noise; also what the user should know about it.
+    /// Measures, reads or draws the noise; also what the user should know about it. Of a measurement nothing is left out
+    /// yet, so that it can be kept first.
     pub fn obtain(plan: &Plan, console: &Console) -> Outcome<(Subject, Vec<String>)> {
         match &plan.noise {
             Origin::Measured(request) => {
                 let (recording, batches) = measure::record_in_batches(request, console)?;
-                let (subject, warnings) =
-                    Subject::of_recording("This node".into(), recording, true, &plan.ignore);
-                Ok((Subject { batches, ..subject }, warnings))
+                let subject = Subject::of_recording("This node".into(), recording, &[]);
+                Ok((Subject { batches: Some(batches), measured_here: true, ..subject }, Vec::new()))
             }
             Origin::Given(text) if Path::new(text).is_file() && !text.ends_with(".toml") => {
                 Subject::of_file(text, &plan.ignore)
@@ -45,33 +46,43 @@ impl Subject {
         }
     }
 
-    /// Sources that are called as one of `ignore` are left out; also what the user should know about that.
-    fn of_recording(
-        name: String,
-        recording: Recording,
-        measured_here: bool,
-        ignore: &[String],
-    ) -> (Subject, Vec<String>) {
-        let (mut left_out, warnings) = ignored(recording.sources.iter().map(|source| &source.name), ignore);
-        left_out.extend([OWN, SAMPLER].map(String::from));
+    /// A measurement without the sources that are to be ignored; also what the user should know about that.
+    pub fn leave_out(self, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
+        match self {
+            Subject { name, recording: Some(recording), measured_here: true, batches, .. } => {
+                let left_out = ignored(&names_of(&recording), ignore)?;
+                let subject = Subject::of_recording(name, recording, &left_out.names);
+                Ok((Subject { measured_here: true, batches, ..subject }, left_out.said))
+            }
+            given => Ok((given, Vec::new())),
+        }
+    }
+
+    /// Without these sources, and without what the measurement did itself.
+    fn of_recording(name: String, recording: Recording, left_out: &[String]) -> Subject {
+        let left_out: Vec<String> =
+            left_out.iter().cloned().chain([OWN, SAMPLER].map(String::from)).collect();
         let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
         let mut noise = Noise::of_recording(&recording, &names);
         let jobs = Jobs::of(&recording, &left_out);
-        noise.join(&jobs.sources, jobs.name());
-        (Subject { name, noise, recording: Some(recording), measured_here, batches: 1, jobs }, warnings)
+        noise.join(&jobs.sources, jobs::NAME.into());
+        let (recording, measured_here, batches) = (Some(recording), false, None);
+        Subject { name, noise, recording, measured_here, batches, jobs }
     }
 
     fn of_file(path: &str, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
         let file = noise_file::read(Path::new(path), None, &FormatOptions::default())?;
-        let (subject, warnings) = Subject::of_recording(path.to_string(), file.recording, false, ignore);
-        Ok((subject, file.warnings.into_iter().chain(warnings).collect()))
+        let left_out = ignored(&names_of(&file.recording), ignore)?;
+        let subject = Subject::of_recording(path.to_string(), file.recording, &left_out.names);
+        Ok((subject, file.warnings.into_iter().chain(left_out.said).collect()))
     }
 
     fn of_description(text: &str, seed: u64, ignore: &[String]) -> Outcome<(Subject, Vec<String>)> {
         let spec = NoiseSpec::of_typed(text).map_err(|fault| Failure::usage(fault.to_string()))?;
         let Loaded { mut sources, .. } = spec.load(seed)?;
-        let (left_out, mut warnings) = ignored(sources.iter().map(|source| &source.name), ignore);
-        sources.retain(|source| !left_out.contains(&source.name));
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        let LeftOut { names, said: mut warnings } = ignored(&names, ignore)?;
+        sources.retain(|source| !names.contains(&source.name));
         let noise = Noise::of_sources(&sources);
         if noise.streams.is_empty() && !sources.is_empty() {
             return Err(Failure::usage(format!(
@@ -87,7 +98,7 @@ impl Subject {
             noise,
             recording: None,
             measured_here: false,
-            batches: 1,
+            batches: None,
             jobs: Jobs::default(),
         };
         Ok((subject, warnings))
@@ -119,24 +130,35 @@ impl Subject {
     }
 }
 
-/// Which of the sources are to be left out, and what is to be said about it.
-fn ignored<'a>(
-    sources: impl Iterator<Item = &'a String> + Clone,
-    ignore: &[String],
-) -> (Vec<String>, Vec<String>) {
-    let (mut left_out, mut warnings) = (Vec::new(), Vec::new());
+/// What can be left out of a recording: what the measurement did itself is, in any case.
+fn names_of(recording: &Recording) -> Vec<&str> {
+    let all = recording.sources.iter().map(|source| source.name.as_str());
+    all.filter(|name| ![OWN, SAMPLER].contains(name)).collect()
+}
+
+/// Sources that are to be left out, and what is said about it.
+struct LeftOut {
+    names: Vec<String>,
+    said: Vec<String>,
+}
+
+/// Which of the sources are called as one of `ignore`; a name that none has is a mistake.
+fn ignored(sources: &[&str], ignore: &[String]) -> Outcome<LeftOut> {
+    let (mut names, mut said) = (Vec::new(), Vec::new());
     for name in ignore {
-        let found: Vec<String> =
-            sources.clone().filter(|source| source.eq_ignore_ascii_case(name)).cloned().collect();
-        if found.is_empty() {
-            let all: Vec<&str> = sources.clone().map(String::as_str).collect();
-            warnings.push(format!("--ignore {name}: there is no such source; there are {}", all.join(", ")));
-        } else {
-            warnings.push(format!("left out because of --ignore: {name}"));
+        let before = names.len();
+        names.extend(
+            sources.iter().filter(|source| source.eq_ignore_ascii_case(name)).map(|name| name.to_string()),
+        );
+        if names.len() == before {
+            let all = if sources.is_empty() { "none".into() } else { sources.join(", ") };
+            return Err(Failure::usage(format!(
+                "--ignore {name}: there is no such source; there are: {all}"
+            )));
         }
-        left_out.extend(found);
+        said.push(format!("left out because of --ignore: {name}"));
     }
-    (left_out, warnings)
+    Ok(LeftOut { names, said })
 }
 
 #[derive(Serialize)]

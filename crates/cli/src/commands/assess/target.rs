@@ -133,6 +133,10 @@ fn trace(plan: &Plan, request: &TraceRequest, copies: &[u32], console: &Console)
          of that"
             .to_string(),
     ];
+    notes.extend(
+        traced::no_stream_of(&replayed.ranks_without_a_stream)
+            .map(|missing| format!("in the trace {missing}: what others did with it is left out")),
+    );
     notes.extend(sharing(&replayed.trace).into_iter().map(|host| {
         format!(
             "{} of {} had {}: their computations waited for each other, and the trace holds that as computation",

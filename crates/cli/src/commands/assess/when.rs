@@ -1,7 +1,7 @@
 //! How much the verdict depends on when the noise was measured, in words.
 
-use super::Report;
 use super::findings::an_operation;
+use super::{Report, jobs};
 use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
 use straggler_report::numbers::{counted, grouped, significant};
@@ -40,6 +40,7 @@ fn cause_of(report: &Report, variation: &Variation) -> String {
     let is_virtual = machine.is_some_and(|machine| machine.hypervisor.is_some());
     match variation.varies_most.as_deref() {
         Some(BELOW_THE_KERNEL) if is_virtual => "; the host below this virtual machine is the cause".into(),
+        Some(jobs::NAME) => format!("; the {} vary most", jobs::NAME),
         Some(name) if name != "unnamed" => format!("; {name} varies most"),
         _ => String::new(),
     }
@@ -73,4 +74,14 @@ pub fn repeats(report: &Report) -> Option<String> {
         significant(1.0 + least),
         significant(1.0 + most)
     ))
+}
+
+/// That there was no time to find out.
+pub fn parts_left_out(report: &Report) -> Option<String> {
+    let is_missing = report.subject.noise.measured.is_some() && report.answer.variation.is_none();
+    is_missing.then(|| {
+        "how much this depends on when it was measured is not known: simulating the parts of the measurement would \
+         take too long"
+            .into()
+    })
 }

@@ -1,9 +1,9 @@
 //! An assessment on the console: the verdict, tables, then what to know about them.
 
-use super::findings::{Finding, Kind, an_operation};
+use super::findings::{Finding, Kind, STAR, an_operation};
 use super::{Report, Subject};
 use crate::commands::noise::evidence;
-use straggler_analysis::assess::Point;
+use straggler_analysis::assess::{Point, Removal};
 use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
 use straggler_report::Table;
@@ -12,10 +12,14 @@ use straggler_report::numbers::{grouped, percent, rounded, significant};
 pub fn say(report: &Report, findings: &[Finding]) -> String {
     let mut text = Kind::Verdict.of(findings).join("\n");
     text += &format!("\n\nSlowdowns by processes (T / T0 - 1, median of the replicas)\n\n{}", curves(report));
+    let mut notes = Kind::Note.of(findings);
+    // The star is explained below the table in which it stands.
+    if let Some(star) = notes.iter().position(|note| note == STAR) {
+        text += &format!("  {}\n", notes.remove(star));
+    }
     if let Some(table) = removals(report) {
         text += &format!("\nWhat the removal of a source gives to {}\n\n{table}", an_operation(report));
     }
-    let notes = Kind::Note.of(findings);
     if !notes.is_empty() {
         text += "\nTo know\n";
         notes.iter().for_each(|note| text += &format!("  - {note}\n"));
@@ -38,6 +42,10 @@ pub fn number(slowdown: f64) -> String {
 
 fn with_interval(slowdown: &Slowdown) -> String {
     format!("{} [{}, {}]", number(slowdown.median), number(slowdown.low), number(slowdown.high))
+}
+
+fn gain(removal: &Removal) -> String {
+    format!("{} [{}, {}]", number(removal.gain), number(removal.gain_low), number(removal.gain_high))
 }
 
 fn curves(report: &Report) -> Table {
@@ -85,6 +93,8 @@ fn removals(report: &Report) -> Option<Table> {
     for ranking in rankings {
         header.push(format!("without it at {}", grouped(ranking.processes)));
     }
+    // What the rows are ordered by, and the picture shows.
+    header.push("falls by".into());
     let mut table = Table::with_header(header).text(1);
     for removal in &largest.removals {
         let mut row = report.subject.cause_cells(removal.id);
@@ -92,11 +102,13 @@ fn removals(report: &Report) -> Option<Table> {
             let found = ranking.removals.iter().find(|other| other.id == removal.id);
             found.map_or_else(|| "not tried".into(), |found| with_interval(&found.slowdown))
         }));
+        row.push(gain(removal));
         table.row(row);
     }
     let mut all = vec!["(with all of them)".to_string()];
     all.extend(std::iter::repeat_n(String::new(), 4));
     all.extend(rankings.iter().map(|ranking| with_interval(&ranking.slowdown)));
+    all.push(String::new());
     table.row(all);
     Some(table)
 }

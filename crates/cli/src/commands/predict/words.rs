@@ -1,6 +1,7 @@
 //! A prediction for people.
 
 use super::Answer;
+use crate::commands::traced::no_stream_of;
 use straggler_model::Time;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped};
@@ -10,6 +11,11 @@ const MOST_RANKS: usize = 16;
 
 pub fn say(answer: &Answer) -> String {
     let mut text = sentence(answer);
+    if let Some(missing) = no_stream_of(&answer.ranks_without_a_stream) {
+        text += &format!(
+            "\nIn the trace {missing}: what others did with it is left out, and the error above means little."
+        );
+    }
     for host in &answer.shared_hosts {
         text += &format!(
             "\n{} of {} had {}: computations there waited for each other, and the error above means little.",

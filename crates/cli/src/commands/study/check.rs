@@ -46,7 +46,7 @@ pub fn run(file: &Path, common: &Common, console: &Console) -> Outcome<()> {
     }
     let mut table = Table::new();
     table.row(["points".into(), grouped(needs.points as u64)]);
-    table.row(["rows of results, at most".into(), grouped(needs.rows)]);
+    table.row(["rows of results, at most (one a point and replica)".into(), grouped(needs.rows)]);
     table.row(["messages, at most".into(), rounded(needs.messages as f64)]);
     table.row([
         format!("time on {}, very roughly", counted(threads as u64, "thread", "threads")),

@@ -2,7 +2,7 @@
 
 use super::{PAGE, RESULTS, provenance};
 use crate::commands::simulate::estimate::{LONG_SECONDS, in_words, seconds_for};
-use crate::commands::threads;
+use crate::commands::{make_folder, threads};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -83,9 +83,7 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
     top_not_run(study).iter().for_each(|text| console.note(text));
     let there = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("."));
     refuse_too_large(&plan.needs(), available_bytes(), free_disk_bytes(there))?;
-    std::fs::create_dir_all(folder).map_err(|fault| {
-        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", folder.display()))
-    })?;
+    make_folder(folder)?;
     let _orderly = Orderly::begin();
     let mut opened = Journal::open(&folder.join(JOURNAL), &plan.fingerprint(), options.fresh)?;
     let mut tracks = Tracks::new(&plan);

@@ -36,7 +36,8 @@ pub fn run(typed: &Export, console: &Console) -> Outcome<()> {
     if console.json {
         return console.print_json(&serde_json::json!({ "output": typed.output, "rows": rows }));
     }
-    console.note(&format!("{} in {}", counted(rows as u64, "row", "rows"), typed.output.display()));
+    let each = if typed.summary { "one for each point" } else { "one for each point and replica" };
+    console.note(&format!("{} in {}: {each}", counted(rows as u64, "row", "rows"), typed.output.display()));
     Ok(())
 }
 

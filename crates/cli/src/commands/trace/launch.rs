@@ -1,5 +1,6 @@
 //! What a command needs to be recorded: the library, its environment, and a folder without old streams.
 
+use crate::commands::make_folder;
 use crate::exit::{Failure, Outcome};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -83,11 +84,10 @@ fn is_stream(path: &Path) -> bool {
 
 /// Makes the folder and gives its full path. Streams in it are refused, or removed by force.
 pub fn folder(path: &Path, force: bool) -> Outcome<PathBuf> {
-    let cannot = |fault: std::io::Error| {
-        Failure::bad_input(format!("{} cannot be made a folder: {fault}; give another -o", path.display()))
-    };
-    std::fs::create_dir_all(path).map_err(cannot)?;
-    let folder = path.canonicalize().map_err(cannot)?;
+    make_folder(path)?;
+    let folder = path
+        .canonicalize()
+        .map_err(|fault| Failure::bad_input(format!("{} cannot be read: {fault}", path.display())))?;
     let old = runs(&folder);
     if !old.is_empty() && !force {
         let count: usize = old.iter().map(|(_, files)| files.len()).sum();

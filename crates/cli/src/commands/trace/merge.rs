@@ -76,7 +76,9 @@ fn write(merged: &Merged<'_>, output: &Path) -> Outcome<()> {
 fn write_folder(merged: &Merged<'_>, output: &Path) -> io::Result<()> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent)?;
-    let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent)?;
+    // The library's error has the temporary name in it.
+    let unfinished = tempfile::Builder::new().prefix(".straggler-").tempdir_in(parent);
+    let unfinished = unfinished.map_err(|fault| io::Error::from(fault.kind()))?;
     for (&rank, bytes) in &merged.streams {
         private::write(&unfinished.path().join(directory::file_name(rank)), bytes)?;
     }
