@@ -29,6 +29,11 @@ impl Gaps {
         Gaps(trace.ranks.iter().map(gaps).collect())
     }
 
+    /// What a rank computes in all.
+    pub fn total(&self, rank: usize) -> Time {
+        self.0.get(rank).map_or(Time::ZERO, |gaps| gaps.iter().fold(Time::ZERO, |sum, &gap| sum + gap))
+    }
+
     /// Multiplies what is computed somewhere.
     pub fn scale(&mut self, trace: &Trace, place: &Where, factor: f64) -> Result<(), WhatIfError> {
         let mut matched = false;

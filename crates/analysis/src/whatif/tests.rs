@@ -1,5 +1,6 @@
 //! Programs whose other selves are known.
 
+use super::calls::{Deletion, Inserted, Insertion};
 use super::computation::{Balanced, Gaps, Where};
 use super::messages::Filter;
 use super::nonblocking::Overlap;
@@ -328,6 +329,87 @@ fn a_collective_that_begins_earlier_overlaps_with_computation() {
     let error =
         apply_all(&blocking, &[Difference::Overlap(Overlap { function: Function::Bcast, earlier: None })]);
     assert_eq!(error.unwrap_err().to_string(), "the program never calls MPI_Bcast. It calls MPI_Allreduce");
+}
+
+/// Two messages in a row from rank 0 to rank 1, with computation between them.
+fn two_messages() -> Trace {
+    let first = Author::new().send(1, 3).compute(ms(2)).send(1, 3).end();
+    let mut second = Author::new();
+    second.irecv(0, 3, 0).irecv(0, 3, 1).wait(Function::Waitall, vec![0, 1], Vec::new()).compute(ms(1));
+    trace(vec![first, second.end()])
+}
+
+#[test]
+fn messages_are_sent_together_or_in_parts() {
+    let two = two_messages();
+    let count = |trace: &Trace| {
+        let matched = Messages::of_trace(trace).matched;
+        (matched.len(), matched.iter().map(|message| message.sent.bytes).sum::<u64>())
+    };
+    let merged = with(&two, Difference::Merge { filter: Filter::default(), count: 2 });
+    assert_eq!(count(&merged), (1, 16));
+    let split = with(&two, Difference::Split { filter: Filter::default(), count: 4 });
+    assert_eq!(count(&split), (8, 16));
+    // Both come to their end, and what was computed is computed.
+    for changed in [merged, split] {
+        let run = simulate(&changed, Decisions::Redecide);
+        assert_eq!(run.finish.len(), 2);
+        assert!(run.end > ms(3) && run.end < ms(4), "{}", run.end);
+    }
+}
+
+#[test]
+fn a_message_that_answers_cannot_be_sent_together_with_the_question() {
+    let recv = |author: &mut Author, from: i32| {
+        author.call(Function::Recv, |call| (call.peer, call.tag, call.received) = (from, 3, 8), None);
+    };
+    let (mut first, mut second) = (Author::new(), Author::new());
+    for _ in 0..2 {
+        first.send(1, 3);
+        recv(&mut first, 1);
+        recv(&mut second, 0);
+        second.send(0, 3);
+    }
+    let changed = with(
+        &trace(vec![first.end(), second.end()]),
+        Difference::Merge { filter: Filter { from: Some([0].into()), ..Filter::default() }, count: 2 },
+    );
+    let network = network();
+    let (stop, mut progress) = (AtomicBool::new(false), |_| {});
+    let mut control = Control::new(1, &stop, &mut progress);
+    let run = Scenario::simulate(
+        &changed,
+        &Options::default(),
+        &Building::default(),
+        &Simulation::new(&network),
+        &mut control,
+    );
+    assert!(matches!(run, Err(super::ScenarioError::Stuck(_))), "{run:?}");
+}
+
+#[test]
+fn collectives_are_deleted_and_barriers_put_in() {
+    let trace = figure_4(FOO, [1, 2, 3]);
+    let barrier = |place| Difference::Delete(Deletion { function: Function::Barrier, place });
+    let without = with(&trace, barrier(Where::default()));
+    let barriers = |trace: &Trace| {
+        let calls = trace.ranks.iter().flat_map(|rank| &rank.calls);
+        calls.filter(|call| call.function == Function::Barrier).count()
+    };
+    assert_eq!((barriers(&trace), barriers(&without)), (8, 0));
+    assert_eq!(simulate(&without, Decisions::Redecide).waits.total().of(Pattern::WaitAtBarrier).count, 0);
+    let bar = "bar".to_owned();
+    let put = Insertion { what: Inserted::Barrier, region: bar.clone(), ranks: None };
+    let more = with(&trace, Difference::Insert(put));
+    assert_eq!(barriers(&more), 12);
+    // Everybody begins bar with the slowest of foo.
+    let run = simulate(&more, Decisions::Redecide);
+    assert!(run.end > ms(500 + 250) && run.end < ms(500 + 250 + 80), "{}", run.end);
+    let put = Insertion { what: Inserted::Computation(ms(7)), region: bar, ranks: Some([2].into()) };
+    let more = with(&trace, Difference::Insert(put));
+    assert_eq!(Gaps::of(&more).total(2) - Gaps::of(&trace).total(2), ms(7));
+    let error = apply_all(&trace, &[barrier(region("work"))]).unwrap_err().to_string();
+    assert_eq!(error, "the program never calls MPI_Barrier in work. It calls MPI_Barrier");
 }
 
 /// A program of nonblocking messages in rounds, completed in any way.

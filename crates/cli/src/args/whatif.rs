@@ -5,6 +5,7 @@ use super::ranges::{RankRanges, TimeRange};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
+use straggler_analysis::whatif::calls::{Deletion, Inserted, Insertion, collective_named};
 use straggler_analysis::whatif::computation::Where;
 use straggler_analysis::whatif::messages::Filter;
 use straggler_analysis::whatif::nonblocking::{Overlap, twin};
@@ -83,6 +84,18 @@ pub struct Changes {
     /// Blocking calls made nonblocking; receives and collectives begin that much earlier: allreduce=50us, send
     #[arg(long, value_name = "FUNCTION[=TIME]")]
     pub nonblocking: Vec<Nonblocking>,
+    /// So many messages of a route sent as one: tag=1:4, all:2
+    #[arg(long, value_name = "FILTER:COUNT")]
+    pub merge_messages: Vec<Cut>,
+    /// Each message sent in so many parts: bytes=1MiB-1GiB:8
+    #[arg(long, value_name = "FILTER:COUNT")]
+    pub split_messages: Vec<Cut>,
+    /// Blocking collectives that nobody calls: barrier, bcast@1s-2s; in a region: barrier@solve
+    #[arg(long, value_name = "FUNCTION[@PLACE]")]
+    pub delete: Vec<Deleted>,
+    /// At each entry of a region, a barrier or more computation: barrier@solve, 5ms@solve, 5ms@solve@0-3
+    #[arg(long, value_name = "WHAT@REGION")]
+    pub insert: Vec<Besides>,
     /// Another network: LogGOPS parameters, a preset or a .toml file
     #[arg(long, value_name = "NETWORK", conflicts_with = "ideal_network")]
     pub network: Option<String>,
@@ -232,6 +245,77 @@ fn sizes(text: &str) -> Result<(u64, u64), String> {
     let (least, most) = text.split_once('-').unwrap_or((text, text));
     let (least, most) = (size(least)?, size(most)?);
     if least <= most { Ok((least, most)) } else { Err(format!("{least} is more than {most}")) }
+}
+
+/// `FILTER:COUNT`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    pub filter: Filter,
+    pub count: u32,
+}
+
+impl FromStr for Cut {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Cut, String> {
+        let (filter, count) = text.rsplit_once(':').ok_or("write FILTER:COUNT, as in tag=1:4 or all:2")?;
+        match count.trim().parse() {
+            Ok(count @ 2..=1024) => Ok(Cut { filter: filter.parse::<Removed>()?.0, count }),
+            _ => Err(format!("`{count}` is no number from 2 to 1024")),
+        }
+    }
+}
+
+/// `barrier`, `barrier@solve`, `bcast@1s-2s`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deleted(pub Deletion);
+
+impl FromStr for Deleted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Deleted, String> {
+        let (name, place) = text.split_once('@').unwrap_or((text, "all"));
+        let function = collective_named(name).ok_or_else(|| {
+            format!("`{name}` is no blocking collective; write barrier, allreduce, …; --remove-messages takes out messages")
+        })?;
+        let place = match place.parse::<TimeRange>() {
+            Ok(range) => Where { during: Some((range.from, range.to)), ..Where::default() },
+            Err(_) => place.parse::<Place>()?.0,
+        };
+        if place.ranks.is_some() {
+            return Err(
+                "a collective is deleted on all ranks: those that are left would wait for good".into()
+            );
+        }
+        Ok(Deleted(Deletion { function, place }))
+    }
+}
+
+/// `barrier@solve`, `5ms@solve@0-3`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Besides(pub Insertion);
+
+impl FromStr for Besides {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Besides, String> {
+        let (what, place) =
+            text.split_once('@').ok_or("write WHAT@REGION, as in barrier@solve or 5ms@solve")?;
+        let what = match what.trim() {
+            "barrier" => Inserted::Barrier,
+            time => Inserted::Computation(
+                time.parse().map_err(|_| format!("`{time}` is neither barrier nor a time, as in 5ms"))?,
+            ),
+        };
+        let Place(Where { region, ranks, during }) = place.parse()?;
+        let region = region.ok_or("name the region at whose entries it happens")?;
+        if during.is_some() || what == Inserted::Barrier && ranks.is_some() {
+            return Err(
+                "a barrier is for all ranks, and nothing is inserted by time: name a region only".into()
+            );
+        }
+        Ok(Besides(Insertion { what, region, ranks }))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

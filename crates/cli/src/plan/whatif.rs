@@ -1,6 +1,6 @@
 //! What is supposed to be different, from the command line and from files.
 
-use crate::args::whatif::{Changes, Nonblocking, Place, Removed, Scaled, Weighted};
+use crate::args::whatif::{Besides, Changes, Cut, Deleted, Nonblocking, Place, Removed, Scaled, Weighted};
 use crate::exit::{Failure, Outcome};
 use serde::Deserialize;
 use std::path::Path;
@@ -37,7 +37,11 @@ struct Written {
     balance: Vec<String>,
     quieten: Vec<String>,
     remove_messages: Vec<String>,
+    merge_messages: Vec<String>,
+    split_messages: Vec<String>,
     nonblocking: Vec<String>,
+    delete: Vec<String>,
+    insert: Vec<String>,
     network: Option<String>,
     ideal_network: bool,
     noise: Vec<String>,
@@ -105,7 +109,11 @@ impl Written {
             balance: parsed(&self.balance, "balance")?,
             quieten: parsed(&self.quieten, "quieten")?,
             remove_messages: parsed(&self.remove_messages, "remove-messages")?,
+            merge_messages: parsed(&self.merge_messages, "merge-messages")?,
+            split_messages: parsed(&self.split_messages, "split-messages")?,
             nonblocking: parsed(&self.nonblocking, "nonblocking")?,
+            delete: parsed(&self.delete, "delete")?,
+            insert: parsed(&self.insert, "insert")?,
             ..Changes::default()
         };
         let noise = |text: &String| NoiseSpec::of_typed(text).map_err(|fault| format!("noise: {fault}"));
@@ -129,16 +137,25 @@ fn parsed<T: FromStr<Err = String>>(texts: &[String], key: &str) -> Result<Vec<T
 
 /// In the order in which they are applied: noise is what shows in the trace as it is, and calls are changed last.
 fn differences(changes: &Changes) -> Vec<Difference> {
-    let quieten = changes.quieten.iter().map(|Place(place)| Difference::Quieten { place: place.clone() });
-    let scale = changes
-        .scale
-        .iter()
-        .map(|Scaled { place, factor }| Difference::Scale { place: place.clone(), factor: *factor });
-    let balance = changes.balance.iter().map(|Weighted { place, weights }| Difference::Balance {
-        place: place.clone(),
-        weights: weights.clone(),
-    });
-    let removed = changes.remove_messages.iter().map(|Removed(filter)| Difference::Remove(filter.clone()));
-    let overlap = changes.nonblocking.iter().map(|Nonblocking(overlap)| Difference::Overlap(overlap.clone()));
-    quieten.chain(scale).chain(balance).chain(removed).chain(overlap).collect()
+    let mut all = Vec::new();
+    for Place(place) in changes.quieten.clone() {
+        all.push(Difference::Quieten { place });
+    }
+    for Scaled { place, factor } in changes.scale.clone() {
+        all.push(Difference::Scale { place, factor });
+    }
+    for Weighted { place, weights } in changes.balance.clone() {
+        all.push(Difference::Balance { place, weights });
+    }
+    all.extend(changes.delete.iter().map(|Deleted(deletion)| Difference::Delete(deletion.clone())));
+    all.extend(changes.insert.iter().map(|Besides(insertion)| Difference::Insert(insertion.clone())));
+    all.extend(changes.remove_messages.iter().map(|Removed(filter)| Difference::Remove(filter.clone())));
+    for Cut { filter, count } in changes.merge_messages.clone() {
+        all.push(Difference::Merge { filter, count });
+    }
+    for Cut { filter, count } in changes.split_messages.clone() {
+        all.push(Difference::Split { filter, count });
+    }
+    all.extend(changes.nonblocking.iter().map(|Nonblocking(overlap)| Difference::Overlap(overlap.clone())));
+    all
 }
