@@ -23,5 +23,5 @@ mod tests;
 
 pub use error::WhatIfError;
 pub use hypothesis::{Difference, apply_all};
-pub use scenario::{Decided, DecisionKind, InCalls, Scenario, ScenarioError};
+pub use scenario::{Decided, DecisionKind, Hang, InCalls, Scenario, ScenarioError};
 pub use simulated::simulated;

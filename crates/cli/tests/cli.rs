@@ -44,3 +44,5 @@ mod serve;
 mod study;
 #[path = "cli/trace.rs"]
 mod trace;
+#[path = "cli/whatif.rs"]
+mod whatif;

@@ -103,8 +103,26 @@ pub enum ScenarioError {
     Trace(TraceError),
     Playback(PlaybackError),
     Run(RunError),
-    /// The program would hang: who waits for whom.
-    Stuck(Box<Stuck>),
+    /// The program would hang.
+    Hangs(Box<Hang>),
+}
+
+/// Where a program hangs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hang {
+    /// The calls that do not end, by rank.
+    pub waiting: Vec<HangingCall>,
+    /// Who waits for whom.
+    pub stuck: Stuck,
+}
+
+/// A call that does not end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HangingCall {
+    pub rank: Rank,
+    /// Its number among the calls of the rank.
+    pub call: u32,
+    pub function: Function,
 }
 
 impl fmt::Display for ScenarioError {
@@ -113,7 +131,7 @@ impl fmt::Display for ScenarioError {
             ScenarioError::Trace(error) => error.fmt(f),
             ScenarioError::Playback(error) => error.fmt(f),
             ScenarioError::Run(error) => error.fmt(f),
-            ScenarioError::Stuck(_) => f.write_str("the program would hang"),
+            ScenarioError::Hangs(_) => f.write_str("the program would hang"),
         }
     }
 }
@@ -130,7 +148,7 @@ impl Scenario {
         control: &mut Control<'_>,
     ) -> Result<Scenario, ScenarioError> {
         match simulate(trace, options, building, simulation, control) {
-            Err(ScenarioError::Stuck(_)) if options.decisions == Decisions::Redecide => {
+            Err(ScenarioError::Hangs(_)) if options.decisions == Decisions::Redecide => {
                 let options = Options { decisions: Decisions::AsRecorded, ..*options };
                 let scenario = simulate(trace, &options, building, simulation, control)?;
                 Ok(Scenario { bound: true, ..scenario })
@@ -156,7 +174,8 @@ fn simulate(
     let (run, replayed) = simulation.replay(&playback, control).map_err(ScenarioError::Run)?;
     let Outcome { finish, stuck, .. } = run.outcome;
     if let Some(stuck) = stuck {
-        return Err(ScenarioError::Stuck(Box::new(stuck)));
+        let waiting = hanging(trace, &recording, &replayed);
+        return Err(ScenarioError::Hangs(Box::new(Hang { waiting, stuck })));
     }
     let run = simulated(trace, &recording, &replayed, simulation.noise.is_none());
     Ok(Scenario {
@@ -170,6 +189,19 @@ fn simulate(
         trace: run,
         notes: recording.notes().to_vec(),
     })
+}
+
+/// The calls that were entered and not left.
+fn hanging(trace: &Trace, recording: &Recording, replayed: &[Replayed]) -> Vec<HangingCall> {
+    let ranks = (0..).zip(recording.ranks()).zip(replayed).zip(&trace.ranks);
+    ranks
+        .filter_map(|(((rank, recorded), replayed), traced)| {
+            let mut times = replayed.entered.iter().zip(&replayed.left);
+            let last = times.rposition(|(&entered, &left)| entered != Time::NEVER && left == Time::NEVER)?;
+            let call = recorded.origin(last as u32);
+            Some(HangingCall { rank, call, function: traced.calls.get(call as usize)?.function })
+        })
+        .collect()
 }
 
 fn decided(trace: &Trace, recording: &Recording, replayed: &[Replayed]) -> Vec<Decided> {

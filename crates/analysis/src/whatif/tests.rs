@@ -384,7 +384,10 @@ fn a_message_that_answers_cannot_be_sent_together_with_the_question() {
         &Simulation::new(&network),
         &mut control,
     );
-    assert!(matches!(run, Err(super::ScenarioError::Stuck(_))), "{run:?}");
+    let Err(super::ScenarioError::Hangs(hang)) = run else { panic!("{run:?}") };
+    let waiting: Vec<_> = hang.waiting.iter().map(|call| (call.rank, call.function)).collect();
+    assert_eq!(waiting, [(0, Function::Recv), (1, Function::Recv)]);
+    assert_eq!(hang.stuck.cycle, [0, 1]);
 }
 
 #[test]

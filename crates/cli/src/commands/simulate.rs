@@ -13,6 +13,7 @@ mod workload;
 pub use answer::NetworkAnswer;
 pub use inputs::{LoadedNoise, load_network, what_was_noticed};
 pub use page::has_drawn_source;
+pub use stuck::circle;
 
 use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::{Console, to_json};

@@ -3,7 +3,7 @@
 mod answer;
 mod words;
 
-use super::simulate::{load_network, refuse_stuck};
+use super::simulate::load_network;
 use super::trace::{Opened, open_trace, refuse_one_of_many};
 use super::{refuse_unwritable, threads};
 use crate::args::Common;
@@ -179,10 +179,7 @@ impl<'a> Session<'a> {
         let mut control = Control::new(self.threads, interrupt::flag(), &mut progress);
         match Scenario::simulate(trace, &self.options, &building, &simulation, &mut control) {
             Ok(scenario) => Ok(scenario),
-            Err(ScenarioError::Stuck(stuck)) => {
-                refuse_stuck(Some(&stuck))?;
-                Err(Failure::bad_input(format!("{what}: the program would hang")))
-            }
+            Err(ScenarioError::Hangs(hang)) => Err(words::hangs(what, &hang)),
             Err(ScenarioError::Run(error)) => Err(error.into()),
             Err(error) => Err(Failure::bad_input(format!("{what}: {error}"))),
         }

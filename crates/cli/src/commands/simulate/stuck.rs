@@ -131,7 +131,7 @@ fn waiting(operation: &Operation) -> String {
 }
 
 /// "rank 0 waits for rank 1, which waits for rank 0".
-fn circle(cycle: &[u32]) -> String {
+pub fn circle(cycle: &[u32]) -> String {
     const LONGEST: usize = 10;
     let mut text = format!("rank {} waits for ", cycle[0]);
     for rank in cycle.iter().skip(1).take(LONGEST) {

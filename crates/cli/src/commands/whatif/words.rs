@@ -1,6 +1,10 @@
 //! What `straggler whatif` answers, for people.
 
 use super::answer::{Answer, HypothesisAnswer, RunWaits};
+use crate::commands::simulate::circle;
+use crate::exit::{Exit, Failure};
+use straggler_analysis::whatif::Hang;
+use straggler_analysis::whatif::scenario::HangingCall;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, seconds};
 
@@ -103,6 +107,25 @@ fn waits(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
         table.row(cells);
     }
     table.to_string()
+}
+
+/// Calls that are listed before the rest is only counted.
+const MOST_CALLS: usize = 8;
+
+/// A hypothesis with which the program would not come to its end.
+pub fn hangs(what: &str, hang: &Hang) -> Failure {
+    let mut text = format!("with {what}, the program would hang:");
+    for HangingCall { rank, call, function } in hang.waiting.iter().take(MOST_CALLS) {
+        text += &format!("\n  rank {rank} waits in {} (call {call})", function.name());
+    }
+    if hang.waiting.len() > MOST_CALLS {
+        text += &format!("\n  … {} ranks in all", grouped(hang.waiting.len() as u64));
+    }
+    if !hang.stuck.cycle.is_empty() {
+        text += &format!("\n  {}", circle(&hang.stuck.cycle));
+    }
+    text += "\nchange less: `straggler trace show` has the calls by their numbers";
+    Failure::new(Exit::Stuck, anyhow::Error::msg(text))
 }
 
 /// Hypotheses with a column of their own.

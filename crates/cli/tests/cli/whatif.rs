@@ -1,0 +1,109 @@
+//! Traced runs that are changed and simulated again.
+
+use crate::program::Folder;
+use straggler_trace::format::directory;
+
+#[test]
+fn the_contract_holds() {
+    let folder = Folder::new();
+    for mode in ["redecide", "recorded"] {
+        let command = format!("whatif fixtures/traces/halo --scale all=0.5 --mode {mode} --json");
+        let answer = folder.run(&command).good().json();
+        let ps = |name: &str| answer[name].as_u64().unwrap();
+        assert!(ps("measured_ps") > 0 && ps("identity_ps") > ps("hypothesis_ps"), "{answer:#}");
+        assert_eq!(answer["mode"], mode);
+        let changed = answer["decisions_changed"].as_u64().unwrap();
+        assert!(mode == "redecide" || changed == 0, "{answer:#}");
+        for run in ["measured", "identity", "hypothesis"] {
+            let waits = &answer["waits"][run];
+            let names: Vec<&str> = waits["patterns"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["pattern"].as_str().unwrap())
+                .collect();
+            for name in
+                ["late_sender", "late_sender_wrong_order", "late_receiver", "wait_at_barrier", "early_scan"]
+            {
+                assert!(names.contains(&name), "{names:?}");
+            }
+            assert_eq!(waits["ranks"].as_array().unwrap().len(), 4);
+        }
+    }
+}
+
+#[test]
+fn nothing_different_is_the_identity() {
+    let folder = Folder::new();
+    let answer = folder.run("whatif fixtures/traces/halo --scale all=1 --json").good().json();
+    assert_eq!(answer["hypothesis_ps"], answer["identity_ps"]);
+    assert_eq!(answer["waits"]["hypothesis"], answer["waits"]["identity"]);
+    folder.run("whatif fixtures/traces/halo").ends_with(2);
+}
+
+#[test]
+fn the_identity_is_what_predict_says() {
+    let folder = Folder::new();
+    let predicted = folder.run("predict fixtures/traces/halo --network chic --json").good().json();
+    let command = "whatif fixtures/traces/halo --base-network chic --mode recorded --scale all=1 --json";
+    let answer = folder.run(command).good().json();
+    let seconds = answer["identity_ps"].as_u64().unwrap() as f64 * 1e-12;
+    assert!((seconds - predicted["predicted_seconds"].as_f64().unwrap()).abs() < 1e-12);
+}
+
+#[test]
+fn what_matches_nothing_says_what_there_is() {
+    let folder = Folder::new();
+    let says = |command: &str, code: i32, text: &str| {
+        let stderr = folder.run(command).ends_with(code).stderr();
+        assert!(stderr.contains(text), "{command}: {stderr}");
+    };
+    says("whatif fixtures/traces/regions --scale nothing=0.5", 3, "The program marks:");
+    says("whatif fixtures/traces/halo --scale solve=0.5", 3, "the program marks none");
+    says("whatif fixtures/traces/halo --remove-messages tag=12345", 3, "no message fits tag=12345");
+    says("whatif fixtures/traces/halo --delete scan", 3, "It calls MPI_");
+    says("whatif fixtures/traces/halo --delete send", 2, "no blocking collective");
+    says("whatif fixtures/traces/halo --scale all@9=2", 3, "nothing is computed on ranks 9");
+    says("whatif fixtures/traces/halo --scale all=-1", 2, "not between 0");
+    says("whatif fixtures/traces/halo --balance all=1,2", 3, "2 weights for 4 ranks");
+    says("whatif fixtures/traces/halo --nonblocking waitany", 2, "nonblocking twin");
+    says("whatif fixtures/traces/halo --merge-messages all:1000", 4, "the program would hang");
+}
+
+#[test]
+fn hypotheses_come_from_files_too() {
+    let folder = Folder::new();
+    let write = |text: &str| std::fs::write(folder.path().join("ideas.toml"), text).unwrap();
+    write("[[hypothesis]]\nscale = [\"all=2\"]\n[[hypothesis]]\nname = \"faster\"\nscale = [\"all=0.5\"]\n");
+    let text = folder.run("whatif fixtures/traces/halo --file ideas.toml").good().stdout();
+    assert!(text.starts_with("The best is faster:"), "{text}");
+    assert!(text.find("faster").unwrap() < text.find("hypothesis 1").unwrap(), "{text}");
+    for (wrong, says) in [
+        ("[[hypothesis]]\nscale = [\"all\"]\n", "write PLACE=FACTOR"),
+        ("[[hypothesis]]\nname = \"none\"\n", "none changes nothing"),
+        ("[[hypothesis]]\nscales = [\"all=2\"]\n", "unknown field"),
+        ("", "no hypothesis"),
+    ] {
+        write(wrong);
+        let stderr = folder.run("whatif fixtures/traces/halo --file ideas.toml").ends_with(3).stderr();
+        assert!(stderr.contains("ideas.toml") && stderr.contains(says), "{stderr}");
+    }
+}
+
+#[test]
+fn a_simulated_run_is_a_trace() {
+    let folder = Folder::new();
+    let command = "whatif fixtures/traces/halo --balance all --save-trace run --json";
+    let answer = folder.run(command).good().json();
+    let (trace, findings) = directory::open(&folder.path().join("run")).unwrap();
+    assert_eq!((trace.processes(), findings.len()), (4, 0));
+    folder.run("trace check run").good();
+    let waits = folder.run("trace waits run --json").good().json();
+    let seconds = |list: &serde_json::Value| -> Vec<f64> {
+        list.as_array().unwrap().iter().map(|one| one["seconds"].as_f64().unwrap()).collect()
+    };
+    let expected = seconds(&answer["waits"]["hypothesis"]["patterns"]);
+    // Traces count in nanoseconds.
+    let sum = |seconds: Vec<f64>| seconds.iter().sum::<f64>();
+    assert!((sum(seconds(&waits["patterns"])) - sum(expected)).abs() < 1e-6);
+}
