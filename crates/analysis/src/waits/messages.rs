@@ -1,51 +1,53 @@
 //! Waits for messages: late senders and late receivers.
 
 use super::{Pattern, Wait};
-use std::cmp::Reverse;
+use rayon::prelude::*;
 use std::collections::VecDeque;
 use straggler_model::Time;
-use straggler_trace::messages::{Message, Messages, Place};
-use straggler_trace::operations::Operations;
+use straggler_trace::messages::{Message, Place};
 use straggler_trace::{Class, HowMany, Start, Trace};
 
 /// So many late senders of a rank are kept in mind, to see whether a message that was sent earlier comes after them.
 const REMEMBERED: usize = 100;
 
-pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Wait> {
-    let mut messages = Messages::of_operations(trace, operations).matched;
-    let mut waits = late_senders(trace, &mut messages);
-    let receivers = late_receivers(trace, &mut messages);
-    waits.extend(receivers);
-    // Of a call that waited for both one counts. In a wait for requests that is the sender, as in Scalasca, which lets late
-    // receivers go there; in a call that itself sends and receives, the one that took longer.
-    let goes_first = |wait: &Wait| {
-        let class = trace.call(wait.place).map(|call| call.function.class());
-        wait.pattern == Pattern::LateSender && matches!(class, Some(Class::Wait(_)))
-    };
-    waits.sort_by_key(|wait| (wait.place, !goes_first(wait), Reverse(wait.time), wait.pattern));
-    waits.dedup_by_key(|wait| wait.place);
-    waits
+/// Late senders and late receivers, at most one of each in a call. Messages are by receiver.
+pub(super) fn waits(trace: &Trace, messages: &[Message]) -> [Vec<Wait>; 2] {
+    let receivers: Vec<&[Message]> =
+        messages.chunk_by(|one, next| one.received.place.rank == next.received.place.rank).collect();
+    let senders = by_sender(trace, messages);
+    [
+        receivers.into_par_iter().flat_map_iter(|of_rank| late_senders(trace, of_rank)).collect(),
+        senders.into_par_iter().flat_map_iter(|of_rank| late_receivers(trace, messages, of_rank)).collect(),
+    ]
+}
+
+/// The messages of each sender.
+fn by_sender(trace: &Trace, messages: &[Message]) -> Vec<Vec<u32>> {
+    let mut senders = vec![Vec::new(); trace.ranks.len()];
+    for (number, message) in (0..).zip(messages) {
+        if let Some(sender) = senders.get_mut(message.sent.place.rank as usize) {
+            sender.push(number);
+        }
+    }
+    senders
 }
 
 fn sent_at(trace: &Trace, message: &Message) -> Time {
     trace.moment(message.sent.place).unwrap_or(message.sent.enter)
 }
 
-/// The longest wait for a sender in each call that received.
-fn late_senders(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
-    messages.sort_by_key(|message| (message.received_in(), message.received.place, message.sent.enter));
+/// The longest wait for a sender in each call of a rank that received.
+fn late_senders(trace: &Trace, messages: &[Message]) -> Vec<Wait> {
+    let mut order: Vec<&Message> = messages.iter().collect();
+    order.sort_by_key(|message| (message.received.done, message.received.place.call, message.sent.enter));
     let mut waits: Vec<Wait> = Vec::new();
     let mut late: VecDeque<(Time, usize)> = VecDeque::new();
-    let mut rank = None;
-    for together in messages.chunk_by(|one, next| one.received_in() == next.received_in()) {
+    for together in order.chunk_by(|one, next| one.received.done == next.received.done) {
         let Some(place) = together[0].received_in() else { continue };
-        if rank != Some(place.rank) {
-            (rank, late) = (Some(place.rank), VecDeque::new());
-        }
-        for message in together {
-            let earlier = sent_at(trace, message);
+        if !late.is_empty() {
+            let earliest = together.iter().map(|message| sent_at(trace, message)).min().unwrap_or_default();
             late.retain(|&(sent, wait)| {
-                let overtaken = sent > earlier;
+                let overtaken = sent > earliest;
                 waits[wait].wrong_order |= overtaken;
                 !overtaken
             });
@@ -61,7 +63,7 @@ fn late_senders(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
 }
 
 /// The wait of a call for its latest message, and when that was sent. A test does not wait.
-fn late_sender(trace: &Trace, place: Place, messages: &[Message]) -> Option<(Wait, Time)> {
+fn late_sender(trace: &Trace, place: Place, messages: &[&Message]) -> Option<(Wait, Time)> {
     let receive = trace.call(place)?;
     if matches!(receive.function.class(), Class::Test(_)) {
         return None;
@@ -79,12 +81,13 @@ fn late_sender(trace: &Trace, place: Place, messages: &[Message]) -> Option<(Wai
 }
 
 /// A call that completes many sends waits for the latest receiver.
-fn late_receivers(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
-    messages.sort_by_key(|message| (message.sent_in(), message.received.place));
+fn late_receivers(trace: &Trace, messages: &[Message], mut of_rank: Vec<u32>) -> Vec<Wait> {
+    let message = |&number: &u32| &messages[number as usize];
+    of_rank.sort_by_key(|number| (message(number).sent.done, message(number).received.place));
     let mut waits = Vec::new();
-    for together in messages.chunk_by(|one, next| one.sent_in() == next.sent_in()) {
-        let Some(place) = together[0].sent_in() else { continue };
-        let late = together.iter().filter_map(|message| late_receiver(trace, place, message));
+    for together in of_rank.chunk_by(|one, next| message(one).sent.done == message(next).sent.done) {
+        let Some(place) = message(&together[0]).sent_in() else { continue };
+        let late = together.iter().filter_map(|number| late_receiver(trace, place, message(number)));
         waits.extend(late.max_by_key(|wait| wait.time));
     }
     waits

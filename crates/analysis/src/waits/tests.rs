@@ -1,9 +1,12 @@
 //! One trace for each pattern, and what holds for all traces.
 
+mod regions;
+
 use super::{Pattern, WaitStates};
 use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::messages::Place;
+use straggler_trace::profile::Profile;
 use straggler_trace::{Call, Communicator, Details, Function, Matched, RankTrace, RequestId, Trace};
 
 const fn at(microseconds: u64) -> Time {
@@ -169,6 +172,34 @@ fn collectives_with_a_root_wait_in_one_direction() {
     assert_eq!(found(&trace(ranks(Function::Scan))), [(Pattern::EarlyScan, 1, 0, 20, Some(0))]);
 }
 
+/// The wait belongs to the call that completes the operation; the cause is the call that began it last.
+#[test]
+fn nonblocking_collectives_wait_where_they_are_completed() {
+    let member = |function, begin: u64, enter: u64, exit: u64| {
+        let mut rank = RankTrace::default();
+        rank.push(Call { request: 0, ..collective(function, begin, begin + 1, 0) });
+        wait(&mut rank, enter, exit, vec![0]);
+        rank
+    };
+    let times = [(0, 10, 60), (40, 50, 61), (2, 45, 62)];
+    let ranks =
+        |function| trace(times.map(|(begin, enter, exit)| member(function, begin, enter, exit)).to_vec());
+    assert_eq!(found(&ranks(Function::Ibarrier)), [(Pattern::WaitAtBarrier, 0, 1, 30, Some(1))]);
+    assert_eq!(found(&ranks(Function::Iallreduce)), [(Pattern::WaitAtNxn, 0, 1, 30, Some(1))]);
+    assert_eq!(found(&ranks(Function::Ireduce)), [(Pattern::EarlyReduce, 0, 1, 30, Some(1))]);
+    assert_eq!(found(&ranks(Function::Ibcast)), []);
+    // A late sender in the same wait is longer.
+    let mut both = RankTrace::default();
+    both.push(Call { request: 0, ..collective(Function::Ibarrier, 0, 1, -1) });
+    both.push(Call { received: 8, request: 1, ..call(Function::Irecv, 1, 2, 1) });
+    wait(&mut both, 10, 90, vec![0, 1]);
+    let mut late = RankTrace::default();
+    late.push(Call { request: 0, ..collective(Function::Ibarrier, 40, 41, -1) });
+    late.push(send(70, 71, 0));
+    wait(&mut late, 80, 90, vec![0]);
+    assert_eq!(found(&trace(vec![both, late])), [(Pattern::LateSender, 0, 2, 60, Some(1))]);
+}
+
 #[test]
 fn nobody_waits_for_no_data_or_alone() {
     let empty = |enter, exit| of_calls([call(Function::Bcast, enter, exit, 0)]);
@@ -228,7 +259,9 @@ proptest! {
             let sum = together.iter().fold(Time::ZERO, |sum, wait| sum + wait.time);
             prop_assert!(sum <= length(together[0].place), "{together:?}");
         }
-        for rank in &states.ranks {
+        for (rank, profile) in states.ranks.iter().zip(Profile::of(&trace).ranks) {
+            prop_assert_eq!(rank.run, profile.application());
+            prop_assert_eq!(rank.waiting + rank.communication, profile.mpi);
             prop_assert_eq!(rank.run, rank.computation + rank.waiting + rank.communication);
         }
         let totals = Pattern::ALL.map(|pattern| states.total().of(pattern));

@@ -113,9 +113,13 @@ impl Answer {
             computation_seconds: sum(|rank| rank.computation),
             waiting_seconds: sum(|rank| rank.waiting),
             communication_seconds: sum(|rank| rank.communication),
-            efficiency: states.efficiency().map(|Efficiency { load_balance, communication, parallel }| {
-                EfficiencyAnswer { load_balance, communication, parallel }
-            }),
+            efficiency: states.efficiency(None).map(
+                |Efficiency { load_balance, communication, parallel, .. }| EfficiencyAnswer {
+                    load_balance,
+                    communication,
+                    parallel,
+                },
+            ),
             patterns: patterns(&states.total()),
             functions: functions(trace, states),
             not_analysed: not_analysed(trace),
