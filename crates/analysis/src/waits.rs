@@ -7,8 +7,13 @@
 //!
 //! The same code looks at recorded runs and at simulated ones.
 
+mod activities;
+mod causes;
 mod collectives;
+mod critical_path;
 mod efficiency;
+mod explanation;
+mod late;
 mod meetings;
 mod messages;
 mod regions;
@@ -16,7 +21,11 @@ mod regions;
 mod tests;
 mod times;
 
-pub use efficiency::Efficiency;
+pub use activities::{Activities, Activity};
+pub use causes::{Cause, root_causes};
+pub use critical_path::{CriticalPath, PathActivity, PathPart, Stretch};
+pub use efficiency::{CommunicationFactors, Efficiency};
+pub use explanation::Explanation;
 pub use regions::{RegionWaits, Regions, WaitsIn};
 pub use times::RankTimes;
 

@@ -1,5 +1,7 @@
 //! One trace for each pattern, and what holds for all traces.
 
+mod causes;
+mod critical_path;
 mod regions;
 
 use super::{Pattern, WaitStates};
