@@ -4,9 +4,11 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use straggler_analysis::waits::{Activities, CriticalPath, Explanation, Regions, WaitStates, root_causes};
+use straggler_analysis::waits::{
+    Activities, CriticalPath, Explanation, RegionWaits, Regions, WaitStates, messages_by_receiver,
+    root_causes,
+};
 use straggler_model::Time;
-use straggler_trace::messages::Messages;
 use straggler_trace::operations::Operations;
 use straggler_trace::{Call, Communicator, Details, Function, RankTrace, RequestId, Trace};
 
@@ -89,6 +91,12 @@ fn wait_states_and_causes(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
+fn wait_states(bencher: Bencher<'_, '_>) {
+    let (trace, events) = stencil();
+    bench(bencher, events, || WaitStates::of(&trace).waits.len());
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
 fn operations(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
     bench(bencher, events, || Operations::of_trace(&trace).len());
@@ -98,14 +106,14 @@ fn operations(bencher: Bencher<'_, '_>) {
 fn messages(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
     let operations = Operations::of_trace(&trace);
-    bench(bencher, events, || Messages::of_operations(&trace, &operations).matched.len());
+    bench(bencher, events, || messages_by_receiver(&trace, &operations).len());
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn patterns(bencher: Bencher<'_, '_>) {
     let (trace, events) = stencil();
     let operations = Operations::of_trace(&trace);
-    let messages = Messages::of_operations(&trace, &operations).matched;
+    let messages = messages_by_receiver(&trace, &operations);
     bench(bencher, events, || WaitStates::with(&trace, &operations, &messages).waits.len());
 }
 
@@ -122,6 +130,13 @@ fn causes(bencher: Bencher<'_, '_>) {
     let states = WaitStates::of(&trace);
     let activities = Activities::of(&trace, &states, &Regions::of(&trace));
     bench(bencher, events, || root_causes(&trace, &states, &activities).len());
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn by_region(bencher: Bencher<'_, '_>) {
+    let (trace, events) = stencil();
+    let (states, regions) = (WaitStates::of(&trace), Regions::of(&trace));
+    bench(bencher, events, || RegionWaits::of(&trace, &states, &regions).len());
 }
 
 #[divan::bench(sample_count = 5, sample_size = 1)]

@@ -26,13 +26,14 @@ pub use causes::{Cause, root_causes};
 pub use critical_path::{CriticalPath, PathActivity, PathPart, Stretch};
 pub use efficiency::{CommunicationFactors, Efficiency};
 pub use explanation::Explanation;
+pub use messages::messages_by_receiver;
 pub use regions::{RegionWaits, Regions, WaitsIn};
 pub use times::RankTimes;
 
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use straggler_model::Time;
-use straggler_trace::messages::{Message, Messages, Place};
+use straggler_trace::messages::{Message, Place};
 use straggler_trace::operations::Operations;
 use straggler_trace::{Class, Trace};
 
@@ -115,17 +116,20 @@ pub struct Total {
 impl WaitStates {
     pub fn of(trace: &Trace) -> WaitStates {
         let operations: Vec<Operations<'_>> = trace.ranks.par_iter().map(Operations::of).collect();
-        let messages = Messages::of_operations(trace, &operations).matched;
+        let messages = messages_by_receiver(trace, &operations);
         WaitStates::with(trace, &operations, &messages)
     }
 
-    /// The same where operations and matched messages have been found before.
-    pub fn with(trace: &Trace, operations: &[Operations<'_>], messages: &[Message]) -> WaitStates {
-        let ([senders, receivers], (blocking, nonblocking)) =
+    /// The same where operations and [messages](messages_by_receiver) have been found before.
+    pub fn with(trace: &Trace, operations: &[Operations<'_>], messages: &[Vec<Message>]) -> WaitStates {
+        let ([senders, receivers], (mut blocking, mut nonblocking)) =
             rayon::join(|| messages::waits(trace, messages), || collectives::waits(trace, operations));
+        blocking.par_sort_unstable_by_key(|wait| (wait.place, wait.pattern));
+        nonblocking.par_sort_unstable_by_key(|wait| (wait.place, wait.pattern));
         let mut waits = one_a_call(trace, [senders, receivers, nonblocking].concat());
         waits.extend(blocking);
-        waits.par_sort_by_key(|wait| (wait.place, wait.pattern));
+        // Stable, since that makes use of lists that are in order already.
+        waits.sort_by_key(|wait| wait.place);
         let ranks = times::of_ranks(trace, &waits);
         WaitStates { waits, ranks }
     }
@@ -159,13 +163,17 @@ impl WaitStates {
 /// Of a call that waited for several, one counts: the longest. In a wait for requests a late receiver counts only if nothing else
 /// does, as in Scalasca, which lets late receivers go there.
 fn one_a_call(trace: &Trace, mut waits: Vec<Wait>) -> Vec<Wait> {
+    waits.sort_by_key(|wait| wait.place);
     let goes_last = |wait: &Wait| {
         let class = trace.call(wait.place).map(|call| call.function.class());
         wait.pattern == Pattern::LateReceiver && matches!(class, Some(Class::Wait(_)))
     };
-    waits.par_sort_by_key(|wait| (wait.place, goes_last(wait), Reverse(wait.time), wait.pattern));
-    waits.dedup_by_key(|wait| wait.place);
-    waits
+    let together = waits.chunk_by(|one, next| one.place == next.place);
+    let first = together.filter_map(|together| match together {
+        [one] => Some(*one),
+        many => many.iter().min_by_key(|wait| (goes_last(wait), Reverse(wait.time), wait.pattern)).copied(),
+    });
+    first.collect()
 }
 
 /// The waits of a rank or of all.

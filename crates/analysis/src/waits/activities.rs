@@ -30,13 +30,20 @@ impl fmt::Display for Activity {
         match self {
             Activity::Region(region) => write!(f, "computation in {region}"),
             Activity::Between(None, None) => write!(f, "computation"),
-            Activity::Between(None, Some(next)) => write!(f, "before the first call, {next}"),
-            Activity::Between(Some(last), None) => write!(f, "after the last call, {last}"),
-            Activity::Between(Some(last), Some(next)) => write!(f, "computation from {last} to {next}"),
-            Activity::Call(function, None) => write!(f, "{function}"),
-            Activity::Call(function, Some(region)) => write!(f, "{function} in {region}"),
+            Activity::Between(None, Some(next)) => write!(f, "before the first call, {}", name(*next)),
+            Activity::Between(Some(last), None) => write!(f, "after the last call, {}", name(*last)),
+            Activity::Between(Some(last), Some(next)) => {
+                write!(f, "computation from {} to {}", name(*last), name(*next))
+            }
+            Activity::Call(function, None) => f.write_str(name(*function)),
+            Activity::Call(function, Some(region)) => write!(f, "{} in {region}", name(*function)),
         }
     }
+}
+
+/// A function for people.
+fn name(function: Function) -> &'static str {
+    if function == Function::Unknown { "an unknown call" } else { function.name() }
 }
 
 /// An activity as a number: a region, two functions, or a function and a region.

@@ -106,7 +106,7 @@ impl Search<'_> {
         difference: &mut Difference,
         excess: &mut Vec<(u32, f64)>,
     ) -> Due {
-        let step = self.in_step.before(&self.lates.list, wait);
+        let step = self.in_step.before(&self.lates.list, number);
         let before = excess.len();
         let sum = self.excess(wait, step, difference, excess);
         let range = self.earlier(number, wait, step);

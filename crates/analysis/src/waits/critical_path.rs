@@ -7,8 +7,10 @@
 use super::WaitStates;
 use super::activities::{Activities, Activity};
 use super::late::Lates;
+use super::times::polls;
+use rayon::prelude::*;
 use straggler_model::{Rank, Time};
-use straggler_trace::{Class, Trace};
+use straggler_trace::{Class, RankTrace, Trace};
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CriticalPath {
@@ -57,12 +59,13 @@ impl CriticalPath {
     pub fn of(trace: &Trace, states: &WaitStates, activities: &Activities) -> CriticalPath {
         let times = activities.ranks.iter().map(|rank| vec![Time::ZERO; rank.activities.len()]).collect();
         let lates = Lates::of(trace, &states.waits);
+        let ends = Ends::of(trace);
         let mut walk = Walk { trace, activities, lates, times, stretches: Vec::new() };
-        walk.back();
+        walk.back(&ends);
         let Walk { mut stretches, times, .. } = walk;
         stretches.reverse();
         CriticalPath {
-            length: trace.length(),
+            length: ends.end.since(ends.begin),
             stretches,
             activities: together(activities, &times),
             parts: parts(activities, &times),
@@ -94,10 +97,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn back(&mut self) {
-        let Some(mut rank) = last_rank(self.trace) else { return };
-        let begin = begin(self.trace);
-        let mut now = begin + self.trace.length();
+    fn back(&mut self, &Ends { begin, end, last }: &Ends) {
+        let Some(mut rank) = last else { return };
+        let mut now = end;
         let mut call = u32::MAX;
         // No wait is gone through twice, whatever the clocks say.
         let mut unseen = vec![usize::MAX; self.trace.ranks.len()];
@@ -138,9 +140,7 @@ impl Walk<'_> {
             }
             // Polls that were counted have computation between them.
             let length = call.exit.since(call.enter);
-            let is_polled =
-                self.trace.ranks[rank].details(call).is_some_and(|details| details.repeated.is_some());
-            let inside = if is_polled { step.inside } else { length };
+            let inside = polls(&self.trace.ranks[rank], call).map_or(length, |_| step.inside);
             if !charge(step.inside_is, call.enter, inside) || !charge(step.before_is, call.enter, Time::NEVER)
             {
                 return;
@@ -151,21 +151,35 @@ impl Walk<'_> {
     }
 }
 
-fn begin(trace: &Trace) -> Time {
-    trace.ranks.iter().filter_map(|rank| rank.calls.first()).map(|call| call.enter).min().unwrap_or_default()
+/// When a run began and ended.
+#[derive(Default)]
+struct Ends {
+    begin: Time,
+    end: Time,
+    /// The rank that decided when it ended: who came last to MPI_Finalize, for which all wait, else who ended last.
+    last: Option<Rank>,
 }
 
-/// The rank that decided when the run ended: who came last to MPI_Finalize, for which all wait, else who ended last.
-fn last_rank(trace: &Trace) -> Option<Rank> {
-    let finalize = |calls: &[straggler_trace::Call]| {
-        calls.iter().rfind(|call| call.function.class() == Class::Finalize).map(|call| call.enter)
-    };
-    let there = || (0..).zip(&trace.ranks).filter(|(_, rank)| !rank.calls.is_empty());
-    let finalized: Option<Vec<(Time, Rank)>> =
-        there().map(|(rank, traced)| Some((finalize(&traced.calls)?, rank))).collect();
-    let ended =
-        || there().map(|(rank, traced)| (traced.calls.iter().map(|call| call.exit).max(), rank)).max();
-    finalized.and_then(|all| all.into_iter().max()).map(|(_, rank)| rank).or_else(|| Some(ended()?.1))
+impl Ends {
+    fn of(trace: &Trace) -> Ends {
+        // By rank: its first enter, its last exit, and when it came to MPI_Finalize.
+        let of_rank = |(rank, traced): (usize, &RankTrace)| {
+            let first = traced.calls.first()?.enter;
+            let end = traced.calls.iter().map(|call| call.exit).max()?;
+            let finalize = traced.calls.iter().rfind(|call| call.function.class() == Class::Finalize);
+            Some((first, end, finalize.map(|call| call.enter), rank as Rank))
+        };
+        let ranks: Vec<(Time, Time, Option<Time>, Rank)> =
+            trace.ranks.par_iter().enumerate().filter_map(of_rank).collect();
+        let all_finalize = ranks.iter().all(|rank| rank.2.is_some());
+        let late =
+            |rank: &&(Time, Time, Option<Time>, Rank)| if all_finalize { rank.2 } else { Some(rank.1) };
+        Ends {
+            begin: ranks.iter().map(|rank| rank.0).min().unwrap_or_default(),
+            end: ranks.iter().map(|rank| rank.1).max().unwrap_or_default(),
+            last: ranks.iter().max_by_key(late).map(|rank| rank.3),
+        }
+    }
 }
 
 fn parts(activities: &Activities, times: &[Vec<Time>]) -> Vec<PathPart> {

@@ -47,7 +47,13 @@ impl Lates {
         let place = |rank: Rank| self.starts.get(rank as usize).copied().unwrap_or(self.list.len());
         let (start, end) = (place(rank), place(rank.saturating_add(1)));
         let waits = &self.list[start..end];
-        let before = |call: u32| start + waits.partition_point(|wait| wait.place.call < call);
-        before(from)..before(to).max(before(from))
+        let end = start + waits.partition_point(|wait| wait.place.call < to);
+        // Most stretches are short: look for their begin from their end, in steps that double.
+        let mut step = 1;
+        while end >= start + step && self.list[end - step].place.call >= from {
+            step *= 2;
+        }
+        let low = end.saturating_sub(step).max(start);
+        low + self.list[low..end].partition_point(|wait| wait.place.call < from)..end
     }
 }

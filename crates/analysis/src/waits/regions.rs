@@ -3,7 +3,7 @@
 //! A call belongs to the innermost region of its thread: the one that was entered last and not yet left. What encloses it has
 //! the wait too, as part of its inclusive time.
 
-use super::{Pattern, Total, WaitStates};
+use super::{Pattern, Total, Wait, WaitStates};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use straggler_model::Rank;
@@ -182,22 +182,19 @@ pub struct WaitsIn {
 impl RegionWaits {
     /// All regions in which ranks wait, the longest exclusive time first.
     pub fn of(trace: &Trace, states: &WaitStates, regions: &Regions) -> Vec<RegionWaits> {
+        let ranks: Vec<&[Wait]> =
+            states.waits.chunk_by(|one, next| one.place.rank == next.place.rank).collect();
+        let found: Vec<Sums> = ranks.par_iter().map(|waits| Sums::of(trace, waits, regions)).collect();
         let mut parts: BTreeMap<(u32, Rank, Function, Pattern), Total> = BTreeMap::new();
         let mut inclusive: BTreeMap<u32, Total> = BTreeMap::new();
-        for wait in &states.waits {
-            let Some(call) = trace.call(wait.place) else { continue };
-            let innermost = regions.innermost(wait.place).unwrap_or(OUTSIDE);
-            parts
-                .entry((innermost, wait.place.rank, call.function, wait.pattern))
-                .or_default()
-                .add(wait.time);
-            let mut open: Vec<u32> = regions.enclosing(wait.place).collect();
-            open.sort_unstable();
-            open.dedup();
-            open.iter().for_each(|&region| inclusive.entry(region).or_default().add(wait.time));
-            if innermost == OUTSIDE {
-                inclusive.entry(OUTSIDE).or_default().add(wait.time);
-            }
+        for (waits, sums) in ranks.iter().zip(found) {
+            let rank = waits[0].place.rank;
+            parts.extend(
+                sums.exclusive
+                    .into_iter()
+                    .map(|((region, function, pattern), total)| ((region, rank, function, pattern), total)),
+            );
+            sums.inclusive.iter().for_each(|(region, sum)| inclusive.entry(*region).or_default().join(sum));
         }
         let row = |(region, inclusive): (u32, Total)| {
             let from = (region, 0, Function::ALL[0], Pattern::ALL[0]);
@@ -216,5 +213,34 @@ impl RegionWaits {
         let mut rows: Vec<RegionWaits> = inclusive.into_iter().map(row).collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.exclusive.time, row.inclusive.time)));
         rows
+    }
+}
+
+/// The waits of one rank.
+#[derive(Default)]
+struct Sums {
+    exclusive: BTreeMap<(u32, Function, Pattern), Total>,
+    inclusive: BTreeMap<u32, Total>,
+}
+
+impl Sums {
+    fn of(trace: &Trace, waits: &[Wait], regions: &Regions) -> Sums {
+        let mut sums = Sums::default();
+        let mut open: Vec<u32> = Vec::new();
+        for wait in waits {
+            let Some(call) = trace.call(wait.place) else { continue };
+            open.clear();
+            open.extend(regions.enclosing(wait.place));
+            let innermost = open.first().copied().unwrap_or(OUTSIDE);
+            sums.exclusive.entry((innermost, call.function, wait.pattern)).or_default().add(wait.time);
+            if open.is_empty() {
+                open.push(OUTSIDE);
+            }
+            // A region inside of itself has the wait once.
+            open.sort_unstable();
+            open.dedup();
+            open.iter().for_each(|&region| sums.inclusive.entry(region).or_default().add(wait.time));
+        }
+        sums
     }
 }

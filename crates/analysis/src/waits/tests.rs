@@ -209,6 +209,29 @@ fn nobody_waits_for_no_data_or_alone() {
     assert_eq!(found(&trace(vec![of_calls([collective(Function::Barrier, 0, 9, -1)])])), []);
 }
 
+/// Of 100 µs, rank 0 computes 80 and rank 1 computes 40; without a network the run would take 90.
+#[test]
+fn efficiencies_are_factors_of_each_other() {
+    let rank = |enter: u64| {
+        let init = call(Function::Init, 0, 10, -1);
+        let barrier = call(Function::Barrier, 10 + enter, 110, -1);
+        of_calls([init, barrier, call(Function::Finalize, 110, 120, -1)])
+    };
+    let states = WaitStates::of(&trace(vec![rank(80), rank(40)]));
+    let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-12, "{one} {other}");
+    let without = states.efficiency(None).unwrap();
+    assert_eq!(without.factors, None);
+    let of = states.efficiency(Some(at(90))).unwrap();
+    let factors = of.factors.unwrap();
+    near(of.load_balance, 60.0 / 80.0);
+    near(of.communication, 0.8);
+    near(of.parallel, of.load_balance * of.communication);
+    near(factors.serialisation, 80.0 / 90.0);
+    near(factors.transfer, 0.9);
+    near(of.communication, factors.serialisation * factors.transfer);
+    assert_eq!(WaitStates::of(&Trace::default()).efficiency(None), None);
+}
+
 /// A ring in which everybody sends to the right, receives from the left, and meets in a collective now and then.
 fn rings() -> impl Strategy<Value = Trace> {
     let step = (0u64..50, 1u64..50, 1u64..50, prop::option::of(0usize..5));

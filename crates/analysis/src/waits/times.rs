@@ -51,8 +51,14 @@ fn of_rank(rank: &RankTrace, waiting: Time) -> RankTimes {
 
 /// The time of a call; of polls that were counted, the time inside of them.
 pub(super) fn inside(rank: &RankTrace, call: &Call, busy_until: Time) -> Time {
-    let repeated = rank.details(call).and_then(|details| details.repeated);
-    repeated.map_or(call.exit.since(call.enter.max(busy_until)), |repeated| repeated.inside)
+    polls(rank, call).unwrap_or_else(|| call.exit.since(call.enter.max(busy_until)))
+}
+
+/// The time inside of polls that were counted; none of other calls. Only tests and probes are looked up.
+pub(super) fn polls(rank: &RankTrace, call: &Call) -> Option<Time> {
+    let is_poll = matches!(call.function.class(), Class::Test(_) | Class::Probe { .. });
+    let repeated = is_poll.then(|| rank.details(call)?.repeated).flatten()?;
+    Some(repeated.inside)
 }
 
 fn start(rank: &RankTrace) -> Time {

@@ -41,11 +41,16 @@ struct Pair {
 /// All moments in which ranks were in step.
 pub(super) struct InStep {
     pairs: Vec<Pair>,
+    /// Where each wait is among the pairs, or [`NOWHERE`].
+    places: Vec<u32>,
     meetings: Vec<Meeting>,
     /// The communicators of each rank's meetings, each with where it begins; by rank, where the list begins.
     comms: Vec<(CommId, u32)>,
     ranks: Vec<u32>,
 }
+
+/// The place of a wait in a collective among the pairs.
+const NOWHERE: u32 = u32::MAX;
 
 /// So many earlier waits are tried where clocks disagree or threads overlap.
 const TRIED: usize = 8;
@@ -69,7 +74,9 @@ impl InStep {
         with_last(&mut meetings);
         pairs.par_sort_unstable();
         meetings.par_sort_unstable();
-        let mut found = InStep { pairs, meetings, comms: Vec::new(), ranks: Vec::new() };
+        let mut places = vec![NOWHERE; waits.len()];
+        (0..).zip(&pairs).for_each(|(at, pair)| places[pair.wait as usize] = at);
+        let mut found = InStep { pairs, places, meetings, comms: Vec::new(), ranks: Vec::new() };
         found.index(trace.processes());
         found
     }
@@ -89,15 +96,19 @@ impl InStep {
     }
 
     /// The last moment before a wait in which its two ranks were in step; none since the run began.
-    pub(super) fn before(&self, waits: &[Late], wait: &Late) -> Option<Step> {
-        let one = self.paired(waits, wait);
-        let other = self.met(wait);
+    pub(super) fn before(&self, waits: &[Late], number: usize) -> Option<Step> {
+        let one = self.paired(waits, number);
+        let other = self.met(&waits[number]);
         one.into_iter().chain(other).max_by_key(|&(at, _)| at).map(|(_, step)| step)
     }
 
-    fn paired(&self, waits: &[Late], wait: &Late) -> Option<(Time, Step)> {
+    fn paired(&self, waits: &[Late], number: usize) -> Option<(Time, Step)> {
+        let wait = &waits[number];
         let ranks = pair(wait.place.rank, wait.cause.rank);
-        let until = self.pairs.partition_point(|pair| (pair.ranks, pair.end) < (ranks, wait.end));
+        let until = match self.places[number] {
+            NOWHERE => self.pairs.partition_point(|pair| (pair.ranks, pair.end) < (ranks, wait.end)),
+            place => place as usize,
+        };
         let before = self.pairs[..until].iter().rev().take_while(|pair| pair.ranks == ranks);
         before.take(TRIED).find_map(|pair| {
             let other = &waits[pair.wait as usize];
