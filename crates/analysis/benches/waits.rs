@@ -79,8 +79,8 @@ fn exchange(rank: &mut RankTrace, step: u64, neighbours: [u64; 2], sent: u64, la
     end
 }
 
-fn bench<R>(bencher: Bencher<'_, '_>, events: u64, mut of: impl FnMut() -> R) {
-    bencher.counter(ItemsCount::new(events)).bench_local(|| of());
+fn bench<R>(bencher: Bencher<'_, '_>, events: u64, of: impl FnMut() -> R) {
+    bencher.counter(ItemsCount::new(events)).bench_local(of);
 }
 
 /// All of it, from the trace.

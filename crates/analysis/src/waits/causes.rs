@@ -55,7 +55,7 @@ pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) 
     let waits = &lates.list;
     let in_step = InStep::of(trace, waits);
     let search = Search { sums: sums(waits), lates: &lates, in_step, activities };
-    let found: Vec<(Vec<Due>, Vec<(u32, f64)>)> = waits
+    let found: Vec<Chunk> = waits
         .par_chunks(CHUNK)
         .enumerate()
         .map(|(number, chunk)| search.dues(number * CHUNK, chunk))
@@ -65,6 +65,9 @@ pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) 
 }
 
 const CHUNK: usize = 4096;
+
+/// What some waits in a row are due to, and the excess of all of them, one after the other, by activity of the late rank.
+type Chunk = (Vec<Due>, Vec<(u32, f64)>);
 
 /// The time of all waits before each.
 fn sums(waits: &[Late]) -> Vec<u64> {
@@ -90,8 +93,7 @@ struct Difference {
 }
 
 impl Search<'_> {
-    /// What some waits are due to, and the excess of all of them, one after the other, by activity of the late rank.
-    fn dues(&self, first: usize, waits: &[Late]) -> (Vec<Due>, Vec<(u32, f64)>) {
+    fn dues(&self, first: usize, waits: &[Late]) -> Chunk {
         let mut difference = Difference { times: vec![0; self.activities.names.len()], touched: Vec::new() };
         let mut excess = Vec::new();
         let dues =
@@ -172,7 +174,7 @@ impl Search<'_> {
 /// Costs of each rank by activity: direct and indirect, in picoseconds.
 type Costs = Vec<Vec<[f64; 2]>>;
 
-fn spread(waits: &[Late], search: &Search<'_>, found: &[(Vec<Due>, Vec<(u32, f64)>)]) -> Costs {
+fn spread(waits: &[Late], search: &Search<'_>, found: &[Chunk]) -> Costs {
     let ranks = &search.activities.ranks;
     let mut costs: Costs = ranks.iter().map(|rank| vec![[0.0; 2]; rank.activities.len()]).collect();
     // What is passed on to each wait, as a share of its time: the sum over all ranges that it lies in.
@@ -203,8 +205,8 @@ fn spread(waits: &[Late], search: &Search<'_>, found: &[(Vec<Due>, Vec<(u32, f64
 }
 
 /// Where the excess of each wait begins in the list of its chunk.
-fn excess_starts(found: &[(Vec<Due>, Vec<(u32, f64)>)]) -> Vec<u32> {
-    let of_chunk = |(dues, _): &(Vec<Due>, _)| {
+fn excess_starts(found: &[Chunk]) -> Vec<u32> {
+    let of_chunk = |(dues, _): &Chunk| {
         let mut next = 0;
         let start = |due: &Due| {
             let from = next;

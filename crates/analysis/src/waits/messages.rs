@@ -16,7 +16,7 @@ pub fn messages_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec
     let ends: Vec<Ends> =
         operations.par_iter().enumerate().map(|(rank, of)| Ends::of(trace, rank as Rank, of)).collect();
     // To whom, in the order of the senders.
-    let mut sends: Vec<Vec<Sent>> = vec![Vec::new(); trace.ranks.len()];
+    let mut sends: Vec<Vec<Sent>> = ends.iter().map(|ends| Vec::with_capacity(ends.receives.len())).collect();
     for sent in ends.iter().flat_map(|ends| &ends.sends) {
         if let Some(receiver) = sends.get_mut(sent.to as usize) {
             receiver.push(*sent);

@@ -1,5 +1,6 @@
 //! One trace for each pattern, and what holds for all traces.
 
+mod activities;
 mod causes;
 mod critical_path;
 mod regions;

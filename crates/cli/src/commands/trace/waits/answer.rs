@@ -220,21 +220,18 @@ fn ranks(states: &WaitStates, causes: &[Cause]) -> Vec<RankAnswer> {
     for cause in causes {
         rooted.get_mut(cause.rank as usize).into_iter().for_each(|sum| *sum += cause.total());
     }
-    let ranks = states.ranks.iter().zip(states.totals()).zip(caused.into_iter().zip(rooted));
-    let answer = |(rank, ((times, totals), (caused_seconds, root_cause_seconds))): (
-        Rank,
-        ((&RankTimes, Totals), (f64, f64)),
-    )| RankAnswer {
-        rank,
+    let totals = states.totals();
+    let answer = |(number, times): (usize, &RankTimes)| RankAnswer {
+        rank: number as Rank,
         run_seconds: times.run.seconds(),
         computation_seconds: times.computation.seconds(),
         waiting_seconds: times.waiting.seconds(),
         communication_seconds: times.communication.seconds(),
-        caused_seconds,
-        root_cause_seconds,
-        patterns: patterns(&totals),
+        caused_seconds: caused[number],
+        root_cause_seconds: rooted[number],
+        patterns: patterns(&totals[number]),
     };
-    (0..).zip(ranks).map(answer).collect()
+    states.ranks.iter().enumerate().map(answer).collect()
 }
 
 fn pattern_answer(pattern: &'static str, Total { count, time }: Total) -> PatternAnswer {
