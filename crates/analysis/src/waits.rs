@@ -7,16 +7,35 @@
 //!
 //! The same code looks at recorded runs and at simulated ones.
 
+mod activities;
+mod causes;
 mod collectives;
+mod critical_path;
+mod efficiency;
+mod explanation;
+mod late;
+mod meetings;
 mod messages;
+mod regions;
 #[cfg(test)]
 mod tests;
+mod times;
 
+pub use activities::{Activities, Activity};
+pub use causes::{Cause, root_causes};
+pub use critical_path::{CriticalPath, PathActivity, PathPart, Stretch};
+pub use efficiency::{CommunicationFactors, Efficiency};
+pub use explanation::Explanation;
+pub use messages::messages_by_receiver;
+pub use regions::{RegionWaits, Regions, WaitsIn};
+pub use times::RankTimes;
+
+use rayon::prelude::*;
+use std::cmp::Reverse;
 use straggler_model::Time;
-use straggler_trace::Trace;
-use straggler_trace::messages::Place;
+use straggler_trace::messages::{Message, Place};
 use straggler_trace::operations::Operations;
-use straggler_trace::profile::Profile;
+use straggler_trace::{Class, Trace};
 
 /// Why a rank waited.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,17 +87,6 @@ impl Pattern {
     }
 }
 
-/// How well a run used its processes (the POP project's factors): each is one at best.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Efficiency {
-    /// The mean computation of a rank, as a share of that of the busiest.
-    pub load_balance: f64,
-    /// The computation of the busiest rank, as a share of the run.
-    pub communication: f64,
-    /// The product of the two: the share of the run in which ranks compute.
-    pub parallel: f64,
-}
-
 /// One rank waited in one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
@@ -98,15 +106,6 @@ pub struct WaitStates {
     pub ranks: Vec<RankTimes>,
 }
 
-/// How a rank spent its run: computing, waiting, and in MPI otherwise.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RankTimes {
-    pub run: Time,
-    pub computation: Time,
-    pub waiting: Time,
-    pub communication: Time,
-}
-
 /// How often, and how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Total {
@@ -116,33 +115,23 @@ pub struct Total {
 
 impl WaitStates {
     pub fn of(trace: &Trace) -> WaitStates {
-        let operations = Operations::of_trace(trace);
-        let mut waits = messages::waits(trace, &operations);
-        waits.extend(collectives::waits(trace));
-        waits.sort_by_key(|wait| (wait.place, wait.pattern));
-        let mut waiting = vec![Time::ZERO; trace.ranks.len()];
-        for wait in &waits {
-            waiting[wait.place.rank as usize] += wait.time;
-        }
-        let ranks = Profile::of(trace).ranks.into_iter().zip(waiting).map(|(rank, waiting)| RankTimes {
-            run: rank.application(),
-            computation: rank.application().since(rank.mpi),
-            waiting,
-            communication: rank.mpi.since(waiting),
-        });
-        WaitStates { waits, ranks: ranks.collect() }
+        let operations: Vec<Operations<'_>> = trace.ranks.par_iter().map(Operations::of).collect();
+        let messages = messages_by_receiver(trace, &operations);
+        WaitStates::with(trace, &operations, &messages)
     }
 
-    /// Of the ranks that are there; none where nobody computed.
-    pub fn efficiency(&self) -> Option<Efficiency> {
-        let there: Vec<&RankTimes> = self.ranks.iter().filter(|rank| rank.run > Time::ZERO).collect();
-        let of = |time: fn(&RankTimes) -> Time| there.iter().map(move |rank| time(rank).seconds());
-        let run = of(|rank| rank.run).fold(0.0, f64::max);
-        let most = of(|rank| rank.computation).fold(0.0, f64::max);
-        let mean = of(|rank| rank.computation).sum::<f64>() / there.len().max(1) as f64;
-        let efficiency =
-            Efficiency { load_balance: mean / most, communication: most / run, parallel: mean / run };
-        (most > 0.0).then_some(efficiency)
+    /// The same where operations and [messages](messages_by_receiver) have been found before.
+    pub fn with(trace: &Trace, operations: &[Operations<'_>], messages: &[Vec<Message>]) -> WaitStates {
+        let ([senders, receivers], (mut blocking, mut nonblocking)) =
+            rayon::join(|| messages::waits(trace, messages), || collectives::waits(trace, operations));
+        blocking.par_sort_unstable_by_key(|wait| (wait.place, wait.pattern));
+        nonblocking.par_sort_unstable_by_key(|wait| (wait.place, wait.pattern));
+        let mut waits = one_a_call(trace, [senders, receivers, nonblocking].concat());
+        waits.extend(blocking);
+        // Stable, since that makes use of lists that are in order already.
+        waits.sort_by_key(|wait| wait.place);
+        let ranks = times::of_ranks(trace, &waits);
+        WaitStates { waits, ranks }
     }
 
     /// How often and how long ranks waited, by rank and pattern in the order of [`Pattern::ALL`], and of late senders in
@@ -169,6 +158,22 @@ impl WaitStates {
             sum
         })
     }
+}
+
+/// Of a call that waited for several, one counts: the longest. In a wait for requests a late receiver counts only if nothing else
+/// does, as in Scalasca, which lets late receivers go there.
+fn one_a_call(trace: &Trace, mut waits: Vec<Wait>) -> Vec<Wait> {
+    waits.sort_by_key(|wait| wait.place);
+    let goes_last = |wait: &Wait| {
+        let class = trace.call(wait.place).map(|call| call.function.class());
+        wait.pattern == Pattern::LateReceiver && matches!(class, Some(Class::Wait(_)))
+    };
+    let together = waits.chunk_by(|one, next| one.place == next.place);
+    let first = together.filter_map(|together| match together {
+        [one] => Some(*one),
+        many => many.iter().min_by_key(|wait| (goes_last(wait), Reverse(wait.time), wait.pattern)).copied(),
+    });
+    first.collect()
 }
 
 /// The waits of a rank or of all.

@@ -1,47 +1,103 @@
-//! Waits in blocking collectives.
+//! Waits in collectives: in blocking calls, and in the waits that complete nonblocking ones.
 
+use super::meetings::Meetings;
 use super::{Pattern, Wait};
+use rayon::prelude::*;
 use straggler_model::Time;
-use straggler_trace::collectives::meetings;
 use straggler_trace::messages::Place;
-use straggler_trace::{Call, Class, Collective, Start, Trace};
+use straggler_trace::operations::Operations;
+use straggler_trace::{Class, Collective, Function, Start, Trace};
 
 /// One member of a collective.
 #[derive(Clone, Copy, Debug)]
-struct Member<'a> {
-    place: Place,
-    call: &'a Call,
-    /// When the operation was over.
+struct Member {
+    /// The call that came to the collective, and when.
+    come: Place,
+    comes: Time,
+    /// The call in which the member stays for it, since when and until when. The same call if it blocks; none where no call
+    /// waits.
+    stays: Option<(Place, Time)>,
     over: Time,
     /// Its rank on the communicator.
     number: u32,
+    root: i32,
+    /// Whether it gives or gets anything.
+    moves: bool,
 }
 
-pub(super) fn waits(trace: &Trace) -> Vec<Wait> {
-    let mut found = Vec::new();
-    for (_, places) in meetings(trace) {
-        let member = |(number, place)| {
-            let call = trace.call(place)?;
-            Some(Member { place, call, over: trace.moment(place).unwrap_or(call.exit), number })
-        };
-        let members: Option<Vec<Member<'_>>> = (0..).zip(places).map(member).collect();
-        // A single process waits for nobody.
-        if let Some(members) = members.filter(|members| members.len() > 1) {
-            of_one(&members, &mut found);
+/// Waits in blocking calls, and waits for nonblocking collectives. A call that completes several has one of each.
+pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> (Vec<Wait>, Vec<Wait>) {
+    let all = Meetings::of(trace);
+    let found: Vec<Wait> =
+        all.iter().flat_map(|meetings| on_communicator(trace, operations, meetings)).collect();
+    let blocks = |wait: &Wait| {
+        let class = trace.call(wait.place).map(|call| call.function.class());
+        matches!(class, Some(Class::Collective(_, Start::Blocking)))
+    };
+    found.into_iter().partition(blocks)
+}
+
+fn on_communicator(trace: &Trace, operations: &[Operations<'_>], meetings: &Meetings<'_>) -> Vec<Wait> {
+    // A single process waits for nobody.
+    if meetings.members.len() < 2 {
+        return Vec::new();
+    }
+    let one = |members: &mut Vec<Member>, calls: &[u32]| {
+        let mut found = Vec::new();
+        let places = meetings.places(calls);
+        if let Some((kind, start)) = gather(trace, operations, places, members) {
+            of_one(kind, start, members, &mut found);
         }
-    }
-    found
+        found
+    };
+    meetings.each().map_init(Vec::new, one).flatten_iter().collect()
 }
 
-fn of_one(members: &[Member<'_>], found: &mut Vec<Wait>) {
-    let Some(first) = members.first() else { return };
-    let Class::Collective(kind, Start::Blocking) = first.call.function.class() else { return };
-    if members.iter().any(|member| member.call.function != first.call.function) {
-        return;
+/// The members of one collective; none where it is of no known kind, or not the same for all.
+fn gather(
+    trace: &Trace,
+    operations: &[Operations<'_>],
+    places: impl Iterator<Item = Place>,
+    members: &mut Vec<Member>,
+) -> Option<(Collective, Start)> {
+    members.clear();
+    let mut function: Option<Function> = None;
+    for (number, place) in (0..).zip(places) {
+        let call = trace.call(place)?;
+        if *function.get_or_insert(call.function) != call.function {
+            return None;
+        }
+        let Class::Collective(_, start) = call.function.class() else { return None };
+        let (stays, over) = match start {
+            Start::Blocking => (Some((place, call.enter)), trace.moment(place).unwrap_or(call.exit)),
+            Start::Nonblocking => match stays(trace, operations, place) {
+                Some((stays, over)) => (Some(stays), over),
+                None => (None, call.exit),
+            },
+            Start::Persistent => return None,
+        };
+        let moves = call.sent > 0 || call.received > 0;
+        members.push(Member { come: place, comes: call.enter, stays, over, number, root: call.peer, moves });
     }
+    match function?.class() {
+        Class::Collective(kind, start) => Some((kind, start)),
+        _ => None,
+    }
+}
+
+/// The wait that completed what a call began, since when it waited, and its end. Tests do not wait.
+fn stays(trace: &Trace, operations: &[Operations<'_>], begun: Place) -> Option<((Place, Time), Time)> {
+    let rows = operations.get(begun.rank as usize)?.rows();
+    let row = rows.get(rows.partition_point(|row| row.begun < begun.call))?;
+    let place = Place { call: row.completed().filter(|_| row.begun == begun.call)?, ..begun };
+    let call = trace.call(place).filter(|call| matches!(call.function.class(), Class::Wait(_)))?;
+    Some(((place, call.enter), call.exit))
+}
+
+fn of_one(kind: Collective, start: Start, members: &[Member], found: &mut Vec<Wait>) {
     match kind {
         Collective::Barrier => {
-            everybody(members, [Pattern::WaitAtBarrier, Pattern::BarrierCompletion], found);
+            everybody(start, members, [Pattern::WaitAtBarrier, Pattern::BarrierCompletion], found);
         }
         Collective::Allgather
         | Collective::Allgatherv
@@ -49,8 +105,8 @@ fn of_one(members: &[Member<'_>], found: &mut Vec<Wait>) {
         | Collective::Alltoall
         | Collective::ReduceScatter
         | Collective::ReduceScatterBlock => {
-            if members.iter().any(|member| moves(member.call)) {
-                everybody(members, [Pattern::WaitAtNxn, Pattern::NxnCompletion], found);
+            if members.iter().any(|member| member.moves) {
+                everybody(start, members, [Pattern::WaitAtNxn, Pattern::NxnCompletion], found);
             }
         }
         // With sizes of their own for every pair, nobody knows who needs whom.
@@ -61,57 +117,53 @@ fn of_one(members: &[Member<'_>], found: &mut Vec<Wait>) {
     }
 }
 
-fn moves(call: &Call) -> bool {
-    call.sent > 0 || call.received > 0
-}
-
 /// Waits until `cause` had come.
-fn until(member: &Member<'_>, cause: &Member<'_>, pattern: Pattern) -> Option<Wait> {
-    let time = cause.call.enter.min(member.over).since(member.call.enter);
-    let wait = Wait { place: member.place, pattern, time, cause: Some(cause.place), wrong_order: false };
+fn until(member: &Member, cause: &Member, pattern: Pattern) -> Option<Wait> {
+    let (place, since) = member.stays?;
+    let time = cause.comes.min(member.over).since(since);
+    let wait = Wait { place, pattern, time, cause: Some(cause.come), wrong_order: false };
     (time > Time::ZERO).then_some(wait)
 }
 
-/// Everybody waits for the last, and is late when the first has left.
-fn everybody(members: &[Member<'_>], [wait, completion]: [Pattern; 2], found: &mut Vec<Wait>) {
-    let (Some(last), Some(first)) = (
-        members.iter().max_by_key(|member| member.call.enter),
-        members.iter().min_by_key(|member| member.over),
-    ) else {
+/// Everybody waits for the last, and is late when the first has left. When a nonblocking collective was over inside of the wait
+/// that completed it is not known.
+fn everybody(start: Start, members: &[Member], [wait, completion]: [Pattern; 2], found: &mut Vec<Wait>) {
+    let (Some(last), Some(first)) =
+        (members.iter().max_by_key(|member| member.comes), members.iter().map(|member| member.over).min())
+    else {
         return;
     };
     for member in members {
         found.extend(until(member, last, wait));
-        let begin = first.over.max(last.call.enter.min(member.over));
+        let begin = first.max(last.comes.min(member.over));
         let time = member.over.since(begin);
-        let place = member.place;
-        let late = Wait { place, pattern: completion, time, cause: None, wrong_order: false };
-        found.extend((time > Time::ZERO).then_some(late));
+        let late = Wait { place: member.come, pattern: completion, time, cause: None, wrong_order: false };
+        found.extend((start == Start::Blocking && time > Time::ZERO).then_some(late));
     }
 }
 
-fn root<'a, 'm>(members: &'m [Member<'a>]) -> Option<&'m Member<'a>> {
-    let number = u32::try_from(members.first()?.call.peer).ok()?;
-    members.iter().find(|member| member.number == number)
+fn root(members: &[Member]) -> Option<&Member> {
+    let number = usize::try_from(members.first()?.root).ok()?;
+    members.get(number).filter(|root| root.moves)
 }
 
-fn from_root(members: &[Member<'_>], found: &mut Vec<Wait>) {
-    let Some(root) = root(members).filter(|root| moves(root.call)) else { return };
-    let others = members.iter().filter(|member| member.number != root.number && moves(member.call));
+fn from_root(members: &[Member], found: &mut Vec<Wait>) {
+    let Some(root) = root(members) else { return };
+    let others = members.iter().filter(|member| member.number != root.number && member.moves);
     found.extend(others.filter_map(|member| until(member, root, Pattern::LateBroadcast)));
 }
 
-fn to_root(members: &[Member<'_>], found: &mut Vec<Wait>) {
-    let Some(root) = root(members).filter(|root| moves(root.call)) else { return };
-    let senders = members.iter().filter(|member| moves(member.call));
-    let Some(last) = senders.max_by_key(|member| member.call.enter) else { return };
+fn to_root(members: &[Member], found: &mut Vec<Wait>) {
+    let Some(root) = root(members) else { return };
+    let senders = members.iter().filter(|member| member.moves);
+    let Some(last) = senders.max_by_key(|member| member.comes) else { return };
     found.extend(until(root, last, Pattern::EarlyReduce));
 }
 
-fn prefix(members: &[Member<'_>], found: &mut Vec<Wait>) {
-    let mut last: Option<&Member<'_>> = None;
-    for member in members.iter().filter(|member| moves(member.call)) {
+fn prefix(members: &[Member], found: &mut Vec<Wait>) {
+    let mut last: Option<&Member> = None;
+    for member in members.iter().filter(|member| member.moves) {
         found.extend(last.and_then(|last| until(member, last, Pattern::EarlyScan)));
-        last = last.into_iter().chain([member]).max_by_key(|member| member.call.enter);
+        last = last.into_iter().chain([member]).max_by_key(|member| member.comes);
     }
 }

@@ -1,111 +1,156 @@
 //! Waits for messages: late senders and late receivers.
 
 use super::{Pattern, Wait};
-use std::cmp::Reverse;
+use rayon::prelude::*;
 use std::collections::VecDeque;
-use straggler_model::Time;
-use straggler_trace::messages::{Message, Messages, Place};
+use straggler_model::{Rank, Time};
+use straggler_trace::messages::{Ends, Message, Messages, Place, Sent};
 use straggler_trace::operations::Operations;
-use straggler_trace::{Class, HowMany, Start, Trace};
+use straggler_trace::{Class, Start, Trace};
 
 /// So many late senders of a rank are kept in mind, to see whether a message that was sent earlier comes after them.
 const REMEMBERED: usize = 100;
 
-pub(super) fn waits(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Wait> {
-    let mut messages = Messages::of_operations(trace, operations).matched;
-    let mut waits = late_senders(trace, &mut messages);
-    let receivers = late_receivers(trace, &mut messages);
-    waits.extend(receivers);
-    // Of a call that waited for both one counts. In a wait for requests that is the sender, as in Scalasca, which lets late
-    // receivers go there; in a call that itself sends and receives, the one that took longer.
-    let goes_first = |wait: &Wait| {
-        let class = trace.call(wait.place).map(|call| call.function.class());
-        wait.pattern == Pattern::LateSender && matches!(class, Some(Class::Wait(_)))
+/// The matched messages of a trace, for each receiver those that it got. In one list they are [`Messages::matched`].
+pub fn messages_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Message>> {
+    let ends: Vec<Ends> =
+        operations.par_iter().enumerate().map(|(rank, of)| Ends::of(trace, rank as Rank, of)).collect();
+    // To whom, in the order of the senders.
+    let mut sends: Vec<Vec<Sent>> = ends.iter().map(|ends| Vec::with_capacity(ends.receives.len())).collect();
+    for sent in ends.iter().flat_map(|ends| &ends.sends) {
+        if let Some(receiver) = sends.get_mut(sent.to as usize) {
+            receiver.push(*sent);
+        }
+    }
+    let received = sends.into_par_iter().zip(ends).map(|(sends, ends)| Ends { sends, ..ends });
+    received.map(|ends| Messages::of(&[ends]).matched).collect()
+}
+
+/// Late senders and late receivers, at most one of each in a call, by place. Messages are by receiver.
+pub(super) fn waits(trace: &Trace, messages: &[Vec<Message>]) -> [Vec<Wait>; 2] {
+    let senders = by_sender(trace, messages);
+    let tells_moments =
+        trace.ranks.par_iter().any(|rank| rank.details.iter().any(|details| details.moment.is_some()));
+    [
+        messages.par_iter().flat_map_iter(|of_rank| late_senders(trace, tells_moments, of_rank)).collect(),
+        senders
+            .into_par_iter()
+            .enumerate()
+            .flat_map_iter(|(rank, receipts)| late_receivers(trace, rank as Rank, receipts))
+            .collect(),
+    ]
+}
+
+/// The end of a message that its sender needs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Receipt {
+    /// The call of the sender that completed it.
+    done: u32,
+    /// The call that posted the receive, and when.
+    place: Place,
+    posted: Time,
+}
+
+/// The messages of each sender that something completed.
+fn by_sender(trace: &Trace, messages: &[Vec<Message>]) -> Vec<Vec<Receipt>> {
+    let mut senders = vec![Vec::new(); trace.ranks.len()];
+    for message in messages.iter().flatten() {
+        let (place, sender) = (message.received.place, senders.get_mut(message.sent.place.rank as usize));
+        if let (Some(sender), Some(done), Some(post)) = (sender, message.sent.done, trace.call(place)) {
+            sender.push(Receipt { done, place, posted: post.enter });
+        }
+    }
+    senders
+}
+
+/// Late senders that a rank has waited for, to see whether what was sent earlier comes later.
+struct Remembered<'a> {
+    trace: &'a Trace,
+    /// Whether the trace tells when messages were sent inside of their calls.
+    tells_moments: bool,
+    late: VecDeque<(Time, usize)>,
+    /// Nothing that is remembered was sent later.
+    latest: Time,
+}
+
+impl Remembered<'_> {
+    fn sent_at(&self, message: &Message) -> Time {
+        let told = self.tells_moments.then(|| self.trace.moment(message.sent.place)).flatten();
+        told.unwrap_or(message.sent.enter)
+    }
+
+    /// Messages that were received: the waits for what had been sent after one of them were in wrong order.
+    fn see(&mut self, messages: &[&Message], waits: &mut [Wait]) {
+        let Some(earliest) = messages.iter().map(|message| self.sent_at(message)).min() else { return };
+        if earliest >= self.latest {
+            return;
+        }
+        self.late.retain(|&(sent, wait)| {
+            waits[wait].wrong_order |= sent > earliest;
+            sent <= earliest
+        });
+        self.latest = earliest;
+    }
+
+    fn remember(&mut self, message: &Message, wait: usize) {
+        if self.late.len() == REMEMBERED {
+            self.late.pop_front();
+        }
+        let sent = self.sent_at(message);
+        self.latest = self.latest.max(sent);
+        self.late.push_back((sent, wait));
+    }
+}
+
+/// The longest wait for a sender in each call of a rank that received.
+fn late_senders(trace: &Trace, tells_moments: bool, messages: &[Message]) -> Vec<Wait> {
+    let key = |(number, message): (u32, &Message)| {
+        Some((message.received.done?, message.received.place.call, message.sent.enter, number))
     };
-    waits.sort_by_key(|wait| (wait.place, !goes_first(wait), Reverse(wait.time), wait.pattern));
-    waits.dedup_by_key(|wait| wait.place);
-    waits
-}
-
-fn sent_at(trace: &Trace, message: &Message) -> Time {
-    trace.moment(message.sent.place).unwrap_or(message.sent.enter)
-}
-
-/// The longest wait for a sender in each call that received.
-fn late_senders(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
-    messages.sort_by_key(|message| (message.received_in(), message.received.place, message.sent.enter));
+    let mut order: Vec<(u32, u32, Time, u32)> = (0..).zip(messages).filter_map(key).collect();
+    // Stable, since that makes use of what is in order already: the messages of one sender.
+    order.sort();
     let mut waits: Vec<Wait> = Vec::new();
-    let mut late: VecDeque<(Time, usize)> = VecDeque::new();
-    let mut rank = None;
-    for together in messages.chunk_by(|one, next| one.received_in() == next.received_in()) {
-        let Some(place) = together[0].received_in() else { continue };
-        if rank != Some(place.rank) {
-            (rank, late) = (Some(place.rank), VecDeque::new());
+    let mut remembered = Remembered { trace, tells_moments, late: VecDeque::new(), latest: Time::ZERO };
+    let mut together: Vec<&Message> = Vec::new();
+    for group in order.chunk_by(|one, next| one.0 == next.0) {
+        together.clear();
+        together.extend(group.iter().map(|&(.., number)| &messages[number as usize]));
+        remembered.see(&together, &mut waits);
+        let place = Place { call: group[0].0, ..together[0].received.place };
+        if let Some((wait, latest)) = late_sender(trace, place, &together) {
+            remembered.remember(latest, waits.len());
+            waits.push(wait);
         }
-        for message in together {
-            let earlier = sent_at(trace, message);
-            late.retain(|&(sent, wait)| {
-                let overtaken = sent > earlier;
-                waits[wait].wrong_order |= overtaken;
-                !overtaken
-            });
-        }
-        let Some((wait, sent)) = late_sender(trace, place, together) else { continue };
-        if late.len() == REMEMBERED {
-            late.pop_front();
-        }
-        late.push_back((sent, waits.len()));
-        waits.push(wait);
     }
     waits
 }
 
-/// The wait of a call for its latest message, and when that was sent. A test does not wait.
-fn late_sender(trace: &Trace, place: Place, messages: &[Message]) -> Option<(Wait, Time)> {
+/// The wait of a call for its latest message. A test does not wait.
+fn late_sender<'m>(trace: &Trace, place: Place, messages: &[&'m Message]) -> Option<(Wait, &'m Message)> {
     let receive = trace.call(place)?;
-    if matches!(receive.function.class(), Class::Test(_)) {
-        return None;
-    }
     let latest = messages.iter().max_by_key(|message| message.sent.enter)?;
     let time = latest.sent.enter.min(receive.exit).since(receive.enter);
-    let wait = Wait {
-        place,
-        pattern: Pattern::LateSender,
-        time,
-        cause: Some(latest.sent.place),
-        wrong_order: false,
-    };
-    (time > Time::ZERO).then_some((wait, sent_at(trace, latest)))
+    let cause = Some(latest.sent.place);
+    let wait = Wait { place, pattern: Pattern::LateSender, time, cause, wrong_order: false };
+    let waits = time > Time::ZERO && !matches!(receive.function.class(), Class::Test(_));
+    waits.then_some((wait, latest))
 }
 
-/// A call that completes many sends waits for the latest receiver.
-fn late_receivers(trace: &Trace, messages: &mut [Message]) -> Vec<Wait> {
-    messages.sort_by_key(|message| (message.sent_in(), message.received.place));
-    let mut waits = Vec::new();
-    for together in messages.chunk_by(|one, next| one.sent_in() == next.sent_in()) {
-        let Some(place) = together[0].sent_in() else { continue };
-        let late = together.iter().filter_map(|message| late_receiver(trace, place, message));
-        waits.extend(late.max_by_key(|wait| wait.time));
-    }
-    waits
-}
-
-/// The receive was posted while the sender stayed in its call.
-fn late_receiver(trace: &Trace, place: Place, message: &Message) -> Option<Wait> {
-    let (send, post) = (trace.call(place)?, trace.call(message.received.place)?);
-    let blocks = matches!(
-        send.function.class(),
-        Class::Send(_, Start::Blocking)
-            | Class::Sendrecv(Start::Blocking)
-            | Class::Wait(HowMany::One | HowMany::All | HowMany::Any | HowMany::Some)
-    );
-    let time = post.enter.since(send.enter);
-    let wait = Wait {
-        place,
-        pattern: Pattern::LateReceiver,
-        time,
-        cause: Some(message.received.place),
-        wrong_order: false,
+/// A call that completes many sends waits for the latest receiver that comes while the call lasts.
+fn late_receivers(trace: &Trace, rank: Rank, mut receipts: Vec<Receipt>) -> Vec<Wait> {
+    receipts.sort();
+    let of_call = |together: &[Receipt]| {
+        let place = Place { rank, call: together[0].done };
+        let send = trace.call(place)?;
+        let blocks = matches!(
+            send.function.class(),
+            Class::Send(_, Start::Blocking) | Class::Sendrecv(Start::Blocking) | Class::Wait(_)
+        );
+        let while_it_lasts = |receipt: &&Receipt| receipt.posted > send.enter && receipt.posted < send.exit;
+        let late = together.iter().filter(while_it_lasts).max_by_key(|receipt| receipt.posted)?;
+        let (time, cause) = (late.posted.since(send.enter), Some(late.place));
+        blocks.then_some(Wait { place, pattern: Pattern::LateReceiver, time, cause, wrong_order: false })
     };
-    (blocks && time > Time::ZERO && post.enter < send.exit).then_some(wait)
+    receipts.chunk_by(|one, next| one.done == next.done).filter_map(of_call).collect()
 }

@@ -1,9 +1,15 @@
 //! One trace for each pattern, and what holds for all traces.
 
+mod activities;
+mod causes;
+mod critical_path;
+mod regions;
+
 use super::{Pattern, WaitStates};
 use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::messages::Place;
+use straggler_trace::profile::Profile;
 use straggler_trace::{Call, Communicator, Details, Function, Matched, RankTrace, RequestId, Trace};
 
 const fn at(microseconds: u64) -> Time {
@@ -169,11 +175,62 @@ fn collectives_with_a_root_wait_in_one_direction() {
     assert_eq!(found(&trace(ranks(Function::Scan))), [(Pattern::EarlyScan, 1, 0, 20, Some(0))]);
 }
 
+/// The wait belongs to the call that completes the operation; the cause is the call that began it last.
+#[test]
+fn nonblocking_collectives_wait_where_they_are_completed() {
+    let member = |function, begin: u64, enter: u64, exit: u64| {
+        let mut rank = RankTrace::default();
+        rank.push(Call { request: 0, ..collective(function, begin, begin + 1, 0) });
+        wait(&mut rank, enter, exit, vec![0]);
+        rank
+    };
+    let times = [(0, 10, 60), (40, 50, 61), (2, 45, 62)];
+    let ranks =
+        |function| trace(times.map(|(begin, enter, exit)| member(function, begin, enter, exit)).to_vec());
+    assert_eq!(found(&ranks(Function::Ibarrier)), [(Pattern::WaitAtBarrier, 0, 1, 30, Some(1))]);
+    assert_eq!(found(&ranks(Function::Iallreduce)), [(Pattern::WaitAtNxn, 0, 1, 30, Some(1))]);
+    assert_eq!(found(&ranks(Function::Ireduce)), [(Pattern::EarlyReduce, 0, 1, 30, Some(1))]);
+    assert_eq!(found(&ranks(Function::Ibcast)), []);
+    // A late sender in the same wait is longer.
+    let mut both = RankTrace::default();
+    both.push(Call { request: 0, ..collective(Function::Ibarrier, 0, 1, -1) });
+    both.push(Call { received: 8, request: 1, ..call(Function::Irecv, 1, 2, 1) });
+    wait(&mut both, 10, 90, vec![0, 1]);
+    let mut late = RankTrace::default();
+    late.push(Call { request: 0, ..collective(Function::Ibarrier, 40, 41, -1) });
+    late.push(send(70, 71, 0));
+    wait(&mut late, 80, 90, vec![0]);
+    assert_eq!(found(&trace(vec![both, late])), [(Pattern::LateSender, 0, 2, 60, Some(1))]);
+}
+
 #[test]
 fn nobody_waits_for_no_data_or_alone() {
     let empty = |enter, exit| of_calls([call(Function::Bcast, enter, exit, 0)]);
     assert_eq!(found(&trace(vec![empty(30, 50), empty(10, 52)])), []);
     assert_eq!(found(&trace(vec![of_calls([collective(Function::Barrier, 0, 9, -1)])])), []);
+}
+
+/// Of 100 µs, rank 0 computes 80 and rank 1 computes 40; without a network the run would take 90.
+#[test]
+fn efficiencies_are_factors_of_each_other() {
+    let rank = |enter: u64| {
+        let init = call(Function::Init, 0, 10, -1);
+        let barrier = call(Function::Barrier, 10 + enter, 110, -1);
+        of_calls([init, barrier, call(Function::Finalize, 110, 120, -1)])
+    };
+    let states = WaitStates::of(&trace(vec![rank(80), rank(40)]));
+    let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-12, "{one} {other}");
+    let without = states.efficiency(None).unwrap();
+    assert_eq!(without.factors, None);
+    let of = states.efficiency(Some(at(90))).unwrap();
+    let factors = of.factors.unwrap();
+    near(of.load_balance, 60.0 / 80.0);
+    near(of.communication, 0.8);
+    near(of.parallel, of.load_balance * of.communication);
+    near(factors.serialisation, 80.0 / 90.0);
+    near(factors.transfer, 0.9);
+    near(of.communication, factors.serialisation * factors.transfer);
+    assert_eq!(WaitStates::of(&Trace::default()).efficiency(None), None);
 }
 
 /// A ring in which everybody sends to the right, receives from the left, and meets in a collective now and then.
@@ -228,7 +285,9 @@ proptest! {
             let sum = together.iter().fold(Time::ZERO, |sum, wait| sum + wait.time);
             prop_assert!(sum <= length(together[0].place), "{together:?}");
         }
-        for rank in &states.ranks {
+        for (rank, profile) in states.ranks.iter().zip(Profile::of(&trace).ranks) {
+            prop_assert_eq!(rank.run, profile.application());
+            prop_assert_eq!(rank.waiting + rank.communication, profile.mpi);
             prop_assert_eq!(rank.run, rank.computation + rank.waiting + rank.communication);
         }
         let totals = Pattern::ALL.map(|pattern| states.total().of(pattern));

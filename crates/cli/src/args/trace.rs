@@ -47,11 +47,17 @@ const WAITS_EXAMPLES: &str = "\
 EXAMPLES
   straggler trace waits fixtures/traces/halo
   straggler trace waits fixtures/traces/halo --json
+  straggler trace waits fixtures/traces/halo --report waits.html
 
 Patterns are those of Scalasca. A wait belongs to the call in which the rank stayed; of a call that
 waits for many messages the longest wait counts, so no wait exceeds its call. A wait for requests that
-waited for a sender counts that, even if a receiver came later. Only direct waits are told: who made
-others wait may have waited itself.
+waited for a sender counts that, even if a receiver came later.
+
+ROOT CAUSES
+  The time of a wait is charged to what the late rank did more than the waiting one since one of them
+  had last waited for the other. Where the late rank had waited itself, its part goes on to the cause of
+  that wait: this is the indirect cost. The critical path is what decides how long the run takes; its
+  imbalance is the time on it beyond what a rank spends on the same thing on average.
 
 PATTERNS
   late sender          a receive was entered before its send
@@ -133,9 +139,9 @@ pub enum TraceCommand {
     /// Where the time goes: by rank, function, communicator and region, who sends to whom, and when
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Who waited for whom, and how long: late senders, late receivers, collectives
+    /// Who waited for whom, how long and why: wait states, their root causes, the critical path
     #[command(after_help = WAITS_EXAMPLES)]
-    Waits(Input),
+    Waits(Waits),
     /// Everything that is wrong with a trace
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Input),
@@ -151,6 +157,14 @@ pub enum TraceCommand {
 pub struct Input {
     /// A folder with streams, or a file
     pub trace: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Waits {
+    /// A folder with streams, or a file
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub report: ReportOption,
 }
 
 #[derive(Debug, Args)]

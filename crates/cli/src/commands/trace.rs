@@ -36,7 +36,7 @@ pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
     match command {
         TraceCommand::Info(typed) => info::run(&typed.trace, console),
         TraceCommand::Show(typed) => show::run(&typed, console),
-        TraceCommand::Waits(typed) => waits::run(&typed.trace, console),
+        TraceCommand::Waits(typed) => waits::run(&typed, console),
         TraceCommand::Check(typed) => check::run(&typed.trace, console),
         TraceCommand::Merge(typed) => merge::run(&typed, console),
         TraceCommand::Convert(typed) => convert::run(&typed, console),

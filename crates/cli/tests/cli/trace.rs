@@ -71,10 +71,44 @@ fn waits_are_told_by_pattern_and_rank() {
     }
     assert_eq!(answer["warnings"], serde_json::json!([]));
     let text = folder.run("trace waits fixtures/traces/halo").good().stdout();
-    assert!(
-        text.starts_with("Ranks wait 13 % of the run (synthetic); late sender is the largest part"),
-        "{text}"
-    );
+    let first = "Ranks wait 13 % of their time (synthetic); 31 % of it because rank 3 computes too long from MPI_Allreduce to \
+                 MPI_Irecv.";
+    assert!(text.starts_with(first), "{text}");
+}
+
+#[test]
+fn waits_are_charged_to_regions_and_causes() {
+    let folder = Folder::new();
+    let run = folder.run("trace waits fixtures/traces/regions --json --report waits.page").good();
+    let answer = run.json();
+    let seconds = |value: &Value, name: &str| value[name].as_f64().unwrap();
+    let sum = |list: &Value, name: &str| -> f64 {
+        list.as_array().unwrap().iter().map(|one| seconds(one, name)).sum()
+    };
+    let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-12, "{one} {other}\n{answer:#}");
+    // Rank 1 computes 30 µs longer than rank 0, three times.
+    let cause = &answer["causes"][0];
+    assert_eq!((&cause["rank"], &cause["region"]), (&1.into(), &"solve".into()));
+    assert_eq!((&cause["kind"], &cause["activity"]), (&"computation".into(), &"computation in solve".into()));
+    near(seconds(cause, "direct_seconds"), 90e-6);
+    near(sum(&answer["causes"], "indirect_seconds"), 0.0);
+    near(sum(&answer["ranks"], "root_cause_seconds"), 90e-6);
+    assert_eq!(answer["regions"][0]["region"], "solve");
+    let part = &answer["regions"][0]["waits"][0];
+    assert_eq!((&part["rank"], &part["function"]), (&0.into(), &"MPI_Allreduce".into()));
+    assert_eq!((&part["pattern"], &part["count"]), (&"wait_at_nxn".into(), &3.into()));
+    near(sum(&answer["regions"], "seconds"), seconds(&answer, "waiting_seconds"));
+    let path = &answer["critical_path"];
+    for parts in ["activities", "ranks", "parts"] {
+        near(sum(&path[parts], "seconds"), seconds(path, "seconds"));
+    }
+    assert_eq!(path["ranks"].as_array().unwrap().len(), 1);
+    // What needs a simulation is not there.
+    assert_eq!(answer["efficiency"]["transfer"], Value::Null);
+    assert!(folder.path().join("waits.page").exists());
+    let text = folder.run("trace waits fixtures/traces/regions").good().stdout();
+    assert!(text.contains("100 % of it because rank 1 computes too long in solve."), "{text}");
+    assert!(text.contains("need a simulation"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,239 @@
+//! Root causes: what made ranks late for whom others waited.
+//!
+//! The delay costs of Böhme, Geimer, Wolf and Arnold (Identifying the root causes of wait states in large-scale parallel
+//! applications, ICPP 2010). Two ranks are in step when one has waited for the other, or both in the same collective for a
+//! third. What the late rank has done since then and the waiting one has not, by activity, is its delay. The cost of a
+//! wait, its time, is spread over this delay and over the waits of the late rank since then, in proportion. What falls on
+//! a wait is passed on: to the causes of that wait, as indirect cost. So all waiting is charged in the end to something that
+//! a rank did.
+//!
+//! Waits are looked at from the last to the first. A late rank waited before it was late, so the cost of a wait is complete
+//! when its turn comes.
+
+mod in_step;
+
+use super::WaitStates;
+use super::activities::{Activities, Activity};
+use super::late::{Late, Lates};
+use in_step::{InStep, Step};
+use rayon::prelude::*;
+use straggler_model::{Rank, Time};
+use straggler_trace::Trace;
+
+/// Something that a rank did, and how long others waited because of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cause {
+    pub rank: Rank,
+    pub activity: Activity,
+    /// Seconds that others waited for this rank.
+    pub direct: f64,
+    /// Seconds that others waited for ranks that had waited because of it.
+    pub indirect: f64,
+}
+
+impl Cause {
+    pub fn total(&self) -> f64 {
+        self.direct + self.indirect
+    }
+}
+
+/// What a wait is due to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Due {
+    /// Earlier waits of the late rank, by their place in the list.
+    from: u32,
+    to: u32,
+    /// What it did more than who waited: so many entries of a list.
+    excess: u32,
+    /// Both together, in picoseconds.
+    sum: f64,
+}
+
+/// What ranks did that made others wait, the longest time first. The costs add up to all waits that have a cause.
+pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) -> Vec<Cause> {
+    let lates = Lates::of(trace, &states.waits);
+    let waits = &lates.list;
+    let in_step = InStep::of(trace, waits);
+    let search = Search { sums: sums(waits), lates: &lates, in_step, activities };
+    let found: Vec<Chunk> = waits
+        .par_chunks(CHUNK)
+        .enumerate()
+        .map(|(number, chunk)| search.dues(number * CHUNK, chunk))
+        .collect();
+    let costs = spread(waits, &search, &found);
+    causes(activities, costs)
+}
+
+const CHUNK: usize = 4096;
+
+/// What some waits in a row are due to, and the excess of all of them, one after the other, by activity of the late rank.
+type Chunk = (Vec<Due>, Vec<(u32, f64)>);
+
+/// The time of all waits before each.
+fn sums(waits: &[Late]) -> Vec<u64> {
+    let mut sum = 0u64;
+    let after = waits.iter().map(|wait| {
+        sum = sum.saturating_add(wait.time.ps());
+        sum
+    });
+    std::iter::once(0).chain(after).collect()
+}
+
+struct Search<'a> {
+    lates: &'a Lates,
+    sums: Vec<u64>,
+    in_step: InStep,
+    activities: &'a Activities,
+}
+
+/// Time by activity that one rank has more than another.
+struct Difference {
+    times: Vec<u64>,
+    touched: Vec<u32>,
+}
+
+impl Search<'_> {
+    fn dues(&self, first: usize, waits: &[Late]) -> Chunk {
+        let mut difference = Difference { times: vec![0; self.activities.names.len()], touched: Vec::new() };
+        let mut excess = Vec::new();
+        let dues =
+            (first..).zip(waits).map(|(number, wait)| self.due(number, wait, &mut difference, &mut excess));
+        (dues.collect(), excess)
+    }
+
+    fn due(
+        &self,
+        number: usize,
+        wait: &Late,
+        difference: &mut Difference,
+        excess: &mut Vec<(u32, f64)>,
+    ) -> Due {
+        let step = self.in_step.before(&self.lates.list, number);
+        let before = excess.len();
+        let sum = self.excess(wait, step, difference, excess);
+        let range = self.earlier(number, wait, step);
+        let waited = self.sums[range.end].saturating_sub(self.sums[range.start]) as f64;
+        let mut due = Due { from: range.start as u32, to: range.end as u32, excess: 0, sum: sum + waited };
+        if due.sum <= 0.0 {
+            // Only where clocks disagree: what it did last.
+            let late = self.activities.ranks.get(wait.cause.rank as usize);
+            let last = late.and_then(|late| late.steps.get(wait.cause.call as usize));
+            excess.extend(last.map(|last| (last.before_is, 1.0)));
+            due.sum = 1.0;
+        }
+        due.excess = (excess.len() - before) as u32;
+        due
+    }
+
+    /// What the late rank did more than who waited, since they were in step.
+    fn excess(
+        &self,
+        wait: &Late,
+        step: Option<Step>,
+        difference: &mut Difference,
+        excess: &mut Vec<(u32, f64)>,
+    ) -> f64 {
+        let of_rank = |rank: Rank| self.activities.ranks.get(rank as usize);
+        let (Some(late), Some(waiting)) = (of_rank(wait.cause.rank), of_rank(wait.place.rank)) else {
+            return 0.0;
+        };
+        let Difference { times, touched } = difference;
+        late.add(step.map(|step| step.late_call), wait.cause.call as usize, &mut |own, time| {
+            let all = late.activities[own as usize] as usize;
+            if times[all] == 0 {
+                touched.push(own);
+            }
+            times[all] = times[all].saturating_add(time);
+        });
+        waiting.add(step.map(|step| step.waiting_call), wait.place.call as usize, &mut |own, time| {
+            let all = waiting.activities[own as usize] as usize;
+            times[all] = times[all].saturating_sub(time);
+        });
+        let mut sum = 0.0;
+        for own in touched.drain(..) {
+            let time = std::mem::take(&mut times[late.activities[own as usize] as usize]);
+            if time > 0 {
+                excess.push((own, time as f64));
+                sum += time as f64;
+            }
+        }
+        sum
+    }
+
+    /// The waits of the late rank since it was in step. Those whose cost is spread before this one's are left out; there are some
+    /// only where clocks disagree.
+    fn earlier(&self, number: usize, wait: &Late, step: Option<Step>) -> std::ops::Range<usize> {
+        let from = step.map_or(0, |step| step.late_call + u32::from(step.late_waited));
+        let range = self.lates.between(wait.cause.rank, from, wait.cause.call);
+        let key = |at: usize| (self.lates.list[at].end, at);
+        let until = range.clone().rev().find(|&at| key(at) < key(number));
+        range.start..until.map_or(range.start, |at| at + 1)
+    }
+}
+
+/// Costs of each rank by activity: direct and indirect, in picoseconds.
+type Costs = Vec<Vec<[f64; 2]>>;
+
+fn spread(waits: &[Late], search: &Search<'_>, found: &[Chunk]) -> Costs {
+    let ranks = &search.activities.ranks;
+    let mut costs: Costs = ranks.iter().map(|rank| vec![[0.0; 2]; rank.activities.len()]).collect();
+    // What is passed on to each wait, as a share of its time: the sum over all ranges that it lies in.
+    let mut passed = vec![0.0; ranks.len()];
+    let (mut begins, mut ends) = (vec![0.0; waits.len()], vec![0.0; waits.len()]);
+    let excess_of = excess_starts(found);
+    for number in last_to_first(waits) {
+        let wait = &waits[number];
+        let (of_chunk, excess) = &found[number / CHUNK];
+        let due = of_chunk[number % CHUNK];
+        let share: &mut f64 = &mut passed[wait.place.rank as usize];
+        *share += ends[number];
+        let (direct, indirect) = (wait.time.ps() as f64, share.max(0.0) * wait.time.ps() as f64);
+        *share -= begins[number];
+        if due.to > due.from {
+            let more = (direct + indirect) / due.sum;
+            ends[due.to as usize - 1] += more;
+            begins[due.from as usize] += more;
+        }
+        let from = excess_of[number] as usize;
+        for &(activity, time) in &excess[from..from + due.excess as usize] {
+            let part = time / due.sum;
+            let cost = &mut costs[wait.cause.rank as usize][activity as usize];
+            *cost = [cost[0] + direct * part, cost[1] + indirect * part];
+        }
+    }
+    costs
+}
+
+/// Where the excess of each wait begins in the list of its chunk.
+fn excess_starts(found: &[Chunk]) -> Vec<u32> {
+    let of_chunk = |(dues, _): &Chunk| {
+        let mut next = 0;
+        let start = |due: &Due| {
+            let from = next;
+            next += due.excess;
+            from
+        };
+        dues.iter().map(start).collect::<Vec<u32>>()
+    };
+    found.iter().flat_map(of_chunk).collect()
+}
+
+fn last_to_first(waits: &[Late]) -> impl Iterator<Item = usize> {
+    let mut order: Vec<(Time, u32)> = (0..).zip(waits).map(|(number, wait)| (wait.end, number)).collect();
+    order.par_sort_unstable();
+    order.into_iter().rev().map(|(_, number)| number as usize)
+}
+
+fn causes(activities: &Activities, costs: Costs) -> Vec<Cause> {
+    let mut list = Vec::new();
+    for ((rank, doings), costs) in (0..).zip(&activities.ranks).zip(costs) {
+        for (&activity, [direct, indirect]) in doings.activities.iter().zip(costs) {
+            if direct + indirect > 0.0 {
+                let activity = activities.names[activity as usize].clone();
+                list.push(Cause { rank, activity, direct: direct * 1e-12, indirect: indirect * 1e-12 });
+            }
+        }
+    }
+    list.sort_by(|one, other| other.total().total_cmp(&one.total()));
+    list
+}

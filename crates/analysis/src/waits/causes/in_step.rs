@@ -1,0 +1,197 @@
+//! When two ranks were last in step.
+//!
+//! They were when one waited for the other: the wait ended when the late one came, so both went on from the same moment. A
+//! collective that everybody waits in brings all its members in step.
+
+use crate::waits::late::Late;
+use rayon::prelude::*;
+use straggler_model::{Rank, Time};
+use straggler_trace::call::CommId;
+use straggler_trace::messages::Place;
+use straggler_trace::{Class, Collective, Start, Trace};
+
+/// The calls in which two ranks were in step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Step {
+    pub(super) waiting_call: u32,
+    pub(super) late_call: u32,
+    /// The rank that is late now had waited in its call; else it came late there too.
+    pub(super) late_waited: bool,
+}
+
+/// A rank in a collective that brought its members in step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Meeting {
+    rank: Rank,
+    comm: CommId,
+    call: u32,
+    /// Who came last; the same for all members, and for no other collective.
+    last: Place,
+    at: Time,
+}
+
+/// A wait of one of two ranks for the other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Pair {
+    ranks: [Rank; 2],
+    end: Time,
+    wait: u32,
+}
+
+/// All moments in which ranks were in step.
+pub(super) struct InStep {
+    pairs: Vec<Pair>,
+    /// Where each wait is among the pairs, or [`NOWHERE`].
+    places: Vec<u32>,
+    meetings: Vec<Meeting>,
+    /// The communicators of each rank's meetings, each with where it begins; by rank, where the list begins.
+    comms: Vec<(CommId, u32)>,
+    ranks: Vec<u32>,
+}
+
+/// The place of a wait in a collective among the pairs.
+const NOWHERE: u32 = u32::MAX;
+
+/// So many earlier waits are tried where clocks disagree or threads overlap.
+const TRIED: usize = 8;
+
+impl InStep {
+    pub(super) fn of(trace: &Trace, waits: &[Late]) -> InStep {
+        let (mut pairs, mut meetings) = (Vec::new(), Vec::new());
+        for (number, wait) in (0..).zip(waits) {
+            let met = meeting(trace, wait);
+            if let Some((comm, at)) = met {
+                let (last, Place { rank, call }) = (wait.cause, wait.place);
+                meetings.push(Meeting { rank, comm, call, last, at });
+            } else {
+                pairs.push(Pair {
+                    ranks: pair(wait.place.rank, wait.cause.rank),
+                    end: wait.end,
+                    wait: number,
+                });
+            }
+        }
+        with_last(&mut meetings);
+        pairs.par_sort_unstable();
+        meetings.par_sort_unstable();
+        let mut places = vec![NOWHERE; waits.len()];
+        (0..).zip(&pairs).for_each(|(at, pair)| places[pair.wait as usize] = at);
+        let mut found = InStep { pairs, places, meetings, comms: Vec::new(), ranks: Vec::new() };
+        found.index(trace.processes());
+        found
+    }
+
+    fn index(&mut self, ranks: Rank) {
+        let mut at = 0;
+        for rank in 0..=ranks {
+            self.ranks.push(self.comms.len() as u32);
+            while let Some(next) = self.meetings.get(at).filter(|next| next.rank == rank) {
+                self.comms.push((next.comm, at as u32));
+                let rest = &self.meetings[at..];
+                at += rest.partition_point(|other| (other.rank, other.comm) == (rank, next.comm));
+            }
+        }
+        // The end of the last one.
+        self.comms.push((CommId::MAX, self.meetings.len() as u32));
+    }
+
+    /// The last moment before a wait in which its two ranks were in step; none since the run began.
+    pub(super) fn before(&self, waits: &[Late], number: usize) -> Option<Step> {
+        let one = self.paired(waits, number);
+        let other = self.met(&waits[number]);
+        one.into_iter().chain(other).max_by_key(|&(at, _)| at).map(|(_, step)| step)
+    }
+
+    fn paired(&self, waits: &[Late], number: usize) -> Option<(Time, Step)> {
+        let wait = &waits[number];
+        let ranks = pair(wait.place.rank, wait.cause.rank);
+        let until = match self.places[number] {
+            NOWHERE => self.pairs.partition_point(|pair| (pair.ranks, pair.end) < (ranks, wait.end)),
+            place => place as usize,
+        };
+        let before = self.pairs[..until].iter().rev().take_while(|pair| pair.ranks == ranks);
+        before.take(TRIED).find_map(|pair| {
+            let other = &waits[pair.wait as usize];
+            let late_waited = other.place.rank == wait.cause.rank;
+            let (late, waiting) =
+                if late_waited { (other.place, other.cause) } else { (other.cause, other.place) };
+            let step = Step { waiting_call: waiting.call, late_call: late.call, late_waited };
+            step.is_before(wait).then_some((other.end, step))
+        })
+    }
+
+    fn met(&self, wait: &Late) -> Option<(Time, Step)> {
+        let (waiting, late) = (self.comms_of(wait.place.rank), self.comms_of(wait.cause.rank));
+        let mut late = late.peekable();
+        let mut best: Option<(Time, Step)> = None;
+        for (comm, meetings) in waiting {
+            while late.next_if(|&(other, _)| other < comm).is_some() {}
+            let Some((_, others)) = late.next_if(|&(other, _)| other == comm) else { continue };
+            let found = last_common(meetings, others, wait);
+            best = best.into_iter().chain(found).max_by_key(|&(at, _)| at);
+        }
+        best
+    }
+
+    /// The communicators of a rank with its meetings.
+    fn comms_of(&self, rank: Rank) -> impl Iterator<Item = (CommId, &[Meeting])> {
+        let place =
+            |rank: Rank| self.ranks.get(rank as usize).map_or(self.comms.len() - 1, |&at| at as usize);
+        let of_rank = place(rank)..place(rank + 1);
+        of_rank.map(|at| {
+            let ((comm, from), (_, to)) = (self.comms[at], self.comms[at + 1]);
+            (comm, &self.meetings[from as usize..to as usize])
+        })
+    }
+}
+
+impl Step {
+    fn is_before(&self, wait: &Late) -> bool {
+        self.waiting_call < wait.place.call && self.late_call < wait.cause.call
+    }
+}
+
+fn pair(one: Rank, other: Rank) -> [Rank; 2] {
+    [one.min(other), one.max(other)]
+}
+
+/// The communicator of a collective in which everybody waits for the last, and when that came.
+fn meeting(trace: &Trace, wait: &Late) -> Option<(CommId, Time)> {
+    let call = trace.call(wait.place)?;
+    let Class::Collective(kind, Start::Blocking) = call.function.class() else { return None };
+    let everybody = matches!(
+        kind,
+        Collective::Barrier
+            | Collective::Allgather
+            | Collective::Allgatherv
+            | Collective::Allreduce
+            | Collective::Alltoall
+            | Collective::ReduceScatter
+            | Collective::ReduceScatterBlock
+    );
+    everybody.then_some((call.comm, trace.call(wait.cause)?.enter))
+}
+
+/// Adds who came last to each meeting.
+fn with_last(meetings: &mut Vec<Meeting>) {
+    let own = |meeting: &Meeting| {
+        let Place { rank, call } = meeting.last;
+        Meeting { rank, call, ..*meeting }
+    };
+    let mut last: Vec<Meeting> = meetings.iter().map(own).collect();
+    last.par_sort_unstable();
+    last.dedup();
+    meetings.append(&mut last);
+}
+
+fn last_common(waiting: &[Meeting], late: &[Meeting], wait: &Late) -> Option<(Time, Step)> {
+    let until = waiting.partition_point(|meeting| meeting.call < wait.place.call);
+    waiting[..until].iter().rev().take(TRIED).find_map(|meeting| {
+        let at = late.partition_point(|other| other.at < meeting.at);
+        let same = late[at..].iter().take_while(|other| other.at == meeting.at);
+        let other = same.into_iter().find(|other| other.last == meeting.last)?;
+        let late_waited = other.last.rank != other.rank;
+        let step = Step { waiting_call: meeting.call, late_call: other.call, late_waited };
+        step.is_before(wait).then_some((meeting.at, step))
+    })
+}

@@ -1,0 +1,42 @@
+//! How well a run used its processes: the factors of the POP project (pop-coe.eu), each one at best.
+
+use super::WaitStates;
+use straggler_model::Time;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Efficiency {
+    /// The mean computation of a rank, as a share of that of the busiest.
+    pub load_balance: f64,
+    /// The computation of the busiest rank, as a share of the run.
+    pub communication: f64,
+    /// The product of the two: the share of the run in which ranks compute.
+    pub parallel: f64,
+    /// The factors of `communication`, where it is known how long the run takes on a network without costs.
+    pub factors: Option<CommunicationFactors>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CommunicationFactors {
+    /// The computation of the busiest rank, as a share of the run on an ideal network: what ranks lose by waiting for each
+    /// other, however fast the network is.
+    pub serialisation: f64,
+    /// The run on an ideal network, as a share of the run: what moving data costs.
+    pub transfer: f64,
+}
+
+impl WaitStates {
+    /// Of the ranks that are there; none where nobody computed. `ideal` is the run on a network without costs
+    /// (L = o = g = G = 0), which takes a simulation.
+    pub fn efficiency(&self, ideal: Option<Time>) -> Option<Efficiency> {
+        let there = || self.ranks.iter().filter(|rank| rank.run > Time::ZERO);
+        let run = there().map(|rank| rank.run).max()?.seconds();
+        let most = there().map(|rank| rank.computation).max()?.seconds();
+        let mean = there().map(|rank| rank.computation.seconds()).sum::<f64>() / there().count() as f64;
+        let ideal = ideal.map(Time::seconds).filter(|&ideal| ideal > 0.0);
+        let factors =
+            ideal.map(|ideal| CommunicationFactors { serialisation: most / ideal, transfer: ideal / run });
+        let (load_balance, communication) = (mean / most, most / run);
+        let efficiency = Efficiency { load_balance, communication, parallel: mean / run, factors };
+        (most > 0.0).then_some(efficiency)
+    }
+}

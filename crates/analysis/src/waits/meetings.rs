@@ -1,0 +1,60 @@
+//! The calls of each collective, side by side.
+
+use rayon::prelude::*;
+use straggler_model::Rank;
+use straggler_trace::call::CommId;
+use straggler_trace::messages::Place;
+use straggler_trace::{Class, RankTrace, Trace};
+
+/// The collectives on one communicator in which all members take part.
+pub(super) struct Meetings<'a> {
+    pub(super) members: &'a [Rank],
+    /// One meeting after the other; of each, the call of every member.
+    calls: Vec<u32>,
+}
+
+impl<'a> Meetings<'a> {
+    /// Those of all communicators of a trace. Between two groups nothing is known about who needs whom.
+    pub(super) fn of(trace: &'a Trace) -> Vec<Meetings<'a>> {
+        let ranks: Vec<Vec<(CommId, u32)>> = trace.ranks.par_iter().map(ordered).collect();
+        let within = (0..).zip(&trace.communicators).filter(|(_, comm)| !comm.is_between_groups());
+        let all = within.map(|(comm, about)| Meetings::on(comm, &about.members, &ranks));
+        all.filter(|meetings| !meetings.calls.is_empty()).collect()
+    }
+
+    fn on(comm: CommId, members: &'a [Rank], ranks: &[Vec<(CommId, u32)>]) -> Meetings<'a> {
+        let of_member = |&rank: &Rank| ranks.get(rank as usize).map_or(&[][..], |calls| on_comm(calls, comm));
+        let lists: Vec<&[(CommId, u32)]> = members.iter().map(of_member).collect();
+        let common = lists.iter().map(|list| list.len()).min().unwrap_or(0);
+        let calls = (0..common).flat_map(|nth| lists.iter().filter_map(move |list| Some(list.get(nth)?.1)));
+        Meetings { members, calls: calls.collect() }
+    }
+
+    /// The calls of each collective, one of every member.
+    pub(super) fn each(&self) -> impl IndexedParallelIterator<Item = &[u32]> {
+        self.calls.par_chunks_exact(self.members.len().max(1))
+    }
+
+    /// The places of one of them.
+    pub(super) fn places(&self, calls: &[u32]) -> impl Iterator<Item = Place> {
+        self.members.iter().zip(calls).map(|(&rank, &call)| Place { rank, call })
+    }
+}
+
+/// The collective calls of a rank, by communicator, in order. Those that make communicators have their place among them.
+fn ordered(rank: &RankTrace) -> Vec<(CommId, u32)> {
+    let is_ordered = |class: Class| {
+        matches!(class, Class::Collective(..) | Class::Neighbor(..) | Class::NewComm { collective: true })
+    };
+    let calls = (0..).zip(&rank.calls).filter(|(_, call)| is_ordered(call.function.class()));
+    let mut found: Vec<(CommId, u32)> = calls.map(|(number, call)| (call.comm, number)).collect();
+    // Stable and nearly sorted: most programs use one communicator for long.
+    found.sort_by_key(|&(comm, _)| comm);
+    found
+}
+
+fn on_comm(calls: &[(CommId, u32)], comm: CommId) -> &[(CommId, u32)] {
+    let from = calls.partition_point(|&(other, _)| other < comm);
+    let until = calls.partition_point(|&(other, _)| other <= comm);
+    calls.get(from..until).unwrap_or_default()
+}
