@@ -17,6 +17,7 @@ pub mod nonblocking;
 mod parts;
 pub mod regions;
 pub mod scenario;
+pub mod search;
 pub mod simulated;
 #[cfg(test)]
 mod tests;
@@ -24,4 +25,5 @@ mod tests;
 pub use error::WhatIfError;
 pub use hypothesis::{Difference, apply_all};
 pub use scenario::{Decided, DecisionKind, Hang, InCalls, Scenario, ScenarioError};
+pub use search::Search;
 pub use simulated::simulated;

@@ -2,6 +2,7 @@
 
 use super::predict::ReadingOptions;
 use super::ranges::{RankRanges, TimeRange};
+use super::report::ReportOption;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -23,6 +24,9 @@ EXAMPLES
 
   What if every rank computed as much, on another network?
   straggler whatif fixtures/traces/halo --balance all --network slingshot-11
+
+  What would gain most?
+  straggler whatif fixtures/traces/halo --search
 
   What does the network cost, and what the noise that shows in the trace?
   straggler whatif fixtures/traces/halo --ideal-network --json
@@ -49,6 +53,9 @@ pub struct WhatIf {
     /// Further hypotheses, from a file: a [[hypothesis]] each, with a name and the options above
     #[arg(long, value_name = "FILE.toml")]
     pub file: Option<PathBuf>,
+    /// Try the standard hypotheses on every region, slow ranks, the collectives and the network, and rank them
+    #[arg(long)]
+    pub search: bool,
     /// The network of the baseline: LogGOPS parameters, a preset or a .toml file; fitted unless given
     #[arg(long, value_name = "NETWORK")]
     pub base_network: Option<String>,
@@ -63,6 +70,8 @@ pub struct WhatIf {
     /// Write the simulated run as a trace that `straggler trace` shows
     #[arg(long, value_name = "DIR")]
     pub save_trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOption,
 }
 
 /// What is different.

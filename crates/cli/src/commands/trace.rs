@@ -10,7 +10,7 @@ mod page;
 mod record;
 mod regions;
 mod show;
-mod waits;
+pub mod waits;
 mod words;
 
 use crate::args::trace::{Trace as Typed, TraceCommand};

@@ -1,11 +1,13 @@
 //! `straggler whatif`: a traced run, simulated as it was and as it might have been.
 
 mod answer;
+mod page;
+mod several;
 mod words;
 
 use super::simulate::load_network;
 use super::trace::{Opened, open_trace, refuse_one_of_many};
-use super::{refuse_unwritable, threads};
+use super::{refuse_unwritable, report, threads};
 use crate::args::Common;
 use crate::args::whatif::WhatIf;
 use crate::console::Console;
@@ -13,10 +15,13 @@ use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::plan::whatif::HypothesisPlan;
 use answer::{Answer, Simulated};
+use several::Several;
+use std::time::Instant;
 use straggler_analysis::predict::fit;
 use straggler_analysis::study::FIT;
-use straggler_analysis::waits::WaitStates;
-use straggler_analysis::whatif::{Scenario, ScenarioError, apply_all};
+use straggler_analysis::waits::{Explanation, WaitStates};
+use straggler_analysis::whatif::search::Skipped;
+use straggler_analysis::whatif::{Scenario, ScenarioError, Search, apply_all};
 use straggler_model::network::PerByte;
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Link, Network, Time};
@@ -30,13 +35,16 @@ use straggler_trace::format::save;
 pub fn run(typed: &WhatIf, common: &Common, console: &Console) -> Outcome<()> {
     let plans = plans(typed)?;
     typed.save_trace.iter().try_for_each(|path| refuse_unwritable(path))?;
+    typed.report.report.as_deref().map_or(Ok(()), refuse_unwritable)?;
     let opened = open_trace(&typed.trace)?;
     refuse_one_of_many(&typed.trace, &opened.trace)?;
     opened.warn_of_errors(&typed.trace, console);
     opened.warn_of_further_runs(&typed.trace, console);
-    let mut session = Session::new(typed, common, &opened)?;
+    let session = Session::new(typed, common, &opened)?;
     let _orderly = Orderly::begin();
-    let answer = session.answer(typed, &opened, &plans, console)?;
+    let results = session.simulate_all(typed, plans, console)?;
+    let answer = Answer::new(&session, typed, &opened, &results);
+    report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &results))?;
     if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
 }
 
@@ -46,12 +54,27 @@ fn plans(typed: &WhatIf) -> Outcome<Vec<HypothesisPlan>> {
     if let Some(path) = &typed.file {
         plans.extend(HypothesisPlan::read(path)?);
     }
-    if plans.is_empty() {
+    if plans.is_empty() && !typed.search {
         return Err(Failure::usage(
-            "nothing is different: give --scale, --balance, --network or another hypothesis (`straggler whatif --help`)",
+            "nothing is different: give --scale, --balance, --network or another hypothesis, or --search \
+             (`straggler whatif --help`)",
         ));
     }
     Ok(plans)
+}
+
+/// What was simulated.
+pub struct Results {
+    /// When the traced run was over, and its waits.
+    measured: Time,
+    waits: WaitStates,
+    identity: Scenario,
+    /// The run as it was on a network that costs nothing.
+    ideal: Time,
+    /// In the order given; only the best keeps its trace.
+    hypotheses: Vec<Simulated>,
+    /// What a search did not try.
+    skipped: Vec<Skipped>,
 }
 
 /// A network that costs nothing; no send waits for its receive.
@@ -74,6 +97,17 @@ struct Session<'a> {
     reduction: PerByte,
     seed: u64,
     threads: usize,
+}
+
+/// Only the best keeps its run: many of a long trace would not fit into memory.
+fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated) {
+    let best = all.iter_mut().min_by_key(|one| one.scenario.end);
+    match best {
+        Some(best) if best.scenario.end <= next.scenario.end => next.scenario.trace = Trace::default(),
+        Some(best) => best.scenario.trace = Trace::default(),
+        None => {}
+    }
+    all.push(next);
 }
 
 /// What one simulation has of its own.
@@ -110,34 +144,51 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn answer(
-        &mut self,
+    fn simulate_all(
+        &self,
         typed: &WhatIf,
-        opened: &Opened,
-        plans: &[HypothesisPlan],
+        mut plans: Vec<HypothesisPlan>,
         console: &Console,
-    ) -> Outcome<Answer> {
+    ) -> Outcome<Results> {
         let measured = self.measured(typed)?;
         let waits = WaitStates::of(self.trace);
         let base = Setting { network: &self.network, noise: None, algorithms: None };
-        let identity = self.simulate(self.trace, &base, "the identity simulation")?;
+        let began = Instant::now();
+        let identity = self.simulate(self.trace, &base, "nothing changed")?;
         identity.notes.iter().for_each(|note| console.note(note));
-        let mut simulated = Vec::with_capacity(plans.len());
-        for plan in plans {
-            let (trace, notes) = apply_all(self.trace, &plan.differences).map_err(Failure::bad_input_of)?;
-            notes.iter().for_each(|note| console.note(note));
-            let network = self.network_of(plan)?;
-            let noise = self.noise_of(&plan.noise)?;
-            let setting = Setting { network: &network, noise, algorithms: plan.algorithms.as_deref() };
-            let scenario = self.simulate(&trace, &setting, &plan.text())?;
-            simulated.push(Simulated { text: plan.text(), network, scenario, notes });
+        let one = began.elapsed();
+        let ideal = Network::uniform("ideal", IDEAL);
+        let ideal = self.simulate(self.trace, &Setting { network: &ideal, ..base }, "an ideal network")?.end;
+        let mut skipped = Vec::new();
+        if typed.search {
+            let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
+            let search = Search::of(self.trace, &identity.trace, &path);
+            plans.extend(search.candidates.into_iter().map(HypothesisPlan::of_candidate));
+            skipped = search.skipped;
         }
-        if let (Some(path), Some(first)) = (&typed.save_trace, simulated.first()) {
-            save::save(&first.scenario.trace, path).map_err(|fault| {
-                Failure::bad_input(format!("{}: {fault}; give another --save-trace", path.display()))
-            })?;
+        let mut meter = Several::new(console, plans.len(), one);
+        let mut hypotheses: Vec<Simulated> = Vec::with_capacity(plans.len());
+        for plan in &plans {
+            meter.next(&plan.text());
+            let simulated = self.hypothesis(plan, console)?;
+            if let (Some(path), true) = (&typed.save_trace, hypotheses.is_empty()) {
+                save::save(&simulated.scenario.trace, path).map_err(|fault| {
+                    Failure::bad_input(format!("{}: {fault}; give another --save-trace", path.display()))
+                })?;
+            }
+            keep_best(&mut hypotheses, simulated);
         }
-        Ok(Answer::new(self, typed, opened, measured, &waits, &identity, simulated))
+        Ok(Results { measured, waits, identity, ideal, hypotheses, skipped })
+    }
+
+    fn hypothesis(&self, plan: &HypothesisPlan, console: &Console) -> Outcome<Simulated> {
+        let (trace, notes) = apply_all(self.trace, &plan.differences).map_err(Failure::bad_input_of)?;
+        notes.iter().for_each(|note| console.note(note));
+        let network = self.network_of(plan)?;
+        let noise = self.noise_of(&plan.noise)?;
+        let setting = Setting { network: &network, noise, algorithms: plan.algorithms.as_deref() };
+        let scenario = self.simulate(&trace, &setting, &plan.text())?;
+        Ok(Simulated { text: plan.text(), network, scenario, notes })
     }
 
     /// When the traced run was over.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use std::path::Path;
 use std::str::FromStr;
 use straggler_analysis::whatif::Difference;
+use straggler_analysis::whatif::search::Candidate;
 use straggler_model::noise::NoiseSpec;
 
 /// One hypothesis, before anything is looked up.
@@ -60,6 +61,19 @@ impl HypothesisPlan {
             algorithms: changes.algorithms.clone(),
         };
         (!plan.is_empty()).then_some(plan)
+    }
+
+    /// Something that a search tries.
+    pub fn of_candidate(candidate: Candidate) -> HypothesisPlan {
+        let Candidate { differences, ideal_network } = candidate;
+        HypothesisPlan {
+            name: None,
+            differences,
+            network: None,
+            ideal_network,
+            noise: Vec::new(),
+            algorithms: None,
+        }
     }
 
     fn is_empty(&self) -> bool {

@@ -3,7 +3,7 @@
 mod answer;
 mod page;
 mod sentence;
-mod timeline;
+pub mod timeline;
 mod words;
 
 use super::open_trace;

@@ -1,11 +1,12 @@
 //! What `straggler whatif` answers, for programs.
 
-use super::Session;
+use super::{Results, Session};
 use crate::args::whatif::WhatIf;
 use crate::commands::simulate::NetworkAnswer;
 use crate::commands::trace::Opened;
 use serde::Serialize;
-use straggler_analysis::waits::{Pattern, RankTimes, WaitStates};
+use straggler_analysis::waits::{Efficiency, Pattern, RankTimes, WaitStates};
+use straggler_analysis::whatif::search::Skipped;
 use straggler_analysis::whatif::{Decided, InCalls, Scenario};
 use straggler_model::{Network, Time};
 
@@ -39,8 +40,14 @@ pub struct Answer {
     pub network: NetworkAnswer,
     pub fitted: bool,
     pub waits: Waits,
+    /// The run as it was, simulated on a network that costs nothing.
+    pub ideal_network_ps: u64,
+    /// Of the identity simulation; none where nobody computed.
+    pub efficiency: Option<EfficiencyAnswer>,
     /// All hypotheses, in the order given.
     pub hypotheses: Vec<HypothesisAnswer>,
+    /// What a search did not simulate, because the critical path shows that it wins next to nothing.
+    pub skipped: Vec<SkippedAnswer>,
     pub identity_decisions: Vec<DecisionAnswer>,
     pub warnings: Vec<String>,
     /// Those of them that are about the simulations.
@@ -48,6 +55,23 @@ pub struct Answer {
     pub doubts: Vec<String>,
     /// What is simplified or left out.
     pub notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct SkippedAnswer {
+    pub hypothesis: String,
+    /// As a share of the run.
+    pub gain_at_most: f64,
+}
+
+/// The factors of the POP project: parallel = load balance × communication, communication = serialisation × transfer.
+#[derive(Debug, Serialize)]
+pub struct EfficiencyAnswer {
+    pub parallel: f64,
+    pub load_balance: f64,
+    pub communication: f64,
+    pub serialisation: Option<f64>,
+    pub transfer: Option<f64>,
 }
 
 /// Wait states of the three runs.
@@ -118,16 +142,9 @@ pub struct DecisionAnswer {
 const WELL: f64 = 0.05;
 
 impl Answer {
-    pub fn new(
-        session: &Session<'_>,
-        typed: &WhatIf,
-        opened: &Opened,
-        measured: Time,
-        waits: &WaitStates,
-        identity: &Scenario,
-        simulated: Vec<Simulated>,
-    ) -> Answer {
-        let error = (measured > Time::ZERO)
+    pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> Answer {
+        let Results { measured, waits, identity, ideal, hypotheses, skipped } = results;
+        let error = (*measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
         let mut doubts = Vec::new();
         if let Some(error) = error.filter(|error| error.abs() > WELL) {
@@ -136,13 +153,13 @@ impl Answer {
                 error * 100.0
             ));
         }
-        for one in simulated.iter().filter(|one| one.scenario.bound) {
+        for one in hypotheses.iter().filter(|one| one.scenario.bound) {
             doubts.push(format!(
                 "{}: decided as in the trace, because the program would hang if the simulation decided",
                 one.text
             ));
         }
-        let first = simulated.first();
+        let first = hypotheses.first();
         Answer {
             trace: typed.trace.display().to_string(),
             program: session.trace.meta.program.clone(),
@@ -154,6 +171,8 @@ impl Answer {
             hypothesis_ps: first.map_or(0, |first| first.scenario.end.ps()),
             decisions_changed: first.map_or(0, |first| first.scenario.decisions_changed()),
             identity_error: error,
+            ideal_network_ps: ideal.ps(),
+            efficiency: identity.waits.efficiency(Some(*ideal)).map(EfficiencyAnswer::of),
             network: NetworkAnswer::of(&session.network),
             fitted: session.fitted,
             waits: Waits {
@@ -161,11 +180,37 @@ impl Answer {
                 identity: shown(identity),
                 hypothesis: shown(first.map_or(identity, |first| &first.scenario)),
             },
-            hypotheses: simulated.into_iter().map(|one| HypothesisAnswer::of(one, identity.end)).collect(),
+            hypotheses: hypotheses.iter().map(|one| HypothesisAnswer::of(one, identity.end)).collect(),
+            skipped: skipped.iter().map(SkippedAnswer::of).collect(),
             identity_decisions: identity.decisions.iter().map(DecisionAnswer::of).collect(),
             warnings: opened.warnings(&typed.trace).into_iter().chain(doubts.iter().cloned()).collect(),
             doubts,
             notes: identity.notes.clone(),
+        }
+    }
+
+    /// The largest gain first.
+    pub fn sorted(&self) -> Vec<&HypothesisAnswer> {
+        let mut sorted: Vec<&HypothesisAnswer> = self.hypotheses.iter().collect();
+        sorted.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        sorted
+    }
+}
+
+impl SkippedAnswer {
+    fn of(skipped: &Skipped) -> SkippedAnswer {
+        SkippedAnswer { hypothesis: skipped.difference.text(), gain_at_most: skipped.bound }
+    }
+}
+
+impl EfficiencyAnswer {
+    fn of(efficiency: Efficiency) -> EfficiencyAnswer {
+        EfficiencyAnswer {
+            parallel: efficiency.parallel,
+            load_balance: efficiency.load_balance,
+            communication: efficiency.communication,
+            serialisation: efficiency.factors.map(|factors| factors.serialisation),
+            transfer: efficiency.factors.map(|factors| factors.transfer),
         }
     }
 }
@@ -175,20 +220,20 @@ fn shown(scenario: &Scenario) -> RunWaits {
 }
 
 impl HypothesisAnswer {
-    fn of(one: Simulated, identity: Time) -> HypothesisAnswer {
+    fn of(one: &Simulated, identity: Time) -> HypothesisAnswer {
         let Simulated { text, network, scenario, notes } = one;
         let whole = identity.ps().max(1) as f64;
         HypothesisAnswer {
-            hypothesis: text,
+            hypothesis: text.clone(),
             hypothesis_ps: scenario.end.ps(),
             gain: (identity.ps() as f64 - scenario.end.ps() as f64) / whole,
-            network: NetworkAnswer::of(&network),
+            network: NetworkAnswer::of(network),
             decisions_changed: scenario.decisions_changed(),
             decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),
             superfluous_tests: scenario.superfluous_tests,
             bound: scenario.bound,
-            waits: shown(&scenario),
-            notes,
+            waits: shown(scenario),
+            notes: notes.clone(),
         }
     }
 }

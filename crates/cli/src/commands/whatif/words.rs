@@ -1,6 +1,6 @@
 //! What `straggler whatif` answers, for people.
 
-use super::answer::{Answer, HypothesisAnswer, RunWaits};
+use super::answer::{Answer, EfficiencyAnswer, HypothesisAnswer, RunWaits};
 use crate::commands::simulate::circle;
 use crate::exit::{Exit, Failure};
 use straggler_analysis::whatif::Hang;
@@ -9,20 +9,41 @@ use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, seconds};
 
 pub fn say(answer: &Answer) -> String {
-    let mut sorted: Vec<&HypothesisAnswer> = answer.hypotheses.iter().collect();
-    sorted.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    let sorted = answer.sorted();
     let mut text = sentence(answer, &sorted);
     for warning in &answer.doubts {
         text += &format!("\nwarning: {warning}.");
     }
-    format!("{text}\n\n{}\n{}", runs(answer, &sorted), waits(answer, &sorted))
+    let mut after = String::new();
+    after.extend(answer.efficiency.as_ref().map(|factors| format!("\n{}", efficiency(factors))));
+    if !answer.skipped.is_empty() {
+        let names: Vec<&str> = answer.skipped.iter().map(|one| one.hypothesis.as_str()).collect();
+        after += &format!("\nNot simulated, because it is not on the critical path: {}.", names.join("; "));
+    }
+    format!("{text}\n\n{}\n{}{after}", runs(answer, &sorted), waits(answer, &sorted))
+}
+
+/// How well the run uses its processes.
+pub fn efficiency(factors: &EfficiencyAnswer) -> String {
+    let split = match (factors.serialisation, factors.transfer) {
+        (Some(serialisation), Some(transfer)) => {
+            format!(" (serialisation {} × transfer {})", percent(serialisation), percent(transfer))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "Parallel efficiency of the run as it was: {} = load balance {} × communication {}{split}.",
+        percent(factors.parallel),
+        percent(factors.load_balance),
+        percent(factors.communication)
+    )
 }
 
 fn ps(time: u64) -> String {
     seconds(time as f64 * 1e-12)
 }
 
-fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
+pub fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     let synthetic = if answer.synthetic { " (synthetic)" } else { "" };
     let model = match answer.identity_error {
         Some(error) if error.abs() < 5e-5 => ", as long as it did".to_owned(),

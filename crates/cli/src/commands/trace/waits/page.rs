@@ -40,11 +40,7 @@ pub fn page(answer: &Answer, opened: &Opened, states: &WaitStates, explanation: 
 
 fn when(opened: &Opened, states: &WaitStates, explanation: &Explanation, command: &str) -> Section {
     let shown = Shown::of(&opened.trace);
-    let mut note = "Arrows (messages) go from a wait to the call that ended it.".to_owned();
-    if shown.ranks < opened.trace.ranks.len() || shown.is_cut {
-        note += &format!(" The first {} ranks", shown.ranks);
-        note += &if shown.is_cut { format!(", up to {}.", shown.until) } else { ".".into() };
-    }
+    let note = shown.note(&opened.trace);
     let synthetic = opened.is_synthetic();
     let mut when = Section::new("When they wait");
     let waits = timeline::waits(&opened.trace, states, shown);

@@ -1,7 +1,7 @@
 //! Waits on a timeline, coloured by pattern, and the critical path.
 
 use std::collections::BTreeMap;
-use straggler_analysis::waits::{CriticalPath, Pattern, Wait, WaitStates};
+use straggler_analysis::waits::{CriticalPath, Pattern, Totals, Wait, WaitStates};
 use straggler_model::{Rank, Time};
 use straggler_report::page::{Activity, ActivityRole, Arrow, Kind, NOBODY, Timeline};
 use straggler_trace::profile::is_counted;
@@ -32,45 +32,83 @@ impl Shown {
         Shown { ranks, until, is_cut }
     }
 
+    /// What the arrows mean, and what is left out of the run.
+    pub fn note(self, trace: &Trace) -> String {
+        let mut note = "Arrows (messages) go from a wait to the call that ended it.".to_owned();
+        if self.ranks < trace.ranks.len() || self.is_cut {
+            note += &format!(" The first {} ranks", self.ranks);
+            note += &if self.is_cut { format!(", up to {}.", self.until) } else { ".".into() };
+        }
+        note
+    }
+
     fn rows(self) -> Vec<String> {
         (0..self.ranks).map(|rank| format!("rank {rank}")).collect()
     }
 }
 
+/// A run whose waits are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// What its rows are called, behind their rank.
+    pub name: &'a str,
+    pub trace: &'a Trace,
+    pub states: &'a WaitStates,
+}
+
 /// Computation, waits by pattern, and the rest of the time in MPI; arrows go from a wait to the call that ended it.
 pub fn waits(trace: &Trace, states: &WaitStates, shown: Shown) -> Timeline {
-    let patterns = kinds(states);
+    beside(&[Run { name: "", trace, states }], shown)
+}
+
+/// The same of several runs, the rows of a rank one below the other.
+pub fn beside(runs: &[Run<'_>], shown: Shown) -> Timeline {
+    let patterns = kinds(runs);
     let of_pattern =
         |pattern: &Pattern| Kind { name: super::words::plain(pattern.name()), role: ActivityRole::Wait };
     // The first kind of a role is pale, the others are not.
     let kinds = [("computation", ActivityRole::Computation), ("in MPI, not waiting", ActivityRole::Wait)];
     let kinds = kinds.map(|(name, role)| Kind { name: name.into(), role });
     let kinds = kinds.into_iter().chain(patterns.keys().map(of_pattern)).collect();
-    let timeline = Timeline { rows: shown.rows(), kinds, ..Timeline::default() };
-    let mut painter = Painter { timeline, kinds: patterns };
-    let mut waits = states.waits.as_slice();
+    let names = shown.rows();
+    let rows = names.iter().flat_map(|rank| runs.iter().map(move |run| format!("{rank} {}", run.name)));
+    let rows = rows.map(|name| name.trim_end().to_owned()).collect();
+    let timeline = Timeline { rows, kinds, ..Timeline::default() };
+    let mut painter = Painter { timeline, kinds: patterns, runs: runs.len() as u32, run: 0 };
+    let mut waits: Vec<&[Wait]> = runs.iter().map(|run| run.states.waits.as_slice()).collect();
     for rank in 0..shown.ranks as Rank {
-        let count = waits.partition_point(|wait| wait.place.rank <= rank);
-        let (own, rest) = waits.split_at(count);
-        painter.rank(trace, rank, own, shown.until);
-        waits = rest;
+        for ((number, run), waits) in (0..).zip(runs).zip(&mut waits) {
+            let count = waits.partition_point(|wait| wait.place.rank <= rank);
+            let (own, rest) = waits.split_at(count);
+            painter.run = number;
+            painter.rank(run.trace, rank, own, shown.until);
+            *waits = rest;
+        }
     }
     painter.timeline
 }
 
 /// The patterns that occur, with their kinds.
-fn kinds(states: &WaitStates) -> BTreeMap<Pattern, u8> {
-    let total = states.total();
-    let there = Pattern::ALL.into_iter().filter(|&pattern| total.of(pattern).count > 0);
+fn kinds(runs: &[Run<'_>]) -> BTreeMap<Pattern, u8> {
+    let totals: Vec<Totals> = runs.iter().map(|run| run.states.total()).collect();
+    let there =
+        Pattern::ALL.into_iter().filter(|&pattern| totals.iter().any(|total| total.of(pattern).count > 0));
     there.zip(COMMUNICATION + 1..).collect()
 }
 
 struct Painter {
     timeline: Timeline,
     kinds: BTreeMap<Pattern, u8>,
+    runs: u32,
+    /// The run that is drawn.
+    run: u32,
 }
 
 impl Painter {
+    fn row(&self, rank: Rank) -> u32 {
+        rank * self.runs + self.run
+    }
+
     /// The first thread of a rank.
     fn rank(&mut self, trace: &Trace, rank: Rank, mut waits: &[Wait], until: Time) {
         let calls = trace.ranks[rank as usize].calls.iter();
@@ -108,16 +146,18 @@ impl Painter {
             };
             let end = (enter + wait.time).min(exit);
             self.push(rank, self.kinds[&wait.pattern], enter, end);
-            if (late.0 as usize) < self.timeline.rows.len() {
+            let (from, to) = (self.row(rank), self.row(late.0));
+            if (to as usize) < self.timeline.rows.len() {
                 let (sent_ps, received_ps) = (enter.ps() as f64, late.1.max(enter).ps() as f64);
-                self.timeline.push_arrow(Arrow { from: rank, to: late.0, sent_ps, received_ps, bytes: 0.0 });
+                self.timeline.push_arrow(Arrow { from, to, sent_ps, received_ps, bytes: 0.0 });
             }
             left[0] = end;
         }
         left
     }
 
-    fn push(&mut self, row: u32, kind: u8, start: Time, end: Time) {
+    fn push(&mut self, rank: Rank, kind: u8, start: Time, end: Time) {
+        let row = self.row(rank);
         push(&mut self.timeline, row, kind, start, end);
     }
 }
