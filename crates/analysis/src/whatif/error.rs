@@ -98,7 +98,8 @@ impl Where {
             text.push_str(&more);
         };
         if let Some(ranks) = &self.ranks {
-            add(format!("on ranks {}", list(&ranks.iter().collect::<Vec<_>>())));
+            let name = if ranks.len() == 1 { "rank" } else { "ranks" };
+            add(format!("on {name} {}", list(&ranks.iter().collect::<Vec<_>>())));
         }
         if let Some((from, to)) = self.during {
             add(format!("from {from} to {to}"));

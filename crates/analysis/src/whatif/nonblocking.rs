@@ -21,8 +21,8 @@ impl Overlap {
     pub fn text(&self) -> String {
         let name = self.function.name();
         match (is_send(self.function), self.earlier) {
-            (true, _) => format!("{name} nonblocking, completed before the next message to the same rank"),
-            (false, None) => format!("{name} begun right after the call before it"),
+            (true, _) => format!("{name} nonblocking"),
+            (false, None) => format!("{name} begun as early as possible"),
             (false, Some(earlier)) => format!("{name} begun {earlier} earlier"),
         }
     }

@@ -56,7 +56,6 @@ impl Search {
         }
         let all = Where::default();
         let computation = bounds.at(&all);
-        search.try_if(Difference::Scale { place: all.clone(), factor: 0.5 }, computation / 2.0);
         search.try_if(Difference::Balance { place: all.clone(), weights: None }, computation);
         search.slow_ranks(trace, &bounds);
         let mut quiet = Gaps::of(trace);

@@ -4,8 +4,8 @@ use super::calls::{Deletion, Inserted, Insertion};
 use super::computation::{Balanced, Gaps, Where};
 use super::messages::Filter;
 use super::nonblocking::Overlap;
-use super::{Difference, Scenario, WhatIfError, apply_all};
-use crate::waits::Pattern;
+use super::{Difference, Scenario, Search, WhatIfError, apply_all};
+use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use straggler_model::philox::Stream;
@@ -413,6 +413,41 @@ fn collectives_are_deleted_and_barriers_put_in() {
     assert_eq!(Gaps::of(&more).total(2) - Gaps::of(&trace).total(2), ms(7));
     let error = apply_all(&trace, &[barrier(region("work"))]).unwrap_err().to_string();
     assert_eq!(error, "the program never calls MPI_Barrier in work. It calls MPI_Barrier");
+}
+
+#[test]
+fn a_search_tries_what_is_on_the_critical_path() {
+    let trace = figure_4(FOO, [1, 2, 3]);
+    let identity = simulate(&trace, Decisions::Redecide);
+    let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
+    let search = Search::of(&trace, &identity.trace, &path);
+    let texts =
+        |differences: &[Difference]| differences.iter().map(Difference::text).collect::<Vec<_>>().join(", ");
+    let tried: Vec<String> = search.candidates.iter().map(|one| texts(&one.differences)).collect();
+    for text in ["computation in foo balanced", "computation in bar times 0.5", "without MPI_Barrier"] {
+        assert!(tried.iter().any(|one| one == text), "{text}: {tried:?}");
+    }
+    assert!(search.candidates.iter().any(|one| one.ideal_network));
+    // What is skipped wins less than its bound, and what is tried no more than its time on the path.
+    for skipped in &search.skipped {
+        let run = simulate(&with(&trace, skipped.difference.clone()), Decisions::AsRecorded);
+        let gain = (identity.end.ps() as f64 - run.end.ps() as f64) / identity.end.ps() as f64;
+        assert!(gain <= skipped.bound + 1e-6, "{}: {gain}", skipped.difference.text());
+    }
+    // A region of a rank that everybody waits for little is not worth a simulation.
+    let mut idle = figure_4(FOO, [1, 2, 3]);
+    idle.ranks[1] = {
+        let mut author = Author::new();
+        author.collective(Function::Barrier).region("aside", ms(10)).region("foo", ms(290));
+        author.region("bar", ms(250)).send(0, 0).collective(Function::Barrier).end()
+    };
+    let identity = simulate(&idle, Decisions::Redecide);
+    let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
+    let skipped = Search::of(&idle, &identity.trace, &path).skipped;
+    assert!(
+        skipped.iter().any(|one| one.difference.text() == "computation in aside times 0.5"),
+        "{skipped:?}"
+    );
 }
 
 /// A program of nonblocking messages in rounds, completed in any way.

@@ -63,7 +63,7 @@ fn what_matches_nothing_says_what_there_is() {
     says("whatif fixtures/traces/halo --remove-messages tag=12345", 3, "no message fits tag=12345");
     says("whatif fixtures/traces/halo --delete scan", 3, "It calls MPI_");
     says("whatif fixtures/traces/halo --delete send", 2, "no blocking collective");
-    says("whatif fixtures/traces/halo --scale all@9=2", 3, "nothing is computed on ranks 9");
+    says("whatif fixtures/traces/halo --scale all@9=2", 3, "nothing is computed on rank 9");
     says("whatif fixtures/traces/halo --scale all=-1", 2, "not between 0");
     says("whatif fixtures/traces/halo --balance all=1,2", 3, "2 weights for 4 ranks");
     says("whatif fixtures/traces/halo --nonblocking waitany", 2, "nonblocking twin");
@@ -88,6 +88,25 @@ fn hypotheses_come_from_files_too() {
         let stderr = folder.run("whatif fixtures/traces/halo --file ideas.toml").ends_with(3).stderr();
         assert!(stderr.contains("ideas.toml") && stderr.contains(says), "{stderr}");
     }
+}
+
+#[test]
+fn a_search_ranks_what_it_tries() {
+    let folder = Folder::new();
+    let command = "whatif fixtures/traces/halo --search --report page.html --json";
+    let answer = folder.run(command).good().json();
+    let tried = answer["hypotheses"].as_array().unwrap();
+    assert!(tried.len() >= 4, "{answer:#}");
+    let factors = &answer["efficiency"];
+    let factor = |name: &str| factors[name].as_f64().unwrap();
+    assert!(
+        (factor("serialisation") * factor("transfer") - factor("communication")).abs() < 1e-3,
+        "{factors:#}"
+    );
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("<html"), "{}", &page[..200]);
+    let text = folder.run("whatif fixtures/traces/halo --search").good().stdout();
+    assert!(text.starts_with("The best is "), "{text}");
 }
 
 #[test]

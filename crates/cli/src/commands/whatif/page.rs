@@ -11,7 +11,7 @@ use straggler_trace::Trace;
 
 /// Hypotheses in a chart or with a column of their own.
 const MOST_BARS: usize = 20;
-const MOST_COLUMNS: usize = 6;
+const MOST_COLUMNS: usize = 3;
 
 pub fn page(answer: &Answer, results: &Results) -> Page {
     let command = command_line();

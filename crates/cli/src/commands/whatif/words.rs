@@ -150,4 +150,4 @@ pub fn hangs(what: &str, hang: &Hang) -> Failure {
 }
 
 /// Hypotheses with a column of their own.
-const MOST: usize = 4;
+const MOST: usize = 3;
