@@ -4,6 +4,7 @@
 //! collective that everybody waits in brings all its members in step.
 
 use crate::waits::late::Late;
+use rayon::iter::Either;
 use rayon::prelude::*;
 use straggler_model::{Rank, Time};
 use straggler_trace::call::CommId;
@@ -57,20 +58,18 @@ const TRIED: usize = 8;
 
 impl InStep {
     pub(super) fn of(trace: &Trace, waits: &[Late]) -> InStep {
-        let (mut pairs, mut meetings) = (Vec::new(), Vec::new());
-        for (number, wait) in (0..).zip(waits) {
-            let met = meeting(trace, wait);
-            if let Some((comm, at)) = met {
+        let moment = |(number, wait): (usize, &Late)| match meeting(trace, wait) {
+            Some((comm, at)) => {
                 let (last, Place { rank, call }) = (wait.cause, wait.place);
-                meetings.push(Meeting { rank, comm, call, last, at });
-            } else {
-                pairs.push(Pair {
-                    ranks: pair(wait.place.rank, wait.cause.rank),
-                    end: wait.end,
-                    wait: number,
-                });
+                Either::Right(Meeting { rank, comm, call, last, at })
             }
-        }
+            None => {
+                let ranks = pair(wait.place.rank, wait.cause.rank);
+                Either::Left(Pair { ranks, end: wait.end, wait: number as u32 })
+            }
+        };
+        let (mut pairs, mut meetings): (Vec<Pair>, Vec<Meeting>) =
+            waits.par_iter().enumerate().partition_map(moment);
         with_last(&mut meetings);
         pairs.par_sort_unstable();
         meetings.par_sort_unstable();
