@@ -63,8 +63,7 @@ impl Gaps {
         }
         let mut chosen: Vec<Presence> =
             (0..).zip(&trace.ranks).map(|(rank, traced)| place.chosen(rank, traced)).collect();
-        let counts: Vec<u32> =
-            chosen.iter().map(|chosen| entries(chosen)).filter(|&count| count > 0).collect();
+        let counts: Vec<u32> = chosen.iter().map(entries).filter(|&count| count > 0).collect();
         place.found(!counts.is_empty(), trace)?;
         let balanced = if counts.windows(2).all(|pair| pair[0] == pair[1]) {
             Balanced::Each
@@ -78,7 +77,7 @@ impl Gaps {
     }
 
     fn even_out(&mut self, chosen: &[Presence], weights: &[f64]) {
-        let entries = chosen.iter().map(|chosen| entries(chosen)).max().unwrap_or(0) as usize;
+        let entries = chosen.iter().map(entries).max().unwrap_or(0) as usize;
         // What each rank computes in each entry; none where it has no such entry.
         let mut sums: Vec<Vec<Option<Time>>> = vec![vec![None; entries]; chosen.len()];
         for ((sums, chosen), gaps) in sums.iter_mut().zip(chosen).zip(&self.0) {

@@ -178,16 +178,21 @@ fn simulate(
         return Err(ScenarioError::Hangs(Box::new(Hang { waiting, stuck })));
     }
     let run = simulated(trace, &recording, &replayed, simulation.noise.is_none());
+    let decisions = decided(trace, &recording, &replayed);
+    let superfluous_tests = replayed.iter().map(|rank| rank.superfluous).sum();
+    let notes = recording.notes().to_vec();
+    // Long traces: what is not needed any more makes room.
+    drop((playback, recording, replayed));
     Ok(Scenario {
         end: finish.iter().copied().max().unwrap_or_default(),
         finish,
         waits: WaitStates::of(&run),
         calls: InCalls::of(&run),
-        decisions: decided(trace, &recording, &replayed),
-        superfluous_tests: replayed.iter().map(|rank| rank.superfluous).sum(),
+        decisions,
+        superfluous_tests,
         bound: false,
         trace: run,
-        notes: recording.notes().to_vec(),
+        notes,
     })
 }
 

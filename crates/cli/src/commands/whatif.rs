@@ -99,8 +99,12 @@ struct Session<'a> {
     threads: usize,
 }
 
-/// Only the best keeps its run: many of a long trace would not fit into memory.
-fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated) {
+/// Only the best keeps its run, for a page: many of a long trace would not fit into memory.
+fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
+    if !is_shown {
+        next.scenario.trace = Trace::default();
+        return all.push(next);
+    }
     let best = all.iter_mut().min_by_key(|one| one.scenario.end);
     match best {
         Some(best) if best.scenario.end <= next.scenario.end => next.scenario.trace = Trace::default(),
@@ -154,7 +158,7 @@ impl<'a> Session<'a> {
         let waits = WaitStates::of(self.trace);
         let base = Setting { network: &self.network, noise: None, algorithms: None };
         let began = Instant::now();
-        let identity = self.simulate(self.trace, &base, "nothing changed")?;
+        let mut identity = self.simulate(self.trace, &base, "nothing changed")?;
         identity.notes.iter().for_each(|note| console.note(note));
         let one = began.elapsed();
         let ideal = Network::uniform("ideal", IDEAL);
@@ -166,6 +170,9 @@ impl<'a> Session<'a> {
             plans.extend(search.candidates.into_iter().map(HypothesisPlan::of_candidate));
             skipped = search.skipped;
         }
+        if typed.report.report.is_none() {
+            identity.trace = Trace::default();
+        }
         let mut meter = Several::new(console, plans.len(), one);
         let mut hypotheses: Vec<Simulated> = Vec::with_capacity(plans.len());
         for plan in &plans {
@@ -176,7 +183,7 @@ impl<'a> Session<'a> {
                     Failure::bad_input(format!("{}: {fault}; give another --save-trace", path.display()))
                 })?;
             }
-            keep_best(&mut hypotheses, simulated);
+            keep_best(&mut hypotheses, simulated, typed.report.report.is_some());
         }
         Ok(Results { measured, waits, identity, ideal, hypotheses, skipped })
     }
