@@ -3,10 +3,12 @@
 //! The interpreter knows calls, not instructions: it keeps every event in one list and looks through all of them for the
 //! next. What it shares with the engines is what the model says.
 
+use crate::schedules;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use straggler_model::noise::Injection;
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
 use straggler_schedule::traced::{Building, Decisions, Options, Playback, Recording};
@@ -792,5 +794,36 @@ proptest! {
             prop_assert_eq!(&ends, &finish, "{:?} {}", engine, threads);
             prop_assert_eq!(decisions(&recording, &replayed, &acts), expected.clone());
         }
+    }
+
+    /// Copies decide as the one does that they are copies of; and with noise both engines decide alike.
+    #[test]
+    fn copies_and_engines_decide_alike(
+        seed in any::<u64>(),
+        (ranks, events) in (1u32..5, 1u32..60),
+        largest in prop::sample::select(vec![1u64, 4_000]),
+        link in links(),
+        noise in schedules::noises(),
+    ) {
+        let (trace, _) = traced(&draw(Shape { seed, ranks, events, largest }));
+        let options = Options { decisions: Decisions::Redecide, spin: Time::ZERO, ..Options::default() };
+        let recording = Arc::new(Recording::from_trace(&trace, &options).unwrap());
+        let network = Network::uniform("drawn", link);
+        let replay = |copies: u32, noise: Option<&Injection>, engine: EngineChoice| {
+            let playback = Playback::new(recording.clone(), copies, &Building::default()).unwrap();
+            let simulation = Simulation { engine, noise, ..Simulation::new(&network) };
+            let (stop, mut progress) = (AtomicBool::new(false), |_| {});
+            let mut control = Control::new(2, &stop, &mut progress);
+            control.block_shift = Some(1);
+            let (run, replayed) = simulation.replay(&playback, &mut control).unwrap();
+            (run.outcome.finish, replayed)
+        };
+        let (finish, replayed) = replay(1, None, EngineChoice::Windowed);
+        let (twice, both) = replay(2, None, EngineChoice::Windowed);
+        prop_assert_eq!(twice, [&finish[..], &finish[..]].concat());
+        prop_assert_eq!(&both[..replayed.len()], &replayed[..]);
+        prop_assert_eq!(&both[replayed.len()..], &replayed[..]);
+        let noise = noise.as_ref();
+        prop_assert_eq!(replay(2, noise, EngineChoice::Windowed), replay(2, noise, EngineChoice::Reference));
     }
 }
