@@ -34,14 +34,20 @@ impl Gaps {
         self.0.get(rank).map_or(Time::ZERO, |gaps| gaps.iter().fold(Time::ZERO, |sum, &gap| sum + gap))
     }
 
-    /// Multiplies what is computed somewhere.
+    /// Multiplies what is computed somewhere. Of a computation that lies partly in a range of times, that part.
     pub fn scale(&mut self, trace: &Trace, place: &Where, factor: f64) -> Result<(), WhatIfError> {
         let mut matched = false;
-        for ((rank, traced), gaps) in (0..).zip(&trace.ranks).zip(&mut self.0) {
-            let chosen = place.chosen(rank, traced);
-            for (gap, _) in gaps.iter_mut().zip(chosen).filter(|(_, chosen)| chosen.is_some()) {
-                matched |= *gap > Time::ZERO;
-                *gap = scaled(*gap, factor);
+        for ((rank, traced), own) in (0..).zip(&trace.ranks).zip(&mut self.0) {
+            let chosen = place.chosen(rank, traced).into_iter();
+            let was = gaps(traced);
+            for (((gap, call), was), _) in
+                own.iter_mut().zip(&traced.calls).zip(was).zip(chosen).filter(|(_, chosen)| chosen.is_some())
+            {
+                let inside = place.part_of(call.enter, was);
+                matched |= inside > Time::ZERO;
+                // Other changes before this one have scaled the whole of it.
+                let inside = part(*gap, inside, was);
+                *gap = gap.since(inside) + scaled(inside, factor);
             }
         }
         place.found(matched, trace)
@@ -127,8 +133,10 @@ impl Gaps {
             let chosen = place.chosen(rank, traced);
             let groups = if place.region.is_some() { by_entry(&chosen) } else { by_kind(traced, &chosen) };
             for group in groups {
-                matched |= group.len() >= REPEATED;
-                bring_down(gaps, &group);
+                if place.region.is_some() || is_one_thing(gaps, &group) {
+                    matched |= group.len() >= REPEATED;
+                    bring_down(gaps, &group);
+                }
             }
         }
         match place.found(matched, trace) {
@@ -160,6 +168,8 @@ pub enum Balanced {
 
 /// Fewer than this are no repetition.
 const REPEATED: usize = 10;
+/// Of work that is always the same, the fastest tenth takes at least this share of the median.
+const ALIKE: f64 = 0.8;
 
 impl Where {
     /// For each call of a rank: the entry that the computation before it belongs to, if it is meant.
@@ -171,12 +181,24 @@ impl Where {
             Some(name) => regions::presence(traced, name),
             None => vec![Some(0); traced.calls.len()],
         };
-        if let Some((from, to)) = self.during {
-            for (chosen, call) in chosen.iter_mut().zip(&traced.calls) {
-                *chosen = chosen.filter(|_| call.enter >= from && call.enter < to);
+        if self.during.is_some() {
+            for ((chosen, call), gap) in chosen.iter_mut().zip(&traced.calls).zip(gaps(traced)) {
+                *chosen =
+                    chosen.filter(|_| self.part_of(call.enter, gap) > Time::ZERO || self.has(call.enter));
             }
         }
         chosen
+    }
+
+    /// How much of a computation that ends then lies in the range of times.
+    fn part_of(&self, end: Time, length: Time) -> Time {
+        let Some((from, to)) = self.during else { return length };
+        let start = Time(end.ps().saturating_sub(length.ps()));
+        end.min(to).since(start.max(from))
+    }
+
+    fn has(&self, time: Time) -> bool {
+        self.during.is_none_or(|(from, to)| time >= from && time < to)
     }
 
     fn found(&self, matched: bool, trace: &Trace) -> Result<(), WhatIfError> {
@@ -247,6 +269,19 @@ fn by_kind(traced: &RankTrace, chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
         }
     }
     groups
+}
+
+/// Whether what is between calls of the same kind is the same work: if its fastest tenth takes much less than its median,
+/// some of it is something else.
+fn is_one_thing(gaps: &[Time], group: &[Vec<usize>]) -> bool {
+    let mut times: Vec<Time> = group.iter().flatten().map(|&number| gaps[number]).collect();
+    times.sort_unstable();
+    let (fastest, median) =
+        (times.get(times.len().div_ceil(10).saturating_sub(1)), times.get(times.len() / 2));
+    match (fastest, median) {
+        (Some(fastest), Some(median)) => fastest.ps() as f64 >= ALIKE * median.ps() as f64,
+        _ => false,
+    }
 }
 
 /// Brings the sums of a group down to the largest of its fastest tenth.

@@ -256,6 +256,12 @@ fn computation_is_scaled_where_it_is_said() {
     let one = Where { ranks: Some([3].into()), ..region("foo") };
     let half = with(&trace, Difference::Scale { place: one, factor: 0.5 });
     assert_eq!(Gaps::of(&half), Gaps::of(&figure_4([156, 300, 400, 250], [1, 2, 3])));
+    // Of 300 ms that begin at about 0, the first 100.
+    let during = Some((Time::ZERO, ms(100)));
+    let one = Where { ranks: Some([1].into()), during, ..region("foo") };
+    let cut = with(&trace, Difference::Scale { place: one, factor: 0.0 });
+    let less = Gaps::of(&trace).total(1) - Gaps::of(&cut).total(1);
+    assert!(less > ms(99) && less <= ms(100), "{less}");
     let same = with(&trace, Difference::Scale { place: Where::default(), factor: 1.0 });
     assert_eq!(same, trace);
     let error = apply_all(&trace, &[Difference::Scale { place: region("fo"), factor: 0.5 }]).unwrap_err();
