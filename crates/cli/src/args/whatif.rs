@@ -50,7 +50,7 @@ pub struct WhatIf {
     pub trace: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
-    /// Further hypotheses, from a file: a [[hypothesis]] each, with a name and the options above
+    /// Further hypotheses, from a file: a table `hypothesis` each, with a name and the options above
     #[arg(long, value_name = "FILE.toml")]
     pub file: Option<PathBuf>,
     /// Try the standard hypotheses on every region, slow ranks, the collectives and the network, and rank them
