@@ -34,7 +34,7 @@ pub(crate) trait Site<P: Program, O: Observer> {
 pub(crate) enum Happened {
     Started { id: u32, at: Time },
     Completed { id: u32, done: Time },
-    Matched { id: u32, from: Rank },
+    Matched { id: u32, from: Rank, delay: Time },
     Arrived { message: Arrived, done: Time },
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn tell<P: Program>(
     match happened {
         Happened::Started { id, at } => program.started(rank, local, block, id, at, release),
         Happened::Completed { id, done } => program.completed(rank, local, block, id, done, release),
-        Happened::Matched { id, from } => program.matched(rank, local, block, id, from),
+        Happened::Matched { id, from, delay } => program.matched(rank, local, block, id, from, delay),
         Happened::Arrived { message, done } => program.arrived(rank, local, block, message, done, release),
     }
 }
@@ -109,7 +109,7 @@ impl<N: Noise> Execution<'_, N> {
         if let Some(early) = early {
             self.acknowledge(site, t, &early, stamp);
             if P::DECIDES {
-                site.tell(Happened::Matched { id, from: early.from }, t);
+                site.tell(Happened::Matched { id, from: early.from, delay: Time::ZERO }, t);
             }
             site.tell(Happened::Completed { id, done }, t);
         }
@@ -154,7 +154,8 @@ impl<N: Noise> Execution<'_, N> {
         } else if let Some(id) = completes {
             self.acknowledge(site, t, &message, stamp);
             if P::DECIDES {
-                site.tell(Happened::Matched { id, from: message.from }, t);
+                let delay = t.since(incoming.arrival);
+                site.tell(Happened::Matched { id, from: message.from, delay }, t);
             }
             site.tell(Happened::Completed { id, done: charge.done }, t);
         }

@@ -87,7 +87,7 @@ pub trait Program: Sync {
         _release: &mut impl FnMut(Release),
     ) {
     }
-    /// Receive `id` takes a message of `from`; its completion follows.
+    /// Receive `id` takes a message of `from`, which had to wait for the CPU or the NIC so long; its completion follows.
     #[inline(always)]
     fn matched(
         &self,
@@ -96,6 +96,7 @@ pub trait Program: Sync {
         _block: &mut Self::Block,
         _id: u32,
         _from: Rank,
+        _delay: Time,
     ) {
     }
     /// Asks for the memory that the completion of operation `id` will need.

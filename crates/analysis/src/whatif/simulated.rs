@@ -4,6 +4,7 @@
 //! proportion as before. So whatever looks at a recorded run can look at a simulated one: wait states, profiles, timelines.
 
 mod decided;
+mod unneeded;
 
 use std::collections::HashMap;
 use straggler_model::Time;
@@ -22,6 +23,9 @@ pub fn simulated(trace: &Trace, recording: &Recording, replayed: &[Replayed], no
         })
         .collect();
     decided::apply(trace, recording, replayed, &mut ranks);
+    for ((recorded, replayed), rank) in recording.ranks().iter().zip(replayed).zip(&mut ranks) {
+        unneeded::remove(recorded, replayed, rank);
+    }
     Trace {
         meta: trace.meta.clone(),
         ranks,

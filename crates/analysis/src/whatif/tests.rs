@@ -4,7 +4,7 @@ use super::calls::{Deletion, Inserted, Insertion};
 use super::computation::{Balanced, Gaps, Where};
 use super::messages::Filter;
 use super::nonblocking::Overlap;
-use super::{Difference, Scenario, Search, WhatIfError, apply_all};
+use super::{DecisionKind, Difference, Scenario, Search, WhatIfError, apply_all};
 use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
@@ -245,6 +245,48 @@ fn a_receive_from_anyone_takes_what_comes() {
     };
     assert_eq!(peers(&predicted.trace), [2, 1]);
     assert_eq!(waits(&predicted), waits(&truth));
+}
+
+#[test]
+fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
+    // Rank 1 tests three times while it computes; the message comes before the third test.
+    let program = || {
+        let mut receiver = Author::new();
+        receiver.irecv(0, 5, 0);
+        for _ in 0..3 {
+            receiver.compute(ms(10)).mark(Function::RegionEnter, "poll");
+            let asked = Details { requests: vec![0], ..Details::default() };
+            receiver.call(Function::Test, |_| {}, Some(asked)).mark(Function::RegionLeave, "poll");
+        }
+        receiver.compute(ms(10)).wait(Function::Test, vec![0], Vec::new()).compute(ms(1));
+        trace(vec![Author::new().compute(ms(35)).send(1, 5).end(), receiver.end()])
+    };
+    let tests = |trace: &Trace| {
+        let count = |function| trace.ranks[1].calls.iter().filter(|call| call.function == function).count();
+        (count(Function::Test), count(Function::RegionEnter))
+    };
+    let identity = simulate(&program(), Decisions::Redecide);
+    assert_eq!((identity.decisions_changed(), identity.superfluous_tests), (0, 0));
+    assert_eq!(tests(&identity.trace), (4, 3));
+    // A faster sender: the second test succeeds, the third and the last are not called.
+    let place = Where { ranks: Some([0].into()), ..Where::default() };
+    let run = simulate(&with(&program(), Difference::Scale { place, factor: 0.5 }), Decisions::Redecide);
+    assert_eq!((run.decisions_changed(), run.superfluous_tests), (1, 2));
+    assert_eq!(tests(&run.trace), (2, 2));
+    let found: Vec<bool> = run.trace.ranks[1]
+        .calls
+        .iter()
+        .filter(|call| call.function == Function::Test)
+        .map(|call| run.trace.ranks[1].details(call).unwrap().found)
+        .collect();
+    assert_eq!(found, [false, true]);
+    assert_eq!(Messages::of_trace(&run.trace).matched.len(), 1);
+    // A slower one: the test that succeeded waits.
+    let place = Where { ranks: Some([0].into()), ..Where::default() };
+    let run = simulate(&with(&program(), Difference::Scale { place, factor: 2.0 }), Decisions::Redecide);
+    let kinds: Vec<DecisionKind> = run.decisions.iter().map(|decided| decided.kind).collect();
+    assert_eq!(kinds, [DecisionKind::Later]);
+    assert!(run.end > ms(71));
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl<'a, H: Host> Replay<'a, H> {
                     if process.threads[at].waiting > 0 {
                         return;
                     }
-                    self.settle_test(process, at);
+                    self.settle_test(process);
                     continue;
                 }
                 Instruction::Choose { .. } => {
@@ -168,6 +168,7 @@ impl<'a, H: Host> Replay<'a, H> {
             match (over, found) {
                 (Some(entry), Some(place)) => {
                     process.threads[owner].remove(place);
+                    process.test_found(&entry);
                     let thread = &mut process.threads[at];
                     thread.ready = thread.ready.max(entry.done);
                 }
@@ -249,7 +250,9 @@ impl<'a, H: Host> Replay<'a, H> {
             }
             Awaited::Never => thread.remove(place),
             Awaited::Here if wanted == Wanted::Yes => {
+                let entry = *entry;
                 thread.remove(place);
+                process.test_found(&entry);
                 self.served(rank, process, at, done, release);
             }
             Awaited::Here => {
@@ -275,7 +278,7 @@ impl<'a, H: Host> Replay<'a, H> {
         thread.ready = thread.ready.max(done);
         thread.waiting -= 1;
         if thread.waiting == 0 {
-            self.settle_test(process, at);
+            self.settle_test(process);
             self.advance(rank, process, at, release);
         }
     }
@@ -442,12 +445,12 @@ impl<H: Host> Program for Replay<'_, H> {
         }
     }
 
-    /// A receive from anyone has found its message.
+    /// A receive has found its message.
     #[inline]
-    fn matched(&self, rank: Rank, _: &mut (), block: &mut Processes, id: u32, from: Rank) {
+    fn matched(&self, rank: Rank, _: &mut (), block: &mut Processes, id: u32, from: Rank, delay: Time) {
         let process = block.get_mut(rank);
         if process.decider.is_some() {
-            self.took(rank, process, id, from);
+            self.took(rank, process, id, from, delay);
         }
     }
 

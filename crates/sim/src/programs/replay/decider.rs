@@ -16,18 +16,19 @@ pub struct Decider {
     pub reports: u32,
     /// A time that has come: no completion before it is unknown.
     pub now: Time,
-    /// When the thread began to wait for what a test found in the trace, and the instruction.
-    pub tested: Option<(Time, u32)>,
+    /// A test that succeeded in the trace, while the thread waits for what it found.
+    pub tested: Option<Tested>,
     /// Tests of the trace, in the order in which they are asked.
     pub polls: VecDeque<Poll>,
-    /// Which instructions those are about, one list after the other, and whether each has completed by then, as far as is
-    /// known.
-    pub polled: Vec<(u32, bool)>,
+    /// Which instructions those are about, one list after the other, and whether each had completed by then.
+    pub polled: Vec<(u32, Answer)>,
     /// What tests have found that failed in the trace, until the trace completes it.
     found: Vec<u32>,
     pub changes: Vec<Change>,
     /// Tests that are not called any more, because an earlier one succeeds.
     pub superfluous: u64,
+    /// The instructions of the trace that are nothing but such tests.
+    pub unneeded: Vec<u32>,
 }
 
 /// What a thread is choosing from.
@@ -42,6 +43,24 @@ pub struct Choice {
     pub known: u32,
     /// When the thread came to it.
     pub since: Time,
+}
+
+/// A test that succeeded in the trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Tested {
+    pub instruction: u32,
+    /// When the thread came to it.
+    pub since: Time,
+    /// When it could find the last of its requests.
+    pub found: Time,
+}
+
+/// Whether something had completed when a test asked for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    Unknown,
+    Yes,
+    No,
 }
 
 /// A test of the trace.
@@ -138,7 +157,7 @@ impl Decider {
             self.polled.clear();
         }
         let first = self.polled.len();
-        self.polled.extend(list.map(|one| (one, false)));
+        self.polled.extend(list.map(|one| (one, Answer::Unknown)));
         let count = (self.polled.len() - first) as u32;
         self.polls.push_back(Poll { first: first as u32, count, ..poll });
     }
@@ -152,27 +171,33 @@ impl Decider {
         }
     }
 
-    /// Answers tests, now that the time before `now` is over.
-    pub fn answer(&mut self, now: Time) {
-        while let Some(poll) = self.polls.front().copied().filter(|poll| poll.anchored && poll.at < now) {
-            self.polls.pop_front();
+    /// Answers tests, in their order, as far as all that they ask for is known.
+    pub fn answer(&mut self) {
+        while let Some(poll) = self.polls.front().copied().filter(|poll| poll.anchored) {
             let list = &self.polled[poll.first as usize..(poll.first + poll.count) as usize];
             let is_found = |one: &u32| self.found.contains(one);
             if poll.kind == PollKind::Last {
-                self.superfluous += u64::from(list.iter().all(|(one, _)| is_found(one)));
+                if list.iter().all(|(one, _)| is_found(one)) {
+                    self.superfluous += 1;
+                    self.unneeded.push(poll.instruction);
+                }
                 self.found.retain(|found| !list.iter().any(|(one, _)| one == found));
+                self.polls.pop_front();
                 continue;
             }
-            let completed = list.iter().filter(|(_, completed)| *completed).count();
-            if completed == 0 || poll.kind == PollKind::All && completed < list.len() {
+            if list.iter().any(|(_, answer)| *answer == Answer::Unknown) {
+                return;
+            }
+            self.polls.pop_front();
+            let completed = list.iter().filter(|(_, answer)| *answer == Answer::Yes);
+            let count = completed.clone().count();
+            if count == 0 || poll.kind == PollKind::All && count < list.len() {
                 continue;
             }
-            let news: Vec<u32> = list
-                .iter()
-                .filter(|(one, completed)| *completed && !is_found(one))
-                .map(|&(one, _)| one)
-                .collect();
-            if !news.is_empty() {
+            let news: Vec<u32> = completed.map(|&(one, _)| one).filter(|one| !is_found(one)).collect();
+            if news.is_empty() {
+                self.unneeded.push(poll.instruction);
+            } else {
                 self.changes.push(Change { instruction: poll.instruction, what: Changed::Earlier });
             }
             self.superfluous += u64::from(poll.calls) - u64::from(!news.is_empty());

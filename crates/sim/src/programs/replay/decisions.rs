@@ -6,7 +6,7 @@
 //! they complete one after the other, as the CPU gets to them.
 
 use super::Replay;
-use super::decider::{Changed, Choice, Decider, Poll, PollKind};
+use super::decider::{Answer, Changed, Choice, Decider, Poll, PollKind, Tested};
 use super::state::{Process, Thread, UnderWay, Wanted};
 use crate::host::Host;
 use crate::release::Release;
@@ -151,8 +151,10 @@ impl<H: Host> Replay<'_, H> {
                 thread.under_way[place].wanted = Wanted::No;
             }
         }
+        let mut found = Time::ZERO;
         for &one in taken {
             if let Some(place) = thread.find(one) {
+                found = found.max(thread.under_way[place].could_be_found());
                 thread.remove(place);
             }
         }
@@ -162,7 +164,7 @@ impl<H: Host> Replay<'_, H> {
             Instruction::Choose { asked, .. } => asked,
             _ => Asked::Waited,
         };
-        let later = asked == Asked::Tested && done > choice.since;
+        let later = asked == Asked::Tested && found > choice.since;
         if !pairs.is_empty() {
             decider.changed(choice.instruction, Changed::Requests(pairs));
         } else if later {
@@ -183,7 +185,7 @@ impl<H: Host> Replay<'_, H> {
         let (Some(decider), thread) = (decider, &threads[at]) else { return };
         let Instruction::Wait { first, count, asked } = *self.instruction(rank, number) else { return };
         if asked == Asked::Tested {
-            decider.tested = Some((thread.ready, number));
+            decider.tested = Some(Tested { instruction: number, since: thread.ready, found: Time::ZERO });
         }
         let list = self.playback.rank(rank).awaited(first, count).iter();
         let list: SmallVec<[u32; 4]> = list.map(|&role| decider.role(role)).collect();
@@ -203,24 +205,23 @@ impl<H: Host> Replay<'_, H> {
         }
     }
 
-    /// Whether that took any time: then the test would have failed.
+    /// Whether it would have failed when the thread came to it.
     #[inline]
-    pub(super) fn settle_test(&self, process: &mut Process, at: usize) {
-        let ready = process.threads[at].ready;
+    pub(super) fn settle_test(&self, process: &mut Process) {
         if let Some(decider) = &mut process.decider
-            && let Some((since, number)) = decider.tested.take()
-            && ready > since
+            && let Some(tested) = decider.tested.take()
+            && tested.found > tested.since
         {
-            decider.changed(number, Changed::Later);
+            decider.changed(tested.instruction, Changed::Later);
         }
     }
 
-    /// A receive from anyone has found its message.
-    #[cold]
-    pub(super) fn took(&self, rank: Rank, process: &mut Process, id: u32, from: Rank) {
+    /// A receive has found its message.
+    pub(super) fn took(&self, rank: Rank, process: &mut Process, id: u32, from: Rank, delay: Time) {
         let (at, local) = self.split(id);
-        let thread = &process.threads[at];
+        let thread = &mut process.threads[at];
         let Some(place) = thread.holding(local) else { return };
+        thread.under_way[place].delay = delay;
         let number = thread.under_way[place].instruction;
         let wild = self.playback.rank(rank).wild();
         let Ok(place) = wild.binary_search_by_key(&number, |wild| wild.instruction) else { return };
@@ -278,19 +279,20 @@ impl<H: Host> Replay<'_, H> {
         let Process { threads, decider, .. } = process;
         let Some(decider) = decider else { return };
         note_completed(decider, &threads[0]);
-        decider.answer(at);
     }
 }
 
-/// Notes which of the things that tests ask for have completed by then.
+/// Notes which of the things that tests ask for had completed by then, and answers what can be answered.
 fn note_completed(decider: &mut Decider, thread: &Thread) {
-    let Decider { polls, polled, .. } = decider;
-    for poll in polls.iter().filter(|poll| poll.anchored) {
+    let Decider { polls, polled, .. } = &mut *decider;
+    for poll in polls.iter().filter(|poll| poll.anchored && poll.kind != PollKind::Last) {
         let list = &mut polled[poll.first as usize..(poll.first + poll.count) as usize];
-        for (one, completed) in list.iter_mut().filter(|(_, completed)| !completed) {
-            let place = thread.find(*one);
-            let entry = place.map(|place| &thread.under_way[place]);
-            *completed = entry.is_some_and(|entry| entry.over && entry.done <= poll.at);
+        for (one, answer) in list.iter_mut().filter(|(_, answer)| *answer == Answer::Unknown) {
+            let entry = thread.find(*one).map(|place| &thread.under_way[place]).filter(|entry| entry.over);
+            if let Some(entry) = entry {
+                *answer = if entry.could_be_found() <= poll.at { Answer::Yes } else { Answer::No };
+            }
         }
     }
+    decider.answer();
 }

@@ -13,8 +13,10 @@ pub struct Replayed {
     pub left: Vec<Time>,
     /// Decisions that differ from the trace's, in the order in which they were made.
     pub changes: Vec<Change>,
-    /// Tests that are not called any more.
+    /// Tests that are not called any more, because an earlier one succeeds.
     pub superfluous: u64,
+    /// The instructions that are nothing but such tests, in the order of the trace.
+    pub unneeded: Vec<u32>,
 }
 
 /// Where processes leave what is kept of them.
@@ -41,12 +43,13 @@ impl Replayed {
             left: vec![Time::NEVER; instructions],
             changes: Vec::new(),
             superfluous: 0,
+            unneeded: Vec::new(),
         }
     }
 
     pub fn decided(&mut self, decider: &mut Decider) {
-        decider.answer(Time::NEVER);
         self.changes = std::mem::take(&mut decider.changes);
         self.superfluous = decider.superfluous;
+        self.unneeded = std::mem::take(&mut decider.unneeded);
     }
 }

@@ -60,6 +60,8 @@ pub struct UnderWay {
     pub wanted: Wanted,
     /// Not here any more.
     pub gone: bool,
+    /// How long its message had to wait for the CPU, where its process decides for itself.
+    pub delay: Time,
     /// Which completion of its process it was, where that decides for itself.
     pub report: u32,
     /// The latest completion.
@@ -75,7 +77,7 @@ pub enum Wanted {
     Choice,
 }
 
-const _: () = assert!(size_of::<UnderWay>() == 40);
+const _: () = assert!(size_of::<UnderWay>() == 48);
 
 /// Fewer entries than this are never cleared up.
 const FEW: usize = 32;
@@ -116,6 +118,23 @@ impl Process {
     }
 }
 
+impl Process {
+    /// A test of the trace comes to something that has completed.
+    #[inline]
+    pub fn test_found(&mut self, entry: &UnderWay) {
+        if let Some(tested) = self.decider.as_mut().and_then(|decider| decider.tested.as_mut()) {
+            tested.found = tested.found.max(entry.could_be_found());
+        }
+    }
+}
+
+impl UnderWay {
+    /// When a test would have found it completed: a message that waits for the CPU is handled by the test itself.
+    pub fn could_be_found(&self) -> Time {
+        Time(self.done.ps().saturating_sub(self.delay.ps()))
+    }
+}
+
 impl Thread {
     pub fn start(&self) -> u32 {
         self.start
@@ -153,6 +172,7 @@ impl Thread {
             over: false,
             wanted: Wanted::No,
             gone: false,
+            delay: Time::ZERO,
             report: 0,
             done: Time::ZERO,
         });
