@@ -12,8 +12,7 @@ const MOST_RANKS: usize = 16;
 const MOST_ROWS: usize = 8;
 
 /// Why two efficiencies are not there.
-pub const NEEDS_A_SIMULATION: &str =
-    "Its factors, serialisation and transfer, need a simulation of the run on an ideal network.";
+pub const NEEDS_A_SIMULATION: &str = "Its factors, serialisation and transfer, need a simulation on an ideal network: `straggler whatif TRACE --ideal-network`.";
 
 /// A pattern for people.
 pub fn plain(pattern: &str) -> String {
