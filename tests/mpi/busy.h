@@ -2,6 +2,7 @@
 #ifndef BUSY_H
 #define BUSY_H
 
+#include <errno.h>
 #include <time.h>
 
 static volatile double busy_result;
@@ -17,6 +18,16 @@ static inline void compute_for(double microseconds) {
     while (seconds() < end)
         for (int i = 0; i < 50; i++) x = x * 1.0000001 + 1e-9;
     busy_result = x;
+}
+
+/* The same without a core: many ranks can do it at once. */
+static inline void sleep_for(double time) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    long long nanoseconds = until.tv_nsec + (long long)(time * 1e9);
+    until.tv_sec += nanoseconds / 1000000000;
+    until.tv_nsec = nanoseconds % 1000000000;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
 }
 
 #endif

@@ -3,10 +3,9 @@
  *
  * Ranks compute by sleeping, so that up to nine of them on two cores do not disturb each other. The first argument scales
  * all times, the second is the number of iterations. */
+#include "busy.h"
 #include "check.h"
 #include "straggler.h"
-#include <errno.h>
-#include <time.h>
 
 enum { NEIGHBOURS = 6, FACE = 4096, BOUNDARY = 1024, STAGES = 3 };
 
@@ -14,14 +13,7 @@ static double scale = 0.05;
 static int side = 1;
 static double faces[2][NEIGHBOURS][FACE], boundary[2][BOUNDARY];
 
-static void compute(double milliseconds) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    long long nanoseconds = until.tv_nsec + (long long)(milliseconds * scale * 1e6);
-    until.tv_sec += nanoseconds / 1000000000;
-    until.tv_nsec = nanoseconds % 1000000000;
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
-}
+static void compute(double milliseconds) { sleep_for(milliseconds * scale * 1e-3); }
 
 static void region(const char *name, int enters) {
     count_call(enters ? "straggler_region_enter" : "straggler_region_leave");

@@ -6,10 +6,9 @@
  *
  * Ranks compute by sleeping, so that four of them on two cores do not disturb each other. The first argument scales all
  * times; 1 is a quarter of a second for the work on a message. */
+#include "busy.h"
 #include "check.h"
 #include "straggler.h"
-#include <errno.h>
-#include <time.h>
 
 enum { KNOWN = 4 };
 
@@ -20,15 +19,6 @@ static const double work = 0.25;
 
 static double scale = 0.01;
 
-static void sleep_for(double time) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    long long nanoseconds = until.tv_nsec + (long long)(time * scale * 1e9);
-    until.tv_sec += nanoseconds / 1000000000;
-    until.tv_nsec = nanoseconds % 1000000000;
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
-}
-
 static double mean(const double *times) {
     double sum = 0;
     for (int i = 0; i < KNOWN; i++) sum += times[i];
@@ -38,7 +28,7 @@ static double mean(const double *times) {
 static void region(const char *name, double time) {
     count_call("straggler_region_enter");
     STRAGGLER_ENTER(name);
-    sleep_for(time);
+    sleep_for(time * scale);
     count_call("straggler_region_leave");
     STRAGGLER_LEAVE(name);
 }
