@@ -15,6 +15,7 @@ pub mod hypothesis;
 pub mod messages;
 pub mod nonblocking;
 mod parts;
+pub mod place;
 pub mod regions;
 pub mod scenario;
 pub mod search;

@@ -1,8 +1,8 @@
 //! Calls that are not made any more, or made besides.
 
-use super::computation::Where;
 use super::edit::Editor;
 use super::error::WhatIfError;
+use super::place::Where;
 use super::regions;
 use std::collections::BTreeSet;
 use straggler_model::Time;

@@ -4,21 +4,11 @@
 //! their lengths, which a replay does not look at, and the times between them change.
 
 use super::error::WhatIfError;
-use super::regions::{self, Presence, Ranks};
+use super::place::{Where, begin, gaps};
+use super::regions::{self, Presence};
 use std::collections::HashMap;
 use straggler_model::Time;
-use straggler_trace::{Class, Function, RankTrace, Trace};
-
-/// Which computation is meant.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Where {
-    /// A marked region; all computation if there is none.
-    pub region: Option<String>,
-    /// All ranks if there are none.
-    pub ranks: Option<Ranks>,
-    /// From when to when, on the clock of the trace.
-    pub during: Option<(Time, Time)>,
-}
+use straggler_trace::{Function, RankTrace, Trace};
 
 /// The times between calls of a whole trace, by rank and call: before each call, on its thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,7 +40,7 @@ impl Gaps {
                 *gap = gap.since(inside) + scaled(inside, factor);
             }
         }
-        place.found(matched, trace)
+        found(place, matched, trace)
     }
 
     /// Gives every rank the same share of what is computed somewhere, or a share by its weight. Entries of a region are
@@ -70,7 +60,7 @@ impl Gaps {
         let mut chosen: Vec<Presence> =
             (0..).zip(&trace.ranks).map(|(rank, traced)| place.chosen(rank, traced)).collect();
         let counts: Vec<u32> = chosen.iter().map(entries).filter(|&count| count > 0).collect();
-        place.found(!counts.is_empty(), trace)?;
+        found(place, !counts.is_empty(), trace)?;
         let balanced = if counts.windows(2).all(|pair| pair[0] == pair[1]) {
             Balanced::Each
         } else {
@@ -139,7 +129,7 @@ impl Gaps {
                 }
             }
         }
-        match place.found(matched, trace) {
+        match found(place, matched, trace) {
             Err(WhatIfError::NothingThere { place, .. }) => {
                 Err(WhatIfError::NotRepeated { place, least: REPEATED })
             }
@@ -171,47 +161,17 @@ const REPEATED: usize = 10;
 /// Of work that is always the same, the fastest tenth takes at least this share of the median.
 const ALIKE: f64 = 0.8;
 
-impl Where {
-    /// For each call of a rank: the entry that the computation before it belongs to, if it is meant.
-    pub(super) fn chosen(&self, rank: u32, traced: &RankTrace) -> Presence {
-        if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&rank)) {
-            return vec![None; traced.calls.len()];
-        }
-        let mut chosen = match &self.region {
-            Some(name) => regions::presence(traced, name),
-            None => vec![Some(0); traced.calls.len()],
-        };
-        if self.during.is_some() {
-            for ((chosen, call), gap) in chosen.iter_mut().zip(&traced.calls).zip(gaps(traced)) {
-                *chosen =
-                    chosen.filter(|_| self.part_of(call.enter, gap) > Time::ZERO || self.has(call.enter));
-            }
-        }
-        chosen
+/// Refuses a place at which nothing is.
+fn found(place: &Where, matched: bool, trace: &Trace) -> Result<(), WhatIfError> {
+    if matched {
+        return Ok(());
     }
-
-    /// How much of a computation that ends then lies in the range of times.
-    fn part_of(&self, end: Time, length: Time) -> Time {
-        let Some((from, to)) = self.during else { return length };
-        let start = Time(end.ps().saturating_sub(length.ps()));
-        end.min(to).since(start.max(from))
-    }
-
-    fn has(&self, time: Time) -> bool {
-        self.during.is_none_or(|(from, to)| time >= from && time < to)
-    }
-
-    fn found(&self, matched: bool, trace: &Trace) -> Result<(), WhatIfError> {
-        if matched {
-            return Ok(());
+    let known = regions::names(trace);
+    match &place.region {
+        Some(name) if !known.contains_key(name) => {
+            Err(WhatIfError::NoRegion { name: name.clone(), known: known.into_keys().collect() })
         }
-        let known = regions::names(trace);
-        match &self.region {
-            Some(name) if !known.contains_key(name) => {
-                Err(WhatIfError::NoRegion { name: name.clone(), known: known.into_keys().collect() })
-            }
-            _ => Err(WhatIfError::NothingThere { place: self.clone(), end: trace.length() }),
-        }
+        _ => Err(WhatIfError::NothingThere { place: place.clone(), end: trace.length() }),
     }
 }
 
@@ -305,23 +265,6 @@ fn bring_down(gaps: &mut [Time], group: &[Vec<usize>]) {
             }
         }
     }
-}
-
-/// The times between the calls of a rank. What comes before MPI_Init has ended is no computation.
-fn gaps(traced: &RankTrace) -> Vec<Time> {
-    let mut last: HashMap<u16, Time> = HashMap::new();
-    let first = begin(traced);
-    let mut gap = |call: &straggler_trace::Call| {
-        let since = last.get(&call.thread).copied().unwrap_or(first);
-        last.insert(call.thread, since.max(call.exit));
-        call.enter.since(since)
-    };
-    traced.calls.iter().map(&mut gap).collect()
-}
-
-fn begin(traced: &RankTrace) -> Time {
-    let init = traced.calls.iter().find(|call| call.function.class() == Class::Init);
-    init.map(|call| call.exit).or(traced.calls.first().map(|call| call.enter)).unwrap_or_default()
 }
 
 fn retime(rank: &mut RankTrace, gaps: &[Time]) {

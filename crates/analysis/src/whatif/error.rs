@@ -1,6 +1,6 @@
 //! What is wrong with a hypothesis.
 
-use super::computation::Where;
+use super::place::{Where, short_list};
 use std::fmt;
 use straggler_model::Time;
 
@@ -38,15 +38,6 @@ pub enum WhatIfError {
     },
 }
 
-/// So many names are enough to see what is meant.
-const SHOWN: usize = 20;
-
-fn list<T: fmt::Display>(items: &[T]) -> String {
-    let shown: Vec<String> = items.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = if items.len() > SHOWN { format!(", … ({} in all)", items.len()) } else { String::new() };
-    shown.join(", ") + &more
-}
-
 impl fmt::Display for WhatIfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,7 +47,7 @@ impl fmt::Display for WhatIfError {
                  straggler_region_leave, or say `all` for all computation"
             ),
             WhatIfError::NoRegion { name, known } => {
-                write!(f, "no region is called {name:?}. The program marks: {}", list(known))
+                write!(f, "no region is called {name:?}. The program marks: {}", short_list(known))
             }
             WhatIfError::NothingThere { place, end } => {
                 write!(f, "nothing is computed {}. The trace lasts {end}", place.text())
@@ -75,35 +66,14 @@ impl fmt::Display for WhatIfError {
             WhatIfError::NoMessage { asked, tags, communicators, sizes: Some((least, most)) } => write!(
                 f,
                 "no message fits {asked}. There are messages of {least} to {most} bytes, with tags {}, on communicators {}",
-                list(tags),
-                list(communicators)
+                short_list(tags),
+                short_list(communicators)
             ),
             WhatIfError::NoCall { asked, known } => {
-                write!(f, "the program never calls {asked}. It calls {}", list(known))
+                write!(f, "the program never calls {asked}. It calls {}", short_list(known))
             }
         }
     }
 }
 
 impl std::error::Error for WhatIfError {}
-
-impl Where {
-    /// For people: "in solve on ranks 0, 1".
-    pub fn text(&self) -> String {
-        let mut text = self.region.as_ref().map_or_else(String::new, |region| format!("in {region}"));
-        let mut add = |more: String| {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(&more);
-        };
-        if let Some(ranks) = &self.ranks {
-            let name = if ranks.len() == 1 { "rank" } else { "ranks" };
-            add(format!("on {name} {}", list(&ranks.iter().collect::<Vec<_>>())));
-        }
-        if let Some((from, to)) = self.during {
-            add(format!("from {from} to {to}"));
-        }
-        if text.is_empty() { "anywhere".into() } else { text }
-    }
-}

@@ -1,11 +1,12 @@
 //! What is supposed to be different: a list of changes, one after the other.
 
 use super::calls::{self, Deletion, Insertion};
-use super::computation::{Balanced, Gaps, Where};
+use super::computation::{Balanced, Gaps};
 use super::error::WhatIfError;
 use super::messages::{self, Filter};
 use super::nonblocking::{self, Overlap};
 use super::parts;
+use super::place::Where;
 use straggler_trace::Trace;
 
 /// One difference between the traced run and the one that is simulated.

@@ -5,8 +5,9 @@
 
 use super::Difference;
 use super::calls::{Deletion, is_deletable};
-use super::computation::{Gaps, Where};
+use super::computation::Gaps;
 use super::nonblocking::{Overlap, twin};
+use super::place::Where;
 use super::regions::{self, Presence};
 use crate::waits::CriticalPath;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

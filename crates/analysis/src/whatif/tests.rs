@@ -1,9 +1,10 @@
 //! Programs whose other selves are known.
 
 use super::calls::{Deletion, Inserted, Insertion};
-use super::computation::{Balanced, Gaps, Where};
+use super::computation::{Balanced, Gaps};
 use super::messages::Filter;
 use super::nonblocking::Overlap;
+use super::place::Where;
 use super::{DecisionKind, Difference, Scenario, Search, WhatIfError, apply_all};
 use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;

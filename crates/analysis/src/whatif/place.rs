@@ -1,0 +1,95 @@
+//! Where in a traced run something is computed: in a region, on some ranks, for some time.
+
+use super::regions::{self, Presence, Ranks};
+use std::collections::HashMap;
+use std::fmt;
+use straggler_model::Time;
+use straggler_trace::{Class, RankTrace};
+
+/// Which computation is meant.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Where {
+    /// A marked region; all computation if there is none.
+    pub region: Option<String>,
+    /// All ranks if there are none.
+    pub ranks: Option<Ranks>,
+    /// From when to when, on the clock of the trace.
+    pub during: Option<(Time, Time)>,
+}
+
+impl Where {
+    /// For each call of a rank: the entry that the computation before it belongs to, if it is meant.
+    pub(super) fn chosen(&self, rank: u32, traced: &RankTrace) -> Presence {
+        if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&rank)) {
+            return vec![None; traced.calls.len()];
+        }
+        let mut chosen = match &self.region {
+            Some(name) => regions::presence(traced, name),
+            None => vec![Some(0); traced.calls.len()],
+        };
+        if self.during.is_some() {
+            for ((chosen, call), gap) in chosen.iter_mut().zip(&traced.calls).zip(gaps(traced)) {
+                *chosen =
+                    chosen.filter(|_| self.part_of(call.enter, gap) > Time::ZERO || self.has(call.enter));
+            }
+        }
+        chosen
+    }
+
+    /// How much of a computation that ends then lies in the range of times.
+    pub(super) fn part_of(&self, end: Time, length: Time) -> Time {
+        let Some((from, to)) = self.during else { return length };
+        let start = Time(end.ps().saturating_sub(length.ps()));
+        end.min(to).since(start.max(from))
+    }
+
+    fn has(&self, time: Time) -> bool {
+        self.during.is_none_or(|(from, to)| time >= from && time < to)
+    }
+
+    /// For people: "in solve on ranks 0, 1".
+    pub fn text(&self) -> String {
+        let mut text = self.region.as_ref().map_or_else(String::new, |region| format!("in {region}"));
+        let mut add = |more: String| {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&more);
+        };
+        if let Some(ranks) = &self.ranks {
+            let name = if ranks.len() == 1 { "rank" } else { "ranks" };
+            add(format!("on {name} {}", short_list(&ranks.iter().collect::<Vec<_>>())));
+        }
+        if let Some((from, to)) = self.during {
+            add(format!("from {from} to {to}"));
+        }
+        if text.is_empty() { "anywhere".into() } else { text }
+    }
+}
+
+/// The times between the calls of a rank. What comes before MPI_Init has ended is no computation.
+pub(super) fn gaps(traced: &RankTrace) -> Vec<Time> {
+    let mut last: HashMap<u16, Time> = HashMap::new();
+    let first = begin(traced);
+    let mut gap = |call: &straggler_trace::Call| {
+        let since = last.get(&call.thread).copied().unwrap_or(first);
+        last.insert(call.thread, since.max(call.exit));
+        call.enter.since(since)
+    };
+    traced.calls.iter().map(&mut gap).collect()
+}
+
+pub(super) fn begin(traced: &RankTrace) -> Time {
+    let init = traced.calls.iter().find(|call| call.function.class() == Class::Init);
+    init.map(|call| call.exit).or(traced.calls.first().map(|call| call.enter)).unwrap_or_default()
+}
+
+/// So many names are enough to see what is meant.
+const SHOWN: usize = 20;
+
+/// The first of a list, for people.
+pub(super) fn short_list<T: fmt::Display>(items: &[T]) -> String {
+    let shown: Vec<String> = items.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = if items.len() > SHOWN { format!(", … ({} in all)", items.len()) } else { String::new() };
+    shown.join(", ") + &more
+}
