@@ -41,7 +41,7 @@ mod wildcards;
 pub use build::Building;
 pub use error::{PlaybackError, TraceError, Unmatched};
 pub use playback::{PLACES, Playback};
-pub use reader::{Begin, Decisions, Options};
+pub use reader::{Begin, Decisions, Options, alone};
 pub use recording::{
     Asked, Awaited, BlockSizes, CollectiveCall, Group, How, Instruction, RankRecording, Recording, Wild,
 };

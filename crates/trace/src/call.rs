@@ -105,6 +105,9 @@ pub struct Details {
     pub text: Option<String>,
     /// The return code, when it was not success.
     pub error: Option<i32>,
+    /// What a call that makes a communicator took when nobody was waited for any more; where it is not told, the calls of all
+    /// members tell it by their times.
+    pub alone: Option<Time>,
     /// When, inside of the call, its message was sent or its collective was over. Only some foreign formats tell; elsewhere
     /// it is when the call began or ended.
     pub moment: Option<Time>,

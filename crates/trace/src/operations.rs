@@ -251,5 +251,6 @@ static NO_DETAILS: Details = Details {
     window: None,
     text: None,
     error: None,
+    alone: None,
     moment: None,
 };

@@ -76,6 +76,16 @@ pub fn insert(trace: &Trace, insertion: &Insertion) -> Result<Trace, WhatIfError
         if concerned { besides(traced, insertion, &mut inserted) } else { traced.clone() }
     });
     let ranks = ranks.collect();
+    if insertion.what == Inserted::Barrier {
+        let entries = (0..).zip(&trace.ranks).map(|(rank, traced)| {
+            let last = regions::presence(traced, &insertion.region).into_iter().flatten().max();
+            (rank, last.map_or(0, |last| u64::from(last) + 1))
+        });
+        let entries: Vec<(u32, u64)> = entries.collect();
+        if inserted > 0 && entries.iter().any(|(_, count)| *count != entries[0].1) {
+            return Err(WhatIfError::Uneven { region: insertion.region.clone(), entries });
+        }
+    }
     if inserted == 0 {
         let known = regions::names(trace).into_keys().collect();
         return Err(WhatIfError::NoRegion { name: insertion.region.clone(), known });
@@ -99,7 +109,7 @@ fn besides(traced: &RankTrace, insertion: &Insertion, inserted: &mut u64) -> Ran
         if matches!(call.function.class(), Class::Mark) && enters(number) {
             *inserted += 1;
             match insertion.what {
-                Inserted::Computation(time) => editor.compute(call.thread, time),
+                Inserted::Computation(time) => editor.compute(call, time),
                 Inserted::Barrier => {
                     let barrier = Call::new(Function::Barrier, call.exit, call.exit);
                     editor.push(&Call { comm: WORLD, thread: call.thread, ..barrier }, None);
@@ -113,8 +123,8 @@ fn besides(traced: &RankTrace, insertion: &Insertion, inserted: &mut u64) -> Ran
 impl Deletion {
     pub fn text(&self) -> String {
         match self.place.text().as_str() {
-            "anywhere" => format!("without {}", self.function.name()),
-            place => format!("without {} {place}", self.function.name()),
+            "anywhere" => format!("no {}", self.function.name()),
+            place => format!("no {} {place}", self.function.name()),
         }
     }
 }

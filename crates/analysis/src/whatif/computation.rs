@@ -214,12 +214,15 @@ fn by_entry(chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
 
 /// Computation between calls of the same functions, of as much data, is alike.
 fn by_kind(traced: &RankTrace, chosen: &Presence) -> Vec<Vec<Vec<usize>>> {
-    type Kind = (Option<Function>, Function, u64, u64);
-    let mut last: HashMap<u16, Function> = HashMap::new();
-    let mut kinds: HashMap<Kind, usize> = HashMap::new();
+    // Marks of different regions are different calls.
+    type Named<'a> = (Function, Option<&'a str>);
+    type Kind<'a> = (Option<Named<'a>>, Named<'a>, u64, u64);
+    let mut last: HashMap<u16, Named<'_>> = HashMap::new();
+    let mut kinds: HashMap<Kind<'_>, usize> = HashMap::new();
     let mut groups: Vec<Vec<Vec<usize>>> = Vec::new();
     for (number, (call, chosen)) in traced.calls.iter().zip(chosen).enumerate() {
-        let kind = (last.insert(call.thread, call.function), call.function, call.sent, call.received);
+        let named = (call.function, traced.details(call).and_then(|details| details.text.as_deref()));
+        let kind = (last.insert(call.thread, named), named, call.sent, call.received);
         if chosen.is_some() {
             let place = *kinds.entry(kind).or_insert_with(|| {
                 groups.push(Vec::new());

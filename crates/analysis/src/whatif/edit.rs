@@ -3,15 +3,23 @@
 
 use std::collections::HashMap;
 use straggler_model::Time;
-use straggler_trace::{Call, Details, RankTrace};
+use straggler_trace::{Call, Class, Details, RankTrace};
 
 /// The calls of a rank while they are edited.
 pub struct Editor {
     rank: RankTrace,
-    /// What each thread has computed since its last call.
-    computed: HashMap<u16, Time>,
-    /// Where each thread is: in the trace, and now.
-    clocks: HashMap<u16, (Time, Time)>,
+    threads: HashMap<u16, Thread>,
+}
+
+#[derive(Default)]
+struct Thread {
+    /// Where it is in the trace, and now.
+    traced: Time,
+    now: Time,
+    /// Marks since the last call, each after what was computed before it: a mark does not end a computation.
+    marks: Vec<(Time, Call, Option<Details>)>,
+    /// What was computed after these.
+    computed: Time,
 }
 
 impl Editor {
@@ -25,37 +33,73 @@ impl Editor {
             usage: traced.usage,
             ..RankTrace::default()
         };
-        Editor { rank, computed: HashMap::new(), clocks: HashMap::new() }
+        Editor { rank, threads: HashMap::new() }
+    }
+
+    fn thread(&mut self, call: &Call) -> &mut Thread {
+        let (traced, now) = (call.enter, call.enter);
+        self.threads.entry(call.thread).or_insert(Thread { traced, now, ..Thread::default() })
     }
 
     /// The thread of a call has computed up to it.
     pub fn compute_up_to(&mut self, call: &Call) {
-        let (traced, _) = *self.clocks.entry(call.thread).or_insert((call.enter, call.enter));
-        *self.computed.entry(call.thread).or_default() += call.enter.since(traced);
-        if let Some((traced, _)) = self.clocks.get_mut(&call.thread) {
-            *traced = (*traced).max(call.exit);
-        }
+        let thread = self.thread(call);
+        thread.computed += call.enter.since(thread.traced);
+        thread.traced = thread.traced.max(call.exit);
     }
 
-    /// The thread computes more.
-    pub fn compute(&mut self, thread: u16, time: Time) {
-        *self.computed.entry(thread).or_default() += time;
+    /// The thread of a call computes more.
+    pub fn compute(&mut self, call: &Call, time: Time) {
+        self.thread(call).computed += time;
     }
 
     /// What the thread has computed since its last call.
     pub fn computed(&self, thread: u16) -> Time {
-        self.computed.get(&thread).copied().unwrap_or_default()
+        let Some(thread) = self.threads.get(&thread) else { return Time::ZERO };
+        thread.marks.iter().fold(thread.computed, |sum, (before, ..)| sum + *before)
     }
 
     /// A call comes after so much of what was computed; the rest comes after it.
-    pub fn push_after(&mut self, part: Time, call: &Call, details: Option<Details>) {
-        let computed = self.computed.entry(call.thread).or_default();
-        let part = part.min(*computed);
-        *computed = computed.since(part);
-        let (_, now) = self.clocks.entry(call.thread).or_insert((call.enter, call.enter));
-        let (length, enter) = (call.exit.since(call.enter), *now + part);
-        *now = enter + length;
-        let old = call.enter;
+    pub fn push_after(&mut self, mut part: Time, call: &Call, details: Option<Details>) {
+        let thread = self.thread(call);
+        let mut marks = std::mem::take(&mut thread.marks);
+        let count = marks
+            .iter()
+            .take_while(|(before, ..)| {
+                let fits = *before <= part;
+                part = if fits { part.since(*before) } else { part };
+                fits
+            })
+            .count();
+        let later = marks.split_off(count);
+        for (before, mark, details) in marks {
+            self.place(before, &mark, details);
+        }
+        let thread = self.thread(call);
+        thread.marks = later;
+        let rest = thread.marks.first_mut().map_or(&mut thread.computed, |(before, ..)| before);
+        let part = part.min(*rest);
+        *rest = rest.since(part);
+        self.place(part, call, details);
+    }
+
+    /// A call comes after all that was computed.
+    pub fn push(&mut self, call: &Call, details: Option<Details>) {
+        if call.function.class() == Class::Mark {
+            let thread = self.thread(call);
+            let before = std::mem::take(&mut thread.computed);
+            thread.marks.push((before, *call, details));
+        } else {
+            self.push_after(self.computed(call.thread), call, details);
+        }
+    }
+
+    /// Appends a call, so much later than the last one of its thread ended.
+    fn place(&mut self, after: Time, call: &Call, details: Option<Details>) {
+        let (length, old) = (call.exit.since(call.enter), call.enter);
+        let thread = self.thread(call);
+        let enter = thread.now + after;
+        thread.now = enter + length;
         let call = Call { enter, exit: enter + length, details: Call::NO_DETAILS, ..*call };
         match details {
             Some(mut details) => {
@@ -66,12 +110,11 @@ impl Editor {
         }
     }
 
-    /// A call comes after all that was computed.
-    pub fn push(&mut self, call: &Call, details: Option<Details>) {
-        self.push_after(self.computed(call.thread), call, details);
-    }
-
-    pub fn finish(self) -> RankTrace {
+    pub fn finish(mut self) -> RankTrace {
+        let left = self.threads.values_mut().flat_map(|thread| std::mem::take(&mut thread.marks));
+        for (before, mark, details) in left.collect::<Vec<_>>() {
+            self.place(before, &mark, details);
+        }
         self.rank
     }
 }

@@ -2,7 +2,7 @@
 
 use super::place::{Where, short_list};
 use std::fmt;
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum WhatIfError {
@@ -31,6 +31,21 @@ pub enum WhatIfError {
         communicators: Vec<u32>,
         sizes: Option<(u64, u64)>,
     },
+    /// Messages that cannot be merged or split.
+    FixedMessages {
+        asked: String,
+        count: u64,
+    },
+    /// Ranks that the trace does not have.
+    NoRank {
+        rank: Rank,
+        ranks: usize,
+    },
+    /// A barrier for all at a place to which ranks come differently often.
+    Uneven {
+        region: String,
+        entries: Vec<(Rank, u64)>,
+    },
     /// No call of these functions; those that there are.
     NoCall {
         asked: String,
@@ -58,7 +73,10 @@ impl fmt::Display for WhatIfError {
                 place.text()
             ),
             WhatIfError::Weights { given, ranks } => {
-                write!(f, "{given} weights for {ranks} ranks: give one for each rank, and not all of them 0")
+                write!(
+                    f,
+                    "{given} weights for {ranks} ranks: give one for each rank, and some that are not 0"
+                )
             }
             WhatIfError::NoMessage { asked, sizes: None, .. } => {
                 write!(f, "no message fits {asked}: the trace has no messages between two ranks")
@@ -69,6 +87,26 @@ impl fmt::Display for WhatIfError {
                 short_list(tags),
                 short_list(communicators)
             ),
+            WhatIfError::FixedMessages { asked, count } => write!(
+                f,
+                "{count} of the messages that fit {asked} belong to persistent requests, to MPI_Sendrecv or to probes, and \
+                 cannot be merged or split: choose others, by from, to or tag"
+            ),
+            WhatIfError::NoRank { rank, ranks } => {
+                write!(f, "there is no rank {rank}: ranks go from 0 to {}", ranks.saturating_sub(1))
+            }
+            WhatIfError::Uneven { region, entries } => {
+                let entries: Vec<String> =
+                    entries.iter().map(|(rank, count)| format!("rank {rank} {count} times")).collect();
+                write!(
+                    f,
+                    "ranks do not enter {region} equally often ({}): a barrier there would wait for good",
+                    short_list(&entries)
+                )
+            }
+            WhatIfError::NoCall { asked, known } if known.is_empty() => {
+                write!(f, "the program never calls {asked}, nor anything else that could be changed so")
+            }
             WhatIfError::NoCall { asked, known } => {
                 write!(f, "the program never calls {asked}. It calls {}", short_list(known))
             }

@@ -7,7 +7,9 @@ use super::messages::{self, Filter};
 use super::nonblocking::{self, Overlap};
 use super::parts;
 use super::place::Where;
-use straggler_trace::Trace;
+use super::regions::Ranks;
+use straggler_schedule::traced::alone;
+use straggler_trace::{Call, Details, Trace};
 
 /// One difference between the traced run and the one that is simulated.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +49,11 @@ impl Difference {
     /// The trace with the difference, and what people should know about it.
     pub fn apply(&self, trace: &Trace) -> Result<(Trace, Vec<String>), WhatIfError> {
         let mut notes = Vec::new();
+        if let Some(&rank) = self.ranks().and_then(|ranks| ranks.last())
+            && rank as usize >= trace.ranks.len()
+        {
+            return Err(WhatIfError::NoRank { rank, ranks: trace.ranks.len() });
+        }
         let trace = match self {
             Difference::Scale { place, factor } => {
                 let mut gaps = Gaps::of(trace);
@@ -80,6 +87,20 @@ impl Difference {
         Ok((trace, notes))
     }
 
+    /// The ranks that it names.
+    fn ranks(&self) -> Option<&Ranks> {
+        match self {
+            Difference::Scale { place, .. }
+            | Difference::Balance { place, .. }
+            | Difference::Quieten { place } => place.ranks.as_ref(),
+            Difference::Remove(filter)
+            | Difference::Merge { filter, .. }
+            | Difference::Split { filter, .. } => filter.from.as_ref().or(filter.to.as_ref()),
+            Difference::Insert(insertion) => insertion.ranks.as_ref(),
+            Difference::Overlap(_) | Difference::Delete(_) => None,
+        }
+    }
+
     /// For people.
     pub fn text(&self) -> String {
         let at = |place: &Where| match place.text().as_str() {
@@ -87,13 +108,13 @@ impl Difference {
             text => format!(" {text}"),
         };
         match self {
-            Difference::Scale { place, factor } => format!("computation{} times {factor}", at(place)),
+            Difference::Scale { place, factor } => format!("computation{} × {factor}", at(place)),
             Difference::Balance { place, weights: None } => format!("computation{} balanced", at(place)),
             Difference::Balance { place, .. } => format!("computation{} shared by weights", at(place)),
             Difference::Quieten { place } => format!("computation{} without its noise", at(place)),
-            Difference::Remove(filter) => format!("without messages {filter}"),
-            Difference::Merge { filter, count } => format!("{count} messages {filter} sent as one"),
-            Difference::Split { filter, count } => format!("each message {filter} sent in {count} parts"),
+            Difference::Remove(filter) => format!("no messages ({filter})"),
+            Difference::Merge { filter, count } => format!("{count} messages sent as one ({filter})"),
+            Difference::Split { filter, count } => format!("messages sent in {count} parts ({filter})"),
             Difference::Overlap(overlap) => overlap.text(),
             Difference::Delete(deletion) => deletion.text(),
             Difference::Insert(insertion) => insertion.text(),
@@ -101,9 +122,27 @@ impl Difference {
     }
 }
 
+/// Calls that make communicators tell what they took themselves: the times of others, by which that is known, will not be those of
+/// one run any more.
+fn with_own_times(trace: &Trace) -> Trace {
+    let mut changed = trace.clone();
+    for ((rank, number), time) in alone(trace) {
+        let Some(rank) = changed.ranks.get_mut(rank as usize) else { continue };
+        let Some(call) = rank.calls.get_mut(number as usize) else { continue };
+        if call.details == Call::NO_DETAILS {
+            call.details = rank.details.len() as u32;
+            rank.details.push(Details::default());
+        }
+        if let Some(details) = rank.details.get_mut(call.details as usize) {
+            details.alone = Some(time);
+        }
+    }
+    changed
+}
+
 /// Applies differences one after the other.
 pub fn apply_all(trace: &Trace, differences: &[Difference]) -> Result<(Trace, Vec<String>), WhatIfError> {
-    let mut changed = trace.clone();
+    let mut changed = with_own_times(trace);
     let mut notes = Vec::new();
     for difference in differences {
         let (next, more) = difference.apply(&changed)?;

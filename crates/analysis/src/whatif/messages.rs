@@ -39,7 +39,7 @@ impl fmt::Display for Filter {
             self.to.as_ref().map(|to| format!("to={}", ranks(to))),
             self.tag.map(|tag| format!("tag={tag}")),
             self.communicator.map(|comm| format!("comm={comm}")),
-            self.bytes.map(|(least, most)| format!("bytes={least}..{most}")),
+            self.bytes.map(|(least, most)| format!("bytes={least}-{most}")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         f.write_str(&if parts.is_empty() { "all".into() } else { parts.join(",") })

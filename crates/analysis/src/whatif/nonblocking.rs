@@ -42,7 +42,8 @@ pub fn twin(function: Function) -> Option<Function> {
     Function::ALL.iter().copied().find(|other| is_blocking && other.name() == twin)
 }
 
-fn is_send(function: Function) -> bool {
+/// Whether a function sends: such calls begin where they are.
+pub fn is_send(function: Function) -> bool {
     matches!(function.class(), Class::Send(..))
 }
 

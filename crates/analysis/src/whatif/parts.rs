@@ -33,21 +33,30 @@ fn chosen(
 ) -> Result<Vec<(Message, Pair)>, WhatIfError> {
     let messages = Messages::of_operations(trace, operations);
     let mut taken: HashSet<(usize, u32)> = HashSet::new();
-    let mut found = Vec::new();
+    let (mut found, mut fixed) = (Vec::new(), 0);
     for message in messages.matched.iter().filter(|message| filter.fits(message)) {
         let (from, to) = (message.sent.place.rank as usize, message.received.place.rank as usize);
         let row = row_of(message, &operations[from], |row| taken.contains(&(from, row)));
         let (Some(sent), Some(received)) = (row, message.received.operation) else { continue };
-        // Half of an exchange cannot leave the other half.
+        // Half of an exchange cannot leave the other half, and persistent requests say once and for all what they send.
         let whole = |rank: usize, row: u32| {
-            operations[rank].get(row).is_some_and(|row| row.kind != Kind::Exchange && row.probe().is_none())
+            let row = operations[rank].get(row);
+            row.is_some_and(|row| {
+                row.kind != Kind::Exchange && row.probe().is_none() && row.described == row.begun
+            })
         };
         if whole(from, sent) && whole(to, received) {
             taken.insert((from, sent));
             found.push((*message, ((from, sent), (to, received))));
+        } else {
+            fixed += 1;
         }
     }
-    if found.is_empty() { Err(nothing(filter, &messages)) } else { Ok(found) }
+    match (found.is_empty(), fixed) {
+        (true, 0) => Err(nothing(filter, &messages)),
+        (_, 0) => Ok(found),
+        _ => Err(WhatIfError::FixedMessages { asked: filter.to_string(), count: fixed }),
+    }
 }
 
 /// So many messages of a route become one.

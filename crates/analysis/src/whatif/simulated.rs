@@ -12,6 +12,9 @@ use straggler_schedule::traced::{Instruction, RankRecording, Recording};
 use straggler_sim::programs::Replayed;
 use straggler_trace::{Class, RankTrace, Trace};
 
+/// What a simulated run says of itself.
+const SIMULATED: &str = "synthetic: simulated from a trace, no program ran";
+
 /// The run that a replay of `recording`, which was read from `trace`, has simulated, with noise or without.
 pub fn simulated(trace: &Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
     let origin = recording.origin();
@@ -26,12 +29,13 @@ pub fn simulated(trace: &Trace, recording: &Recording, replayed: &[Replayed], no
     for ((recorded, replayed), rank) in recording.ranks().iter().zip(replayed).zip(&mut ranks) {
         unneeded::remove(recorded, replayed, rank);
     }
-    Trace {
-        meta: trace.meta.clone(),
-        ranks,
-        communicators: trace.communicators.clone(),
-        notes: trace.notes.clone(),
+    // What a processor did to the traced run says nothing about this one.
+    ranks.iter_mut().for_each(|rank| rank.usage = None);
+    let mut notes = trace.notes.clone();
+    if !notes.iter().any(|note| note.starts_with("synthetic")) {
+        notes.push(SIMULATED.to_owned());
     }
+    Trace { meta: trace.meta.clone(), ranks, communicators: trace.communicators.clone(), notes }
 }
 
 /// What the simulation says about the calls of a rank.
@@ -117,7 +121,7 @@ impl Known {
             let known = self.times[number].or(is_end.then_some((self.end, self.end)));
             let Some((enter, exit)) = known else { continue };
             let after = Anchor { traced: call.enter, simulated: enter.max(before.simulated) };
-            calls[from..place].iter().for_each(|&between| move_call(&mut rank.calls[between], before, after));
+            calls[from..place].iter().for_each(|&between| move_call(rank, between, before, after));
             let call = &mut rank.calls[number];
             (call.enter, call.exit) = (after.simulated, exit.max(after.simulated));
             before = Anchor { traced: traced.calls[number].exit, simulated: call.exit };
@@ -135,9 +139,25 @@ fn later(time: Time, before: Anchor) -> Time {
     before.simulated + time.since(before.traced)
 }
 
-fn move_call(call: &mut straggler_trace::Call, before: Anchor, after: Anchor) {
+fn move_call(rank: &mut RankTrace, number: usize, before: Anchor, after: Anchor) {
+    let call = &mut rank.calls[number];
+    let old = call.exit.since(call.enter);
     call.enter = between(call.enter, before, after);
     call.exit = between(call.exit, before, after);
+    let new = call.exit.since(call.enter);
+    // Of calls that were counted together, the time inside shrinks with the whole.
+    let details = rank.details.get_mut(call.details as usize);
+    if let Some(repeated) = details.and_then(|details| details.repeated.as_mut()) {
+        repeated.inside = share_of(repeated.inside, new, old);
+    }
+}
+
+/// `part`·`new`/`old`.
+fn share_of(part: Time, new: Time, old: Time) -> Time {
+    match old.ps() {
+        0 => Time::ZERO,
+        old => Time((u128::from(part.ps()) * u128::from(new.ps()) / u128::from(old)) as u64),
+    }
 }
 
 /// A moment between two that are known, in proportion. What lies before the clock begins stays where it is.
@@ -146,8 +166,6 @@ fn between(time: Time, before: Anchor, after: Anchor) -> Time {
         return time.min(before.simulated);
     }
     let (whole, part) = (after.traced.since(before.traced).ps(), time.since(before.traced).ps());
-    let length = after.simulated.since(before.simulated).ps();
-    let share =
-        if whole == 0 { 0 } else { u128::from(length) * u128::from(part.min(whole)) / u128::from(whole) };
-    before.simulated + Time(share as u64)
+    let length = after.simulated.since(before.simulated);
+    before.simulated + share_of(length, Time(part.min(whole)), Time(whole))
 }

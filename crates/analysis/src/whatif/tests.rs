@@ -473,7 +473,7 @@ fn a_search_tries_what_is_on_the_critical_path() {
     let texts =
         |differences: &[Difference]| differences.iter().map(Difference::text).collect::<Vec<_>>().join(", ");
     let tried: Vec<String> = search.candidates.iter().map(|one| texts(&one.differences)).collect();
-    for text in ["computation in foo balanced", "computation in bar times 0.5", "without MPI_Barrier"] {
+    for text in ["computation in foo balanced", "computation in bar × 0.5", "no MPI_Barrier"] {
         assert!(tried.iter().any(|one| one == text), "{text}: {tried:?}");
     }
     assert!(search.candidates.iter().any(|one| one.ideal_network));
@@ -493,10 +493,7 @@ fn a_search_tries_what_is_on_the_critical_path() {
     let identity = simulate(&idle, Decisions::Redecide);
     let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
     let skipped = Search::of(&idle, &identity.trace, &path).skipped;
-    assert!(
-        skipped.iter().any(|one| one.difference.text() == "computation in aside times 0.5"),
-        "{skipped:?}"
-    );
+    assert!(skipped.iter().any(|one| one.difference.text() == "computation in aside × 0.5"), "{skipped:?}");
 }
 
 /// A program of nonblocking messages in rounds, completed in any way.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use straggler_analysis::whatif::calls::{Deletion, Inserted, Insertion, collective_named};
 use straggler_analysis::whatif::messages::Filter;
-use straggler_analysis::whatif::nonblocking::{Overlap, twin};
+use straggler_analysis::whatif::nonblocking::{Overlap, is_send, twin};
 use straggler_analysis::whatif::place::Where;
 use straggler_analysis::whatif::regions::Ranks;
 use straggler_model::Time;
@@ -62,6 +62,9 @@ pub struct WhatIf {
     /// Who decides what MPI leaves open
     #[arg(long, value_enum, default_value_t)]
     pub mode: TypedMode,
+    /// Shorter times between unsuccessful tests or probes are waiting, not computation: 1us unless given
+    #[arg(long, value_name = "TIME")]
+    pub spin: Option<Time>,
     /// What combining a received byte costs: 0.5ns, or 2GB/s; nothing unless given
     #[arg(long, value_name = "TIME")]
     pub reduction_cost: Option<PerByte>,
@@ -160,7 +163,7 @@ impl FromStr for Place {
         let mut place = Where { region: (name != "all").then(|| name.to_owned()), ..Where::default() };
         for part in parts {
             if let Ok(ranks) = part.parse::<RankRanges>() {
-                place.ranks = Some(ranks_of(&ranks));
+                place.ranks = Some(ranks_of(&ranks)?);
             } else {
                 let range: TimeRange = part.parse().map_err(|_| {
                     format!("`{part}` is neither ranks, as in 0-3, nor a range of times, as in 1s-2s")
@@ -172,8 +175,14 @@ impl FromStr for Place {
     }
 }
 
-fn ranks_of(ranges: &RankRanges) -> Ranks {
-    ranges.0.iter().flat_map(|&(first, last)| first..=last).collect()
+/// No trace has as many.
+const MOST_RANKS: u32 = 1 << 24;
+
+fn ranks_of(ranges: &RankRanges) -> Result<Ranks, String> {
+    match ranges.0.iter().find(|(_, last)| *last >= MOST_RANKS) {
+        Some((_, last)) => Err(format!("no trace has a rank {last}")),
+        None => Ok(ranges.0.iter().flat_map(|&(first, last)| first..=last).collect()),
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -233,7 +242,7 @@ impl FromStr for Removed {
             let (key, value) = part.split_once('=').ok_or_else(|| {
                 format!("`{part}` is not KEY=VALUE; write from=0-3,to=7,tag=1,comm=0,bytes=0-64, or all")
             })?;
-            let ranks = || value.replace('+', ",").parse::<RankRanges>().map(|ranges| ranks_of(&ranges));
+            let ranks = || value.replace('+', ",").parse::<RankRanges>().and_then(|ranges| ranks_of(&ranges));
             let number = || value.trim().parse::<u32>().map_err(|_| format!("`{value}` is no number"));
             match key.trim() {
                 "from" => filter.from = Some(ranks()?),
@@ -348,6 +357,11 @@ impl FromStr for Nonblocking {
         let function = Function::ALL.iter().copied().find(is_it).ok_or_else(|| {
             format!("`{name}` is no blocking function of MPI that has a nonblocking twin; write send, recv, allreduce, …")
         })?;
+        if earlier.is_some() && is_send(function) {
+            return Err(format!(
+                "a send begins where it is and is completed later: write --nonblocking {name}"
+            ));
+        }
         Ok(Nonblocking(Overlap { function, earlier }))
     }
 }

@@ -63,14 +63,19 @@ fn plans(typed: &WhatIf) -> Outcome<Vec<HypothesisPlan>> {
     Ok(plans)
 }
 
+/// The run as it was on a network that costs nothing: when it ended, and how long its longest rank ran.
+pub struct Ideal {
+    end: Time,
+    longest: Time,
+}
+
 /// What was simulated.
 pub struct Results {
     /// When the traced run was over, and its waits.
     measured: Time,
     waits: WaitStates,
     identity: Scenario,
-    /// The run as it was on a network that costs nothing.
-    ideal: Time,
+    ideal: Ideal,
     /// In the order given; only the best keeps its trace.
     hypotheses: Vec<Simulated>,
     /// What a search did not try.
@@ -128,15 +133,14 @@ impl<'a> Session<'a> {
             Some(name) => load_network(name, None)?,
             None => {
                 fit(&opened.trace)
-                    .map_err(|fault| {
-                        Failure::bad_input(format!("{fault}; or give the network with --base-network"))
-                    })?
+                    .map_err(|fault| Failure::bad_input(format!("{fault}, here with --base-network")))?
                     .network
             }
         };
         let mut options = typed.reading.options(Only::All);
         options.decisions = typed.mode.decisions();
         options.drop_unmatched |= opened.is_only_cut();
+        options.spin = typed.spin.unwrap_or(options.spin);
         Ok(Session {
             trace: &opened.trace,
             options,
@@ -162,7 +166,11 @@ impl<'a> Session<'a> {
         identity.notes.iter().for_each(|note| console.note(note));
         let one = began.elapsed();
         let ideal = Network::uniform("ideal", IDEAL);
-        let ideal = self.simulate(self.trace, &Setting { network: &ideal, ..base }, "an ideal network")?.end;
+        let ideal = self.simulate(self.trace, &Setting { network: &ideal, ..base }, "an ideal network")?;
+        let ideal = Ideal {
+            end: ideal.end,
+            longest: ideal.waits.ranks.iter().map(|rank| rank.run).max().unwrap_or_default(),
+        };
         let mut skipped = Vec::new();
         if typed.search {
             let path = Explanation::of(&identity.trace, &identity.waits).critical_path;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use straggler_model::{Rank, Tag, Time};
 use straggler_trace::collectives;
 use straggler_trace::operations::Operations;
-use straggler_trace::{Class, CommId, Communicator, RankTrace, Trace};
+use straggler_trace::{Call, Class, CommId, Communicator, RankTrace, Trace};
 
 /// When ranks begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -209,6 +209,14 @@ fn check_members(trace: &Trace) -> Result<(), TraceError> {
         }
     }
     Ok(())
+}
+
+/// What calls that make communicators took when nobody was waited for any more, by rank and number.
+pub fn alone(trace: &Trace) -> impl Iterator<Item = ((Rank, u32), Time)> + '_ {
+    complete(trace).into_iter().filter_map(|(place, last)| {
+        let call = trace.ranks.get(place.0 as usize)?.calls.get(place.1 as usize)?;
+        (call.request == Call::NO_REQUEST).then(|| (place, call.exit.since(call.enter.max(last))))
+    })
 }
 
 /// When all members had come to the calls that make communicators.

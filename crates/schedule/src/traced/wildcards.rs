@@ -1,7 +1,8 @@
 //! Receives from anyone that take whichever message comes first.
 //!
 //! That is safe where all messages which such a receive could take are, in the traced run, taken by receives that ask for
-//! exactly the same: then any of these receives may take any of these messages, and nobody is left without one. These
+//! exactly the same, and all or none of them are answered: then any of these receives may take any of these messages, and
+//! nobody is left without one. These
 //! messages get a tag of their own, so that "any tag" of one communicator never meets another's. Elsewhere a receive
 //! with a wildcard could take what another one waits for, and the program would hang: such receives take what they took in the
 //! traced run.
@@ -24,6 +25,9 @@ pub(super) struct Pattern {
 
 /// The patterns with wildcards that the receives of a rank ask for: the tag of those that are safe.
 type Patterns = HashMap<Pattern, Option<Tag>>;
+
+/// Whether the messages of a pattern are answered, as far as they were seen.
+type Answered = HashMap<Pattern, bool>;
 
 /// Where a tag comes from: its communicator and what the program calls it.
 type Sources = HashMap<Tag, (CommId, i64)>;
@@ -71,6 +75,7 @@ fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
         return patterns;
     }
     let mut wild = read.wild.iter().peekable();
+    let mut answered = Answered::new();
     for (number, instruction) in (0..).zip(&read.recorded.instructions) {
         let Instruction::Recv { from, tag, how, .. } = *instruction else { continue };
         let own = wild.next_if(|wild| wild.instruction == number).map(|wild| wild.pattern);
@@ -80,8 +85,10 @@ fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
             return patterns;
         };
         for pattern in matching(comm, from, tag) {
+            // Who takes a message must know whether to answer it.
+            let alike = *answered.entry(pattern).or_insert(how.answered) == how.answered;
             if let Some(safe) = patterns.get_mut(&pattern)
-                && (own != Some(pattern) || how.answered)
+                && (own != Some(pattern) || !alike)
             {
                 *safe = None;
             }

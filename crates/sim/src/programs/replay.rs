@@ -22,6 +22,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use straggler_model::{Rank, Time};
+use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{Asked, Awaited, Instruction, PLACES, Playback};
 use straggler_schedule::{Operation, OperationKind, Step, Then};
 
@@ -369,7 +370,10 @@ impl<H: Host> Program for Replay<'_, H> {
                 return Some(Operation { tag: MOMENT, ..Operation::calc(Time::ZERO) });
             }
             let (step, place) = self.step_of(rank, entry, local);
-            step.operation(kind, place == AFTER)
+            let operation = step.operation(kind, place == AFTER)?;
+            // The answer to a message that came from anyone.
+            let is_answer = kind == OperationKind::Send && operation.peer == ANY;
+            Some(if is_answer { Operation { peer: entry.source, ..operation } } else { operation })
         });
         debug_assert!(operation.is_some(), "rank {rank}: operation {id} is not under way");
         Operation { cpu: at as u8, ..operation.unwrap_or(Operation::calc(Time::ZERO)) }

@@ -171,8 +171,8 @@ impl Answer {
             hypothesis_ps: first.map_or(0, |first| first.scenario.end.ps()),
             decisions_changed: first.map_or(0, |first| first.scenario.decisions_changed()),
             identity_error: error,
-            ideal_network_ps: ideal.ps(),
-            efficiency: identity.waits.efficiency(Some(*ideal)).map(EfficiencyAnswer::of),
+            ideal_network_ps: ideal.end.ps(),
+            efficiency: identity.waits.efficiency(Some(ideal.longest)).map(EfficiencyAnswer::of),
             network: NetworkAnswer::of(&session.network),
             fitted: session.fitted,
             waits: Waits {

@@ -304,6 +304,9 @@ impl<'a> RankReader<'_, 'a> {
     fn work_together(&self, site: &Site<'_>) -> Time {
         let number = u32::try_from(site.index).unwrap_or(u32::MAX);
         let blocking = site.call.request == Call::NO_REQUEST;
+        if let Some(alone) = site.details.alone.filter(|_| blocking) {
+            return alone;
+        }
         let complete = self.shared.complete.get(&(self.rank, number)).filter(|_| blocking);
         complete.map_or(Time::ZERO, |&last| site.call.exit.since(site.call.enter.max(last)))
     }

@@ -221,7 +221,7 @@ impl<H: Host> Replay<'_, H> {
         let (at, local) = self.split(id);
         let thread = &mut process.threads[at];
         let Some(place) = thread.holding(local) else { return };
-        thread.under_way[place].delay = delay;
+        (thread.under_way[place].delay, thread.under_way[place].source) = (delay, from);
         let number = thread.under_way[place].instruction;
         let wild = self.playback.rank(rank).wild();
         let Ok(place) = wild.binary_search_by_key(&number, |wild| wild.instruction) else { return };

@@ -3,7 +3,7 @@
 use super::decider::Decider;
 use super::log::Replayed;
 use smallvec::SmallVec;
-use straggler_model::Time;
+use straggler_model::{Rank, Time};
 use straggler_schedule::traced::{PLACES, RankRecording};
 
 #[derive(Debug)]
@@ -60,6 +60,8 @@ pub struct UnderWay {
     pub wanted: Wanted,
     /// Not here any more.
     pub gone: bool,
+    /// Whose message it took, where its process decides for itself.
+    pub source: Rank,
     /// How long its message had to wait for the CPU, where its process decides for itself.
     pub delay: Time,
     /// Which completion of its process it was, where that decides for itself.
@@ -77,7 +79,7 @@ pub enum Wanted {
     Choice,
 }
 
-const _: () = assert!(size_of::<UnderWay>() == 48);
+const _: () = assert!(size_of::<UnderWay>() == 56);
 
 /// Fewer entries than this are never cleared up.
 const FEW: usize = 32;
@@ -172,6 +174,7 @@ impl Thread {
             over: false,
             wanted: Wanted::No,
             gone: false,
+            source: 0,
             delay: Time::ZERO,
             report: 0,
             done: Time::ZERO,
