@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use straggler_model::{Rank, Time};
+use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{
-    Building, Decisions, Options, Playback, PlaybackError, Recording, TraceError,
+    Building, Decisions, Instruction, Options, Playback, PlaybackError, Recording, TraceError,
 };
-use straggler_sim::programs::{Changed, Replayed};
+use straggler_sim::programs::{Change, Changed, Replayed};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Stuck};
 use straggler_trace::{Class, Collective, Function, Trace};
 
@@ -24,6 +25,8 @@ pub struct Scenario {
     pub decisions: Vec<Decided>,
     /// Tests that the program would not call any more, because one before succeeds.
     pub superfluous_tests: u64,
+    /// Whether ranks send or receive after they took another request or message than in the trace: with whom is as recorded.
+    pub goes_on_as_recorded: bool,
     /// Whether decisions are those of the trace because the program would hang otherwise.
     pub bound: bool,
     /// The run itself.
@@ -180,6 +183,16 @@ fn simulate(
     let run = simulated(trace, &recording, &replayed, simulation.noise.is_none());
     let decisions = decided(trace, &recording, &replayed);
     let superfluous_tests = replayed.iter().map(|rank| rank.superfluous).sum();
+    let goes_on_as_recorded = recording.ranks().iter().zip(&replayed).any(|(rank, replayed)| {
+        let other = |change: &&Change| matches!(change.what, Changed::Requests(_) | Changed::Source(_));
+        let first = replayed.changes.iter().filter(other).map(|change| change.instruction).min();
+        let after = first.and_then(|first| rank.instructions().get(first as usize..)).unwrap_or_default();
+        after.iter().any(|instruction| match *instruction {
+            Instruction::Send { .. } => true,
+            Instruction::Recv { from, .. } => from != ANY,
+            _ => false,
+        })
+    });
     let notes = recording.notes().to_vec();
     // Long traces: what is not needed any more makes room.
     drop((playback, recording, replayed));
@@ -190,6 +203,7 @@ fn simulate(
         calls: InCalls::of(&run),
         decisions,
         superfluous_tests,
+        goes_on_as_recorded,
         bound: false,
         trace: run,
         notes,

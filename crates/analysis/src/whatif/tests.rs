@@ -291,6 +291,50 @@ fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
 }
 
 #[test]
+fn a_synchronous_message_from_anyone_is_answered_to_its_sender() {
+    let program = |first: u64, second: u64, order: [i32; 2]| {
+        let mut master = Author::new();
+        for from in order {
+            let matched = Some(Matched { peer: from, tag: 5 });
+            let set = |call: &mut Call| (call.peer, call.tag, call.received) = (special::ANY, 5, 8);
+            master.call(Function::Recv, set, Some(Details { matched, ..Details::default() })).compute(ms(3));
+        }
+        let worker = |time: u64| {
+            let set = |call: &mut Call| (call.peer, call.tag, call.sent) = (0, 5, 8);
+            Author::new().compute(ms(time)).call(Function::Ssend, set, None).compute(ms(9)).end()
+        };
+        trace(vec![master.end(), worker(first), worker(second)])
+    };
+    let slower =
+        Difference::Scale { place: Where { ranks: Some([1].into()), ..Where::default() }, factor: 1.0 };
+    let changed = with(&program(8, 5, [1, 2]), slower);
+    let predicted = simulate(&changed, Decisions::Redecide);
+    let truth = simulate(&program(8, 5, [2, 1]), Decisions::AsRecorded);
+    assert_eq!(predicted.finish, truth.finish);
+    assert_eq!(predicted.decisions_changed(), 2);
+}
+
+#[test]
+fn a_mark_does_not_end_the_computation_before_a_call() {
+    let rank = |rank: u64| Author::new().region("solve", ms(10 + rank)).collective(Function::Allreduce).end();
+    let overlap = Overlap { function: Function::Allreduce, earlier: Some(ms(4)) };
+    let early = with(&trace((0..2).map(rank).collect()), Difference::Overlap(overlap));
+    let functions: Vec<Function> = early.ranks[1].calls.iter().map(|call| call.function).collect();
+    assert_eq!(
+        functions,
+        [
+            Function::Init,
+            Function::RegionEnter,
+            Function::Iallreduce,
+            Function::RegionLeave,
+            Function::Wait,
+            Function::Finalize
+        ]
+    );
+    assert_eq!(Gaps::of(&early).total(1), ms(11));
+}
+
+#[test]
 fn computation_is_scaled_where_it_is_said() {
     let trace = figure_4(FOO, [1, 2, 3]);
     let half = with(&trace, Difference::Scale { place: region("foo"), factor: 0.5 });

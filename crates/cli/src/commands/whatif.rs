@@ -11,7 +11,7 @@ use super::{refuse_unwritable, report, threads};
 use crate::args::Common;
 use crate::args::whatif::WhatIf;
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::plan::whatif::HypothesisPlan;
 use answer::{Answer, Simulated};
@@ -80,6 +80,8 @@ pub struct Results {
     hypotheses: Vec<Simulated>,
     /// What a search did not try.
     skipped: Vec<Skipped>,
+    /// Hypotheses with which the program would hang.
+    hanging: Vec<String>,
 }
 
 /// A network that costs nothing; no send waits for its receive.
@@ -133,7 +135,9 @@ impl<'a> Session<'a> {
             Some(name) => load_network(name, None)?,
             None => {
                 fit(&opened.trace)
-                    .map_err(|fault| Failure::bad_input(format!("{fault}, here with --base-network")))?
+                    .map_err(|fault| {
+                        Failure::bad_input(fault.to_string().replace("--network", "--base-network"))
+                    })?
                     .network
             }
         };
@@ -172,6 +176,7 @@ impl<'a> Session<'a> {
             longest: ideal.waits.ranks.iter().map(|rank| rank.run).max().unwrap_or_default(),
         };
         let mut skipped = Vec::new();
+        let asked = plans.len();
         if typed.search {
             let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
             let search = Search::of(self.trace, &identity.trace, &path);
@@ -183,17 +188,32 @@ impl<'a> Session<'a> {
         }
         let mut meter = Several::new(console, plans.len(), one);
         let mut hypotheses: Vec<Simulated> = Vec::with_capacity(plans.len());
-        for plan in &plans {
+        let mut hanging = Vec::new();
+        let mut given = 0;
+        for (number, plan) in plans.iter().enumerate() {
             meter.next(&plan.text());
-            let simulated = self.hypothesis(plan, console)?;
+            let simulated = match self.hypothesis(plan, console) {
+                // One of several that hangs does not keep the others from being compared.
+                Err(failure) if plans.len() > 1 && failure.exit == Exit::Stuck => {
+                    hanging.push(format!("{:#}", failure.error));
+                    continue;
+                }
+                other => other?,
+            };
             if let (Some(path), true) = (&typed.save_trace, hypotheses.is_empty()) {
                 save::save(&simulated.scenario.trace, path).map_err(|fault| {
                     Failure::bad_input(format!("{}: {fault}; give another --save-trace", path.display()))
                 })?;
             }
+            given += usize::from(number < asked);
             keep_best(&mut hypotheses, simulated, typed.report.report.is_some());
         }
-        Ok(Results { measured, waits, identity, ideal, hypotheses, skipped })
+        if hypotheses.is_empty() {
+            return Err(Failure::new(Exit::Stuck, anyhow::Error::msg(hanging.join("\n"))));
+        }
+        // What was asked for stays in its order; what a search has tried comes by gain.
+        hypotheses[given..].sort_by_key(|one| one.scenario.end);
+        Ok(Results { measured, waits, identity, ideal, hypotheses, skipped, hanging })
     }
 
     fn hypothesis(&self, plan: &HypothesisPlan, console: &Console) -> Outcome<Simulated> {

@@ -83,7 +83,7 @@ impl HypothesisPlan {
 
     /// For people: what is different.
     pub fn text(&self) -> String {
-        if let Some(name) = &self.name {
+        if let Some(name) = self.name.as_ref().filter(|name| !name.is_empty()) {
             return name.clone();
         }
         let mut parts: Vec<String> = self.differences.iter().map(Difference::text).collect();
@@ -93,7 +93,7 @@ impl HypothesisPlan {
             self.noise.iter().flat_map(|noise| &noise.sources).map(|source| format!("noise {}", source.name)),
         );
         parts.extend(self.algorithms.as_ref().map(|table| format!("algorithms of {table}")));
-        parts.join(", ")
+        if parts.is_empty() { "nothing changed".into() } else { parts.join(", ") }
     }
 
     /// The hypotheses of a file.

@@ -63,7 +63,8 @@ fn what_matches_nothing_says_what_there_is() {
     says("whatif fixtures/traces/halo --remove-messages tag=12345", 3, "no message fits tag=12345");
     says("whatif fixtures/traces/halo --delete scan", 3, "It calls MPI_");
     says("whatif fixtures/traces/halo --delete send", 2, "no blocking collective");
-    says("whatif fixtures/traces/halo --scale all@9=2", 3, "nothing is computed on rank 9");
+    says("whatif fixtures/traces/halo --scale all@9=2", 3, "there is no rank 9: ranks go from 0 to 3");
+    says("whatif fixtures/traces/halo --nonblocking send=5ms", 2, "a send begins where it is");
     says("whatif fixtures/traces/halo --scale all=-1", 2, "not between 0");
     says("whatif fixtures/traces/halo --balance all=1,2", 3, "2 weights for 4 ranks");
     says("whatif fixtures/traces/halo --nonblocking waitany", 2, "nonblocking twin");
@@ -76,7 +77,7 @@ fn hypotheses_come_from_files_too() {
     let write = |text: &str| std::fs::write(folder.path().join("ideas.toml"), text).unwrap();
     write("[[hypothesis]]\nscale = [\"all=2\"]\n[[hypothesis]]\nname = \"faster\"\nscale = [\"all=0.5\"]\n");
     let text = folder.run("whatif fixtures/traces/halo --file ideas.toml").good().stdout();
-    assert!(text.starts_with("The best is faster:"), "{text}");
+    assert!(text.starts_with("Largest gain, with faster:"), "{text}");
     assert!(text.find("faster").unwrap() < text.find("hypothesis 1").unwrap(), "{text}");
     for (wrong, says) in [
         ("[[hypothesis]]\nscale = [\"all\"]\n", "write PLACE=FACTOR"),
@@ -106,7 +107,7 @@ fn a_search_ranks_what_it_tries() {
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.contains("<html"), "{}", &page[..200]);
     let text = folder.run("whatif fixtures/traces/halo --search").good().stdout();
-    assert!(text.starts_with("The best is "), "{text}");
+    assert!(text.starts_with("Largest gain, with "), "{text}");
 }
 
 #[test]

@@ -143,7 +143,7 @@ const WELL: f64 = 0.05;
 
 impl Answer {
     pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> Answer {
-        let Results { measured, waits, identity, ideal, hypotheses, skipped } = results;
+        let Results { measured, waits, identity, ideal, hypotheses, skipped, hanging } = results;
         let error = (*measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
         let mut doubts = Vec::new();
@@ -156,6 +156,13 @@ impl Answer {
         for one in hypotheses.iter().filter(|one| one.scenario.bound) {
             doubts.push(format!(
                 "{}: decided as in the trace, because the program would hang if the simulation decided",
+                one.text
+            ));
+        }
+        doubts.extend(hanging.iter().cloned());
+        for one in hypotheses.iter().filter(|one| one.scenario.goes_on_as_recorded) {
+            doubts.push(format!(
+                "{}: after a decision that differs, ranks go on as in the trace: what they send and to whom is not decided again",
                 one.text
             ));
         }

@@ -22,7 +22,7 @@ pub fn page(answer: &Answer, results: &Results) -> Page {
         gains.add(gain_bars(answer, &sorted, &command));
     }
     gains.add(runs(answer, &sorted, &command));
-    let mut waits = Section::new("Who waits how");
+    let mut waits = Section::new("Waits");
     waits.add(patterns(answer, &sorted, &command));
     if sorted.iter().any(|one| !one.decisions.is_empty()) {
         waits.add(decisions(&sorted, &command));
@@ -63,7 +63,7 @@ fn gain_bars(answer: &Answer, sorted: &[&HypothesisAnswer], command: &str) -> Ch
 
 fn runs(answer: &Answer, sorted: &[&HypothesisAnswer], command: &str) -> Table {
     let columns =
-        ["run", "#time", "#gain", "#computation", "#waiting", "#in MPI otherwise", "#decided otherwise"];
+        ["run", "#time", "#gain", "#computation", "#waiting", "#in MPI otherwise", "#decisions that differ"];
     let mut table = Table::new("Runs", &columns);
     table.command = command.into();
     table.note = "Computation, waiting and MPI are of all ranks together.".into();
@@ -79,7 +79,8 @@ fn runs(answer: &Answer, sorted: &[&HypothesisAnswer], command: &str) -> Table {
         ]);
     };
     row("measured", answer.measured_ps, None, &answer.waits.measured, None);
-    row("identity", answer.identity_ps, None, &answer.waits.identity, None);
+    let own = answer.identity_decisions.iter().map(|decision| decision.count).sum();
+    row("identity", answer.identity_ps, None, &answer.waits.identity, Some(own));
     for one in sorted {
         row(&one.hypothesis, one.hypothesis_ps, Some(one.gain), &one.waits, Some(one.decisions_changed));
     }
@@ -99,7 +100,7 @@ fn patterns(answer: &Answer, sorted: &[&HypothesisAnswer], command: &str) -> Tab
     for pattern in &answer.waits.measured.patterns {
         let times: Vec<f64> = runs.iter().map(|run| run.seconds_of(pattern.pattern)).collect();
         if times.iter().any(|&time| time > 0.0) {
-            let name = Cell::text(pattern.pattern.replace('_', " "));
+            let name = Cell::text(pattern.pattern.replace("nxn", "NxN").replace('_', " "));
             table.row([name].into_iter().chain(times.into_iter().map(time_cell)));
         }
     }
@@ -108,7 +109,7 @@ fn patterns(answer: &Answer, sorted: &[&HypothesisAnswer], command: &str) -> Tab
 
 fn decisions(sorted: &[&HypothesisAnswer], command: &str) -> Table {
     let mut table =
-        Table::new("Decisions that fall otherwise", &["run", "#rank", "function", "what", "#count"]);
+        Table::new("Decisions that differ from the trace", &["run", "#rank", "function", "what", "#count"]);
     table.command = command.into();
     for one in sorted {
         for decision in &one.decisions {

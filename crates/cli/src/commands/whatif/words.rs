@@ -14,13 +14,18 @@ pub fn say(answer: &Answer) -> String {
     for warning in &answer.doubts {
         text += &format!("\nwarning: {warning}.");
     }
-    let mut after = String::new();
+    let mut after = String::from("\n");
+    let superfluous: u64 = sorted.first().map_or(0, |best| best.superfluous_tests);
+    if superfluous > 0 {
+        let tests = counted(superfluous, "test would", "tests would");
+        after += &format!("\n{tests} not be called any more, because one before finds what it asks for.");
+    }
     after.extend(answer.efficiency.as_ref().map(|factors| format!("\n{}", efficiency(factors))));
     if !answer.skipped.is_empty() {
         let names: Vec<&str> = answer.skipped.iter().map(|one| one.hypothesis.as_str()).collect();
         after += &format!("\nNot simulated, because it is not on the critical path: {}.", names.join("; "));
     }
-    format!("{text}\n\n{}\n{}{after}", runs(answer, &sorted), waits(answer, &sorted))
+    format!("{text}\n\n{}\n{}{after}\n", runs(answer, &sorted), waits(answer, &sorted).trim_end())
 }
 
 /// How well the run uses its processes.
@@ -57,13 +62,12 @@ pub fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     let decided = match best.decisions_changed {
         0 => String::new(),
         changed => {
-            let decisions = counted(changed, "decision falls", "decisions fall");
-            format!(" {decisions} otherwise than in the trace.")
+            format!(" {} from the trace.", counted(changed, "decision differs", "decisions differ"))
         }
     };
     let (time, verdict) = (ps(best.hypothesis_ps), verdict(best));
     let instead = ps(answer.identity_ps);
-    let what = if sorted.len() > 1 { "The best is" } else { "With" };
+    let what = if sorted.len() > 1 { "Largest gain, with" } else { "With" };
     format!("{what} {}: {time} instead of {instead}, {verdict}.{decided}\n{baseline}", best.hypothesis)
 }
 
@@ -84,7 +88,7 @@ fn runs(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
         "computation",
         "waiting",
         "in MPI otherwise",
-        "decided otherwise",
+        "decisions that differ",
     ]);
     let mut row = |name: &str, time: u64, gain: Option<f64>, waits: &RunWaits, decided: Option<u64>| {
         table.row([
@@ -123,7 +127,7 @@ fn waits(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     }));
     let mut table = Table::with_header(heads);
     for name in names {
-        let mut cells = vec![name.replace('_', " ")];
+        let mut cells = vec![name.replace("nxn", "NxN").replace('_', " ")];
         cells.extend(runs.iter().map(|run| seconds(run.seconds_of(name))));
         table.row(cells);
     }
@@ -145,7 +149,7 @@ pub fn hangs(what: &str, hang: &Hang) -> Failure {
     if !hang.stuck.cycle.is_empty() {
         text += &format!("\n  {}", circle(&hang.stuck.cycle));
     }
-    text += "\nchange less: `straggler trace show` has the calls by their numbers";
+    text += "\nnumbers count the calls of the changed run";
     Failure::new(Exit::Stuck, anyhow::Error::msg(text))
 }
 
