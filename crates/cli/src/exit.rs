@@ -1,5 +1,9 @@
 //! How the program ends: the documented exit codes, and which error leads to which.
 
+mod wrong_file;
+
+pub use wrong_file::{Wanted, mistaken, unknown, unreadable};
+
 use straggler_analysis::assess::AssessError;
 use straggler_analysis::study::{JournalError, PlanError};
 use straggler_measure::cores::CoresError;
@@ -12,13 +16,14 @@ use straggler_model::noise::{InjectionError, LoadError, SignatureError};
 use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_report::charts::SaveError;
-use straggler_report::study_results;
+use straggler_report::study_results::ReadError as ResultsError;
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
 use straggler_schedule::goal::ReadError;
 use straggler_schedule::workloads::WorkloadError;
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::ButterflyError;
 use straggler_sim::resampling::ResamplingError;
+use straggler_trace::format::directory::OpenError;
 
 /// An exit code other than 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,15 +73,70 @@ impl Failure {
 
 impl From<NetworkError> for Failure {
     fn from(error: NetworkError) -> Failure {
-        let in_file = matches!(error, NetworkError::InFile { .. } | NetworkError::Unreadable { .. });
-        Failure::new(if in_file { Exit::BadInput } else { Exit::Usage }, error)
+        match error {
+            NetworkError::Unreadable { path, fault } => unreadable(&path, &fault),
+            NetworkError::InFile { .. } => Failure::new(Exit::BadInput, error),
+            _ => Failure::new(Exit::Usage, error),
+        }
     }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Failure {
+        match &error {
+            ReadError::Io { path, source } => {
+                mistaken(path, Wanted::Schedule).unwrap_or_else(|| unreadable(path, source))
+            }
+            ReadError::Goal { path, .. } => {
+                mistaken(path, Wanted::Schedule).unwrap_or_else(|| Failure::new(Exit::BadInput, error))
+            }
+        }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        match &error {
+            LoadError::Unreadable { path, fault } => {
+                mistaken(path, Wanted::Noise).unwrap_or_else(|| unreadable(path, fault))
+            }
+            LoadError::Signature(SignatureError::Unreadable { path, fault }) => unreadable(path, fault),
+            LoadError::File { path, fault } => mistaken(path, Wanted::Noise)
+                .unwrap_or_else(|| Failure::bad_input(format!("{}: {fault}", path.display()))),
+            _ => Failure::new(Exit::BadInput, error),
+        }
+    }
+}
+
+/// Errors one of whose variants is about a file that cannot be read.
+macro_rules! may_be_unreadable {
+    ($($error:ident::$variant:ident { path, $fault:ident }),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                match &error {
+                    $error::$variant { path, $fault } => unreadable(path, $fault),
+                    _ => Failure::new(Exit::BadInput, error),
+                }
+            }
+        })*
+    };
+}
+
+may_be_unreadable! {
+    OffsetsError::Unreadable { path, fault },
+    OpenError::Io { path, source },
+    ResultsError::Io { path, fault },
+    SamplesError::Unreadable { path, fault },
+    SignatureError::Unreadable { path, fault },
 }
 
 impl From<SelectorError> for Failure {
     fn from(error: SelectorError) -> Failure {
-        let typed = matches!(error, SelectorError::Unknown { .. });
-        Failure::new(if typed { Exit::Usage } else { Exit::BadInput }, error)
+        match &error {
+            SelectorError::Unknown { .. } => Failure::new(Exit::Usage, error),
+            SelectorError::Unreadable { path, fault } => unreadable(path, fault),
+            _ => Failure::new(Exit::BadInput, error),
+        }
     }
 }
 
@@ -136,14 +196,8 @@ leads_to! {
     JoinError => BadInput,
     JournalError => BadInput,
     PlanError => BadInput,
-    study_results::ReadError => BadInput,
-    LoadError => BadInput,
     WriteError => BadInput,
-    SignatureError => BadInput,
-    OffsetsError => BadInput,
     InjectionError => BadInput,
-    ReadError => BadInput,
-    SamplesError => BadInput,
     ReplaceError => BadInput,
     SaveError => BadInput,
     SourcesError => BadInput,

@@ -20,6 +20,8 @@ mod help;
 mod interruption;
 #[path = "cli/measure.rs"]
 mod measure;
+#[path = "cli/mistakes.rs"]
+mod mistakes;
 #[path = "cli/noise_files.rs"]
 mod noise_files;
 #[path = "cli/others.rs"]

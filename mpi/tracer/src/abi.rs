@@ -168,7 +168,7 @@ impl Abi {
     /// `array` points to at least `index + 1` handles.
     #[inline(always)]
     pub unsafe fn handle_at(&self, array: usize, index: usize) -> Handle {
-        // SAFETY: the caller's promise; an array of MPI handles is aligned to them.
+        // SAFETY: the array has a handle at `index`, of `handle_bytes` and aligned to them.
         unsafe {
             if self.handle_bytes == 4 {
                 (array as *const u32).add(index).read() as usize
@@ -183,7 +183,7 @@ impl Abi {
     /// # Safety
     /// `status` points to a status.
     pub unsafe fn source_and_tag(&self, status: usize) -> (i32, i32) {
-        // SAFETY: both lie inside of the status.
+        // SAFETY: both are integers inside of the status, at the places that the library's header gives them.
         unsafe {
             let at = |offset: usize| ((status + offset) as *const i32).read();
             (at(self.source_at), at(self.tag_at))

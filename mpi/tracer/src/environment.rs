@@ -156,7 +156,7 @@ extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
 /// # Safety
 /// `level` points to an integer.
 unsafe fn fortran_pcontrol(level: *const c_int) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `level` points to an integer.
     MPI_Pcontrol(unsafe { level.read() });
 }
 
@@ -168,7 +168,7 @@ unsafe extern "C" fn mpi_pcontrol_(level: *const c_int) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mpi_pcontrol_f08_(level: *const c_int) {
-    // SAFETY: as above.
+    // SAFETY: Fortran passes a reference to an integer, with `use mpi_f08` too.
     unsafe { fortran_pcontrol(level) }
 }
 
@@ -176,7 +176,7 @@ unsafe extern "C" fn mpi_pcontrol_f08_(level: *const c_int) {
 /// `name` is null or a string that ends with a zero.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn straggler_region_enter(name: *const c_char) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program passes null or a C string.
     mark(Function::RegionEnter, &unsafe { c_text(name) });
 }
 
@@ -184,15 +184,17 @@ unsafe extern "C" fn straggler_region_enter(name: *const c_char) {
 /// As for entering.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn straggler_region_leave(name: *const c_char) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program passes null or a C string.
     mark(Function::RegionLeave, &unsafe { c_text(name) });
 }
 
+/// # Safety
+/// `name` is null or a string that ends with a zero.
 unsafe fn c_text(name: *const c_char) -> String {
     if name.is_null() {
         return String::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, so that it is a string that ends with a zero.
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
@@ -200,7 +202,7 @@ unsafe fn c_text(name: *const c_char) -> String {
 /// `name` points to `length` characters.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn straggler_region_enter_(name: *const u8, length: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: Fortran passes a CHARACTER and, behind it, its length.
     mark(Function::RegionEnter, &unsafe { fortran_text(name, length) });
 }
 
@@ -208,15 +210,17 @@ unsafe extern "C" fn straggler_region_enter_(name: *const u8, length: usize) {
 /// As for entering.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn straggler_region_leave_(name: *const u8, length: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: Fortran passes a CHARACTER and, behind it, its length.
     mark(Function::RegionLeave, &unsafe { fortran_text(name, length) });
 }
 
+/// # Safety
+/// `name` is null or points to `length` characters.
 unsafe fn fortran_text(name: *const u8, length: usize) -> String {
     if name.is_null() || length > 1 << 20 {
         return String::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, so that there are `length` characters.
     let bytes = unsafe { std::slice::from_raw_parts(name, length) };
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }

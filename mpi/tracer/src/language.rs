@@ -17,11 +17,13 @@ pub enum Kind {
     Window,
 }
 
-/// How a language passes arguments. Every function takes a word as it came in.
+/// How a language passes arguments.
 ///
 /// # Safety
-/// All of them read what the MPI standard says such an argument points to.
-#[allow(clippy::missing_safety_doc)]
+/// Every unsafe function takes a word as it came in, and reads it as what its name says. The word is one that the
+/// language passes for such an argument: in C the value itself, or the address of a list; in Fortran always an address,
+/// of an INTEGER or of several. A list has an element at `index`.
+#[allow(clippy::missing_safety_doc, reason = "said for all of them")]
 pub trait Language {
     const FORTRAN: bool;
     unsafe fn int(word: usize) -> i32;
@@ -33,7 +35,7 @@ pub trait Language {
     unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle;
     /// A handle behind a pointer, which may be null in a call that will fail.
     unsafe fn first_handle(kind: Kind, pointer: usize) -> Handle {
-        // SAFETY: the caller's promise, and the pointer is not null.
+        // SAFETY: the pointer is not null, so that there is a handle behind it: a list of one.
         if pointer == 0 { 0 } else { unsafe { Self::handle_at(kind, pointer, 0) } }
     }
     fn is_in_place(word: usize) -> bool;
@@ -68,7 +70,7 @@ macro_rules! c_like {
                 (word as $count).max(0) as u64
             }
             unsafe fn count_at(array: usize, index: usize) -> u64 {
-                // SAFETY: the caller's promise.
+                // SAFETY: C's lists of counts have elements of this type, and one at `index`.
                 unsafe { (array as *const $count).add(index).read() }.max(0) as u64
             }
             #[inline(always)]
@@ -77,7 +79,7 @@ macro_rules! c_like {
             }
             #[inline(always)]
             unsafe fn handle_at(_: Kind, array: usize, index: usize) -> Handle {
-                // SAFETY: the caller's promise.
+                // SAFETY: C's lists of handles are laid out as the library says, and have one at `index`.
                 unsafe { abi().handle_at(array, index) }
             }
             #[inline(always)]
@@ -105,23 +107,23 @@ macro_rules! fortran_like {
             const FORTRAN: bool = true;
             #[inline(always)]
             unsafe fn int(word: usize) -> i32 {
-                // SAFETY: the caller's promise: a reference to an INTEGER.
+                // SAFETY: the address of an INTEGER, which has 4 bytes wherever MPI is built with the usual flags.
                 unsafe { (word as *const i32).read() }
             }
             unsafe fn count(word: usize) -> u64 {
-                // SAFETY: as above.
+                // SAFETY: Fortran's counts are INTEGERs.
                 unsafe { Self::int(word) }.max(0) as u64
             }
             unsafe fn count_at(array: usize, index: usize) -> u64 {
-                // SAFETY: the caller's promise.
+                // SAFETY: Fortran's lists of counts have INTEGERs, and one at `index`.
                 unsafe { (array as *const i32).add(index).read() }.max(0) as u64
             }
             unsafe fn handle(kind: Kind, word: usize) -> Handle {
-                // SAFETY: the caller's promise: a reference to an INTEGER.
+                // SAFETY: Fortran's handles are INTEGERs, or of a type that holds nothing else.
                 from_fortran(kind, unsafe { Self::int(word) })
             }
             unsafe fn handle_at(kind: Kind, array: usize, index: usize) -> Handle {
-                // SAFETY: the caller's promise.
+                // SAFETY: as for one handle, in a list that has one at `index`.
                 from_fortran(kind, unsafe { (array as *const i32).add(index).read() })
             }
             fn is_in_place(word: usize) -> bool {

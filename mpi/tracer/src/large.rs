@@ -30,13 +30,16 @@ impl<const N: usize> Narrowed<N> {
             _ => return Some(narrowed),
         };
         for &(buffer, list, sends) in lists(kind) {
-            // SAFETY: the caller's promise.
+            // SAFETY: `args` has what `lists` says of this kind of operation: those are the arguments of `function`.
             unsafe { narrowed.list(kind, among_neighbors, buffer, list, sends)? };
         }
         Some(narrowed)
     }
 
     /// Copies one list, unless it means nothing here.
+    ///
+    /// # Safety
+    /// `buffer` and `list` are places of a call of this kind with large counts, as `lists` has them.
     unsafe fn list(
         &mut self,
         kind: Collective,
@@ -61,7 +64,8 @@ impl<const N: usize> Narrowed<N> {
         } else {
             members(comm)
         };
-        // SAFETY: the standard gives such a list an element for each member.
+        // SAFETY: the list means something on this rank and is not null; the standard gives it an MPI_Count for each
+        // member or neighbour, which `length` is.
         let values = unsafe { std::slice::from_raw_parts(address as *const i64, length) };
         let copy: Vec<i32> = values.iter().map(|&value| i32::try_from(value).ok()).collect::<Option<_>>()?;
         self.args[list] = copy.as_ptr() as usize;

@@ -17,7 +17,6 @@
 //! undefined symbol of MPI, so that programs without MPI that inherit it are not harmed.
 
 #![allow(unsafe_code, reason = "standing between a program and its library is about raw arguments")]
-#![allow(clippy::missing_safety_doc, reason = "modules of routines say it once, for all of them")]
 #![allow(non_snake_case, reason = "the functions have MPI's names")]
 #![warn(clippy::undocumented_unsafe_blocks)]
 

@@ -29,11 +29,8 @@ fn late() -> Option<Guard> {
 }
 
 /// Runs a call and records it as `describe` says.
-///
-/// # Safety
-/// The site is the program's.
 #[inline(always)]
-pub unsafe fn call<L: Language, const N: usize>(
+pub fn call<L: Language, const N: usize>(
     site: &Site<L, N>,
     describe: impl FnOnce(&mut Scratch, &mut Seen),
 ) -> c_int
@@ -41,13 +38,11 @@ where
     [usize; N]: Invoke,
 {
     let Some(mut guard) = recorded() else {
-        // SAFETY: the caller's promise.
-        return unsafe { site.invoke() };
+        return site.invoke();
     };
     let enter = clock::ticks();
-    // SAFETY: the caller's promise.
-    let code = unsafe { site.invoke() };
-    let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
+    let code = site.invoke();
+    let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
     describe(guard.scratch(), &mut seen);
     guard.record(&seen);
     code
@@ -90,16 +85,6 @@ pub fn tag(tag: i32) -> i32 {
     }
 }
 
-/// Bytes of `count` elements.
-///
-/// # Safety
-/// The words are a count and a datatype as the language passes them.
-#[inline]
-pub unsafe fn bytes<L: Language>(count: usize, datatype: usize) -> u64 {
-    // SAFETY: the caller's promise.
-    unsafe { L::count(count).saturating_mul(size_of_type(L::handle(Kind::Datatype, datatype))) }
-}
-
 /// The size of a datatype; 0 for what is none, or has no size.
 #[inline]
 pub fn size_of_type(datatype: Handle) -> u64 {
@@ -139,19 +124,19 @@ fn is_truncated(code: i32) -> bool {
     class == abi().err_truncate
 }
 
-/// Gives the request that a call has made its number. `request` points to the handle.
-///
-/// # Safety
-/// `request` points to a request, written by a call that went well.
+/// Gives the request that a call has made, at argument `request`, its number.
 #[inline]
-pub unsafe fn made<L: Language>(seen: &mut Seen, request: usize, persistent: bool, wildcard: bool) {
+pub fn made<L: Language, const N: usize>(
+    seen: &mut Seen,
+    site: &Site<L, N>,
+    request: usize,
+    persistent: bool,
+    wildcard: bool,
+) where
+    [usize; N]: Invoke,
+{
     // A call that failed has made none, but its record stands for one.
-    let handle = if good(seen) {
-        // SAFETY: the caller's promise.
-        unsafe { L::handle_at(Kind::Request, request, 0) }
-    } else {
-        abi().request_null
-    };
+    let handle = if good(seen) { site.handle_behind(Kind::Request, request) } else { abi().request_null };
     let number = process::with(|process| {
         let number = process.requests.number(1);
         if handle != abi().request_null {

@@ -37,7 +37,7 @@ pub fn create(path: &Path) -> std::io::Result<c_int> {
 
 /// Streams go into this file from now on.
 pub fn begin(file: c_int) {
-    // SAFETY: no conditions.
+    // SAFETY: getpid takes nothing and cannot fail.
     let process = unsafe { libc::getpid() };
     if let Ok(mut output) = OUTPUT.lock() {
         *output = Some(Output { file, sequence: 0, process, written: 0, failed: false });
@@ -78,7 +78,7 @@ pub fn end() {
 /// Whether the stream is open, belongs to this process and is not being written to: a signal may have ended the process in
 /// the middle of a write, and waiting for that would be for ever.
 pub fn is_free() -> bool {
-    // SAFETY: no conditions.
+    // SAFETY: getpid takes nothing and cannot fail.
     let process = unsafe { libc::getpid() };
     // Another thread may be at it for a moment.
     let free = (0..10_000).find_map(|_| {
@@ -90,7 +90,7 @@ pub fn is_free() -> bool {
 
 fn with(write: impl FnOnce(&mut Output)) {
     let Ok(mut output) = OUTPUT.lock() else { return };
-    // SAFETY: no conditions.
+    // SAFETY: getpid takes nothing and cannot fail.
     let process = unsafe { libc::getpid() };
     if let Some(output) = output.as_mut().filter(|output| output.process == process) {
         write(output);

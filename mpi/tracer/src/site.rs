@@ -1,4 +1,14 @@
 //! A call as it comes in: its arguments in machine words, and the real function behind it.
+//!
+//! [`Site::new`] and [`Site::large`] are the border: whoever makes a site promises that its words are the arguments of a
+//! call that the MPI standard allows. The words are private, and everything else about a call follows from that promise:
+//! running it, reading an argument (`reading.rs`), giving it a status of ours (`statuses.rs`).
+
+mod reading;
+mod statuses;
+
+pub use reading::Length;
+pub use statuses::{Status, Wanted, is_cancelled};
 
 use crate::language::Language;
 use crate::large::Narrowed;
@@ -12,9 +22,9 @@ const NO_SUCH_FUNCTION: c_int = 16;
 
 /// One call of function `function` with `N` arguments, as language `L` passes them.
 pub struct Site<L, const N: usize> {
-    pub function: Function,
+    function: Function,
     real: Option<*mut c_void>,
-    pub args: [usize; N],
+    args: [usize; N],
     /// Fortran's last argument, where the return code goes; may be null.
     error: usize,
     /// `real` takes small counts, the arguments are large ones.
@@ -26,75 +36,88 @@ impl<L: Language, const N: usize> Site<L, N>
 where
     [usize; N]: Invoke,
 {
+    /// # Safety
+    /// - `args` are what a program passed in a call of `function` in language `L`, which is still going on: `N` words,
+    ///   each of which is what the standard says of the argument at its place. `error` is 0 in C; in Fortran it is the
+    ///   return code's address, or 0.
+    /// - `real` is the MPI library's function of that name and language.
+    /// - The routine that gets the site reads each place as what the standard has there: inputs at any time, outputs
+    ///   after the call has filled them. `table.rs` gives each function its routine, and each routine lists its places.
     #[inline(always)]
-    pub fn new(function: Function, real: &Symbol, args: [usize; N], error: usize) -> Self {
+    pub unsafe fn new(function: Function, real: &Symbol, args: [usize; N], error: usize) -> Self {
         Site { function, real: real.get(), args, error, narrow: false, language: PhantomData }
     }
 
     /// A call with large counts, of `small` where the library has no `real`.
+    ///
+    /// # Safety
+    /// As for [`Site::new`]; `small` is the function of the same name without `_c`.
     #[inline(always)]
-    pub fn large(function: Function, real: &Symbol, small: &Symbol, args: [usize; N]) -> Self {
+    pub unsafe fn large(function: Function, real: &Symbol, small: &Symbol, args: [usize; N]) -> Self {
         let at = real.get();
         let narrow = at.is_none();
         Site { function, real: at.or_else(|| small.get()), args, error: 0, narrow, language: PhantomData }
     }
 
-    /// Calls the real function with the arguments as they are now.
-    ///
-    /// # Safety
-    /// The arguments are those of the program, or changed to others that are as good.
     #[inline(always)]
-    pub unsafe fn invoke(&self) -> c_int {
+    pub fn function(&self) -> Function {
+        self.function
+    }
+
+    /// Whether the library has the function.
+    pub fn exists(&self) -> bool {
+        self.real.is_some()
+    }
+
+    /// Runs the call: the real function gets the arguments as they are now.
+    #[inline(always)]
+    pub fn invoke(&self) -> c_int {
         let Some(real) = self.real else {
-            // SAFETY: Fortran's last argument is an integer, or absent.
+            // SAFETY: `error` is Fortran's address for the return code, or 0 (`new`).
             unsafe { tell_error(self.error, NO_SUCH_FUNCTION) };
             return NO_SUCH_FUNCTION;
         };
-        // SAFETY: `real` is the library's function of this name, and takes these arguments.
-        unsafe {
-            if L::FORTRAN {
-                // Where the program does not want the return code, the record does.
-                let mut own: c_int = 0;
-                let error = if self.error == 0 { &raw mut own as usize } else { self.error };
-                self.args.invoke_fortran(real, error);
-                (error as *const c_int).read()
-            } else if self.narrow {
-                self.invoke_narrow(real)
-            } else {
-                self.args.invoke(real)
-            }
+        if L::FORTRAN {
+            // SAFETY: `real` is the subroutine these arguments were passed to (`new`); it also takes the return code.
+            self.with_error(|error| unsafe { self.args.invoke_fortran(real, error) })
+        } else if self.narrow {
+            self.invoke_narrow(real)
+        } else {
+            // SAFETY: `real` is the function these arguments were passed to (`new`).
+            unsafe { self.args.invoke(real) }
         }
+    }
+
+    /// The same for a Fortran subroutine that may have strings: their hidden lengths come behind the arguments.
+    #[inline(always)]
+    pub fn invoke_strings(&self, lengths: [usize; 2]) -> c_int {
+        let Some(real) = self.real else { return NO_SUCH_FUNCTION };
+        // SAFETY: `real` is the subroutine these arguments were passed to (`new`); it does not look at lengths that it
+        // does not have.
+        self.with_error(|error| unsafe { self.args.invoke_strings(real, error, lengths) })
+    }
+
+    /// Runs a Fortran call. Where the program does not want the return code, the record does.
+    #[inline(always)]
+    fn with_error(&self, run: impl FnOnce(usize)) -> c_int {
+        let mut own: c_int = 0;
+        let error = if self.error == 0 { &raw mut own as usize } else { self.error };
+        run(error);
+        // SAFETY: `own`, or the integer that the program wants the return code in (`new`).
+        unsafe { (error as *const c_int).read() }
     }
 
     #[cold]
-    unsafe fn invoke_narrow(&self, real: *mut c_void) -> c_int {
-        // SAFETY: the caller's promise; lists are copied in the layout that `real` expects.
-        unsafe {
-            let Some(narrowed) = Narrowed::new(self.function, self.args) else { return NO_SUCH_FUNCTION };
-            let code = narrowed.args.invoke(real);
-            if self.function.makes_request() {
-                narrowed.keep();
-            }
-            code
+    fn invoke_narrow(&self, real: *mut c_void) -> c_int {
+        // SAFETY: the arguments are those of a call of `function` with large counts (`large`).
+        let narrowed = unsafe { Narrowed::new(self.function, self.args) };
+        let Some(narrowed) = narrowed else { return NO_SUCH_FUNCTION };
+        // SAFETY: `real` is the function with small counts (`large`), which these arguments are made for.
+        let code = unsafe { narrowed.args.invoke(real) };
+        if self.function.makes_request() {
+            narrowed.keep();
         }
-    }
-
-    /// # Safety
-    /// The argument is an integer.
-    #[inline(always)]
-    pub unsafe fn int(&self, at: usize) -> i32 {
-        // SAFETY: the caller's promise.
-        unsafe { L::int(self.args[at]) }
-    }
-
-    /// The value behind an argument that points to an integer, in any language.
-    ///
-    /// # Safety
-    /// The argument points to an integer.
-    #[inline(always)]
-    pub unsafe fn int_behind(&self, at: usize) -> i32 {
-        // SAFETY: the caller's promise.
-        unsafe { (self.args[at] as *const c_int).read() }
+        code
     }
 }
 
@@ -102,7 +125,7 @@ where
 /// `error` is null or points to an integer.
 unsafe fn tell_error(error: usize, code: c_int) {
     if error != 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, so that it points to an integer.
         unsafe { (error as *mut c_int).write(code) };
     }
 }
@@ -134,7 +157,7 @@ macro_rules! invoke {
         impl Invoke for [usize; $count] {
             #[inline(always)]
             unsafe fn invoke(&self, at: *mut c_void) -> c_int {
-                // SAFETY: the caller's promise.
+                // SAFETY: `at` is a C function with this many arguments, each of which takes a word.
                 unsafe {
                     let call: unsafe extern "C" fn($(word!($place)),*) -> c_int = std::mem::transmute(at);
                     call($(self[$place]),*)
@@ -142,7 +165,7 @@ macro_rules! invoke {
             }
             #[inline(always)]
             unsafe fn invoke_fortran(&self, at: *mut c_void, error: usize) {
-                // SAFETY: the caller's promise.
+                // SAFETY: `at` is a subroutine with this many arguments and one more, all of them addresses.
                 unsafe {
                     let call: unsafe extern "C" fn($(word!($place),)* usize) = std::mem::transmute(at);
                     call($(self[$place],)* error);
@@ -150,7 +173,7 @@ macro_rules! invoke {
             }
             #[inline(always)]
             unsafe fn invoke_strings(&self, at: *mut c_void, error: usize, lengths: [usize; 2]) {
-                // SAFETY: the caller's promise; further words on the stack are not looked at.
+                // SAFETY: `at` is a subroutine with these arguments; it does not look at words behind its own.
                 unsafe {
                     let call: unsafe extern "C" fn($(word!($place),)* usize, usize, usize) = std::mem::transmute(at);
                     call($(self[$place],)* error, lengths[0], lengths[1]);

@@ -135,7 +135,7 @@ impl<T> Deref for Turn<'_, T> {
 impl<T> DerefMut for Turn<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above.
+        // SAFETY: only this turn reaches the state, see `Turns`, and it is borrowed for as long as what is given here.
         unsafe { &mut *self.state.at() }
     }
 }

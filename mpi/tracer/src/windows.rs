@@ -1,13 +1,9 @@
 //! One-sided communication: windows, epochs, transfers.
-//!
-//! # Safety
-//! All functions here run a call of the program, with its arguments.
-#![allow(clippy::missing_safety_doc)]
 
 use crate::abi::Handle;
 use crate::clock;
 use crate::language::{Kind, Language};
-use crate::note::{bytes, call, good, made, peer, recorded};
+use crate::note::{call, good, made, peer, recorded};
 use crate::process::{self, Window};
 use crate::site::{Invoke, Site};
 use crate::thread::{Scratch, Seen};
@@ -28,140 +24,118 @@ fn find(handle: Handle) -> Option<Window> {
     process::with(|process| process.windows.get(&handle).copied())
 }
 
-unsafe fn make<L: Language, const N: usize>(site: Site<L, N>, comm: usize) -> c_int
+fn make<L: Language, const N: usize>(site: Site<L, N>, comm: usize) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        call(&site, |scratch, seen| {
-            if !good(seen) {
-                return;
-            }
-            let comm = scratch.comm(L::handle(Kind::Comm, site.args[comm]));
-            let handle = L::handle_at(Kind::Window, site.args[N - 1], 0);
-            let window = process::with(|process| {
-                let window = Window { number: process.next_window, comm };
-                process.next_window += 1;
-                process.windows.insert(handle, window);
-                window
-            });
-            tell(scratch, seen, Some(window));
-        })
-    }
+    call(&site, |scratch, seen| {
+        if !good(seen) {
+            return;
+        }
+        let comm = scratch.comm(site.handle(Kind::Comm, comm));
+        let handle = site.handle_behind(Kind::Window, N - 1);
+        let window = process::with(|process| {
+            let window = Window { number: process.next_window, comm };
+            process.next_window += 1;
+            process.windows.insert(handle, window);
+            window
+        });
+        tell(scratch, seen, Some(window));
+    })
 }
 
 /// (base, size, unit, info, comm, window), or with the base behind the communicator
-pub unsafe fn create<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn create<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { make(site, 4) }
+    make(site, 4)
 }
 
 /// (size, unit, info, comm, base, window)
-pub unsafe fn allocate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn allocate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { make(site, 3) }
+    make(site, 3)
 }
 
 /// (info, comm, window)
-pub unsafe fn create_dynamic<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn create_dynamic<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { make(site, 1) }
+    make(site, 1)
 }
 
 /// (window), by reference
-pub unsafe fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn free<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        // Taken out before: another thread may get its handle before this call is back.
-        let handle = L::first_handle(Kind::Window, site.args[0]);
-        let window = process::with(|process| process.windows.remove(&handle));
-        call(&site, |scratch, seen| {
-            tell(scratch, seen, window);
-            if let (false, Some(window)) = (good(seen), window) {
-                process::with(|process| process.windows.insert(handle, window));
-            }
-        })
-    }
+    // Taken out before: another thread may get its handle before this call is back.
+    let handle = site.first_handle(Kind::Window, 0);
+    let window = process::with(|process| process.windows.remove(&handle));
+    call(&site, |scratch, seen| {
+        tell(scratch, seen, window);
+        if let (false, Some(window)) = (good(seen), window) {
+            process::with(|process| process.windows.insert(handle, window));
+        }
+    })
 }
 
 /// An epoch's call; the window is the last argument.
-pub unsafe fn epoch<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn epoch<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        call(&site, |scratch, seen| tell(scratch, seen, find(L::handle(Kind::Window, site.args[N - 1]))))
-    }
+    call(&site, |scratch, seen| tell(scratch, seen, find(site.handle(Kind::Window, N - 1))))
 }
 
 /// (rank, window)
-pub unsafe fn with_rank<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn with_rank<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        call(&site, |scratch, seen| {
-            seen.peer = peer(site.int(0));
-            tell(scratch, seen, find(L::handle(Kind::Window, site.args[1])));
-        })
-    }
+    call(&site, |scratch, seen| {
+        seen.peer = peer(site.int(0));
+        tell(scratch, seen, find(site.handle(Kind::Window, 1)));
+    })
 }
 
 /// (kind of lock, rank, assertions, window)
-pub unsafe fn lock<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn lock<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        call(&site, |scratch, seen| {
-            seen.peer = peer(site.int(1));
-            tell(scratch, seen, find(L::handle(Kind::Window, site.args[3])));
-        })
-    }
+    call(&site, |scratch, seen| {
+        seen.peer = peer(site.int(1));
+        tell(scratch, seen, find(site.handle(Kind::Window, 3)));
+    })
 }
 
 /// (window, flag): unsuccessful tests are counted.
-pub unsafe fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn test<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        let Some(mut guard) = recorded() else { return site.invoke() };
-        let enter = clock::ticks();
-        let code = site.invoke();
-        let mut seen = Seen::new(site.function, enter, clock::ticks(), code);
-        if good(&seen) && site.int_behind(1) == 0 {
-            seen.comm =
-                find(L::handle(Kind::Window, site.args[0])).map_or(seen.comm, |window| window.comm.local);
-            guard.poll(&seen);
-            return code;
-        }
-        tell(guard.scratch(), &mut seen, find(L::handle(Kind::Window, site.args[0])));
-        guard.scratch().attributes.found();
-        guard.record(&seen);
-        code
+    let Some(mut guard) = recorded() else { return site.invoke() };
+    let enter = clock::ticks();
+    let code = site.invoke();
+    let mut seen = Seen::new(site.function(), enter, clock::ticks(), code);
+    if good(&seen) && site.int_behind(1) == 0 {
+        seen.comm = find(site.handle(Kind::Window, 0)).map_or(seen.comm, |window| window.comm.local);
+        guard.poll(&seen);
+        return code;
     }
+    tell(guard.scratch(), &mut seen, find(site.handle(Kind::Window, 0)));
+    guard.scratch().attributes.found();
+    guard.record(&seen);
+    code
 }
 
 /// A transfer to or from `rank`; `request` says whether one comes last.
-unsafe fn transfer<L: Language, const N: usize>(
+fn transfer<L: Language, const N: usize>(
     site: Site<L, N>,
     [rank, window]: [usize; 2],
     sent: Option<[usize; 2]>,
@@ -170,78 +144,69 @@ unsafe fn transfer<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        call(&site, |scratch, seen| {
-            seen.peer = peer(site.int(rank));
-            tell(scratch, seen, find(L::handle(Kind::Window, site.args[window])));
-            if good(seen) {
-                let size = |[count, datatype]: [usize; 2]| bytes::<L>(site.args[count], site.args[datatype]);
-                (seen.sent, seen.received) = (sent.map_or(0, size), received.map_or(0, size));
-            }
-            if site.function.makes_request() {
-                made::<L>(seen, site.args[N - 1], false, false);
-            }
-        })
-    }
+    call(&site, |scratch, seen| {
+        seen.peer = peer(site.int(rank));
+        tell(scratch, seen, find(site.handle(Kind::Window, window)));
+        if good(seen) {
+            let size = |[count, datatype]: [usize; 2]| site.bytes(count, datatype);
+            (seen.sent, seen.received) = (sent.map_or(0, size), received.map_or(0, size));
+        }
+        if site.function().makes_request() {
+            made(seen, &site, N - 1, false, false);
+        }
+    })
 }
 
 /// (origin, count, datatype, rank, displacement, count, datatype, window [, request])
-pub unsafe fn put<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn put<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { transfer(site, [3, 7], Some([1, 2]), None) }
+    transfer(site, [3, 7], Some([1, 2]), None)
 }
 
 /// The same arguments, the other way.
-pub unsafe fn get<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn get<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { transfer(site, [3, 7], None, Some([1, 2])) }
+    transfer(site, [3, 7], None, Some([1, 2]))
 }
 
 /// (origin, count, datatype, rank, displacement, count, datatype, operation, window [, request])
-pub unsafe fn accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { transfer(site, [3, 8], Some([1, 2]), None) }
+    transfer(site, [3, 8], Some([1, 2]), None)
 }
 
 /// (origin, count, datatype, result, count, datatype, rank, displacement, count, datatype, operation, window
 /// [, request]); what comes back has a size even where nothing is sent.
-pub unsafe fn get_accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn get_accumulate<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { transfer(site, [6, 11], Some([8, 9]), Some([4, 5])) }
+    transfer(site, [6, 11], Some([8, 9]), Some([4, 5]))
 }
 
 /// (origin, result, datatype, rank, displacement, operation, window)
-pub unsafe fn fetch_and_op<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn fetch_and_op<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { one_element(site, 2, [3, 6]) }
+    one_element(site, 2, [3, 6])
 }
 
 /// (origin, compare, result, datatype, rank, displacement, window)
-pub unsafe fn compare_and_swap<L: Language, const N: usize>(site: Site<L, N>) -> c_int
+pub fn compare_and_swap<L: Language, const N: usize>(site: Site<L, N>) -> c_int
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe { one_element(site, 3, [4, 6]) }
+    one_element(site, 3, [4, 6])
 }
 
-unsafe fn one_element<L: Language, const N: usize>(
+fn one_element<L: Language, const N: usize>(
     site: Site<L, N>,
     datatype: usize,
     [rank, window]: [usize; 2],
@@ -249,15 +214,12 @@ unsafe fn one_element<L: Language, const N: usize>(
 where
     [usize; N]: Invoke,
 {
-    // SAFETY: the caller's promise: a call of the program, with the arguments of its function.
-    unsafe {
-        call(&site, |scratch, seen| {
-            seen.peer = peer(site.int(rank));
-            tell(scratch, seen, find(L::handle(Kind::Window, site.args[window])));
-            if good(seen) {
-                let size = crate::note::size_of_type(L::handle(Kind::Datatype, site.args[datatype]));
-                (seen.sent, seen.received) = (size, size);
-            }
-        })
-    }
+    call(&site, |scratch, seen| {
+        seen.peer = peer(site.int(rank));
+        tell(scratch, seen, find(site.handle(Kind::Window, window)));
+        if good(seen) {
+            let size = crate::note::size_of_type(site.handle(Kind::Datatype, datatype));
+            (seen.sent, seen.received) = (size, size);
+        }
+    })
 }

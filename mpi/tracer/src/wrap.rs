@@ -35,10 +35,9 @@ macro_rules! c_function {
                 );
                 let args = [$($arg),*];
                 let function = straggler_trace::Function::$name;
-                // SAFETY: these are the arguments the program gave.
-                unsafe {
-                    $routine($crate::site::Site::<$crate::language::C, _>::new(function, &REAL, args, 0))
-                }
+                // SAFETY: these are the program's arguments of this function, whose routine the table names.
+                let site = unsafe { $crate::site::Site::<$crate::language::C, _>::new(function, &REAL, args, 0) };
+                $routine(site)
             }
         };
     };
@@ -59,10 +58,11 @@ macro_rules! large_function {
                 );
                 let args = [$($arg),*];
                 let function = straggler_trace::Function::$name;
-                // SAFETY: these are the arguments the program gave.
-                unsafe {
-                    $routine($crate::site::Site::<$crate::language::LargeC, _>::large(function, &REAL, &SMALL, args))
-                }
+                // SAFETY: these are the program's arguments of this function, whose routine the table names.
+                let site = unsafe {
+                    $crate::site::Site::<$crate::language::LargeC, _>::large(function, &REAL, &SMALL, args)
+                };
+                $routine(site)
             }
         };
     };
@@ -80,10 +80,11 @@ macro_rules! fortran_function {
                 );
                 let args = [$($arg),*];
                 let function = straggler_trace::Function::$name;
-                // SAFETY: these are the arguments the program gave.
-                unsafe {
-                    $routine($crate::site::Site::<$crate::language::$language, _>::new(function, &REAL, args, error));
-                }
+                // SAFETY: these are the program's arguments of this function, whose routine the table names.
+                let site = unsafe {
+                    $crate::site::Site::<$crate::language::$language, _>::new(function, &REAL, args, error)
+                };
+                $routine(site);
             }
         };
     };
@@ -127,8 +128,12 @@ macro_rules! fortran_timed {
                     $crate::site::c_string(concat!("mpi_", stringify!($lower), $suffix, "\0")),
                 );
                 let function = straggler_trace::Function::$name;
-                // SAFETY: these are the arguments the program gave; words behind them are passed on unread.
-                unsafe { $crate::other::timed_strings(function, &REAL, [$($arg),*], error, [first, second]) }
+                let args = [$($arg),*];
+                // SAFETY: these are the program's arguments of this function; its routine reads none but a request.
+                let site = unsafe {
+                    $crate::site::Site::<$crate::language::Fortran, _>::new(function, &REAL, args, error)
+                };
+                $crate::other::timed_strings(site, [first, second]);
             }
         };
     };

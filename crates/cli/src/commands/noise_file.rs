@@ -1,6 +1,6 @@
 //! Noise files of every kind that can be read, rtla's traces among them.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use std::path::Path;
 use straggler_measure::sources::rtla;
 use straggler_model::noise::Recording;
@@ -18,15 +18,15 @@ pub struct NoiseFile {
 /// Reads a file; `from` says its format, else it is found out.
 pub fn read(path: &Path, from: Option<Format>, options: &FormatOptions) -> Outcome<NoiseFile> {
     let name = path.display();
-    let bytes =
-        std::fs::read(path).map_err(|fault| Failure::bad_input(format!("{name} cannot be read: {fault}")))?;
+    let wrong = || mistaken(path, Wanted::Noise);
+    let bytes = std::fs::read(path).map_err(|fault| wrong().unwrap_or_else(|| unreadable(path, &fault)))?;
     if from.is_none() && rtla::looks_like(&bytes) {
         let recording = rtla::read(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
         return Ok(NoiseFile { recording, format: None, repairs: Repairs::default(), warnings: Vec::new() });
     }
     let format = from.or_else(|| format::detect(&bytes));
     let (recording, repairs) = format::read(&bytes, format, options)
-        .map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
+        .map_err(|fault| wrong().unwrap_or_else(|| Failure::bad_input(format!("{name}: {fault}"))))?;
     let warnings = repairs.warnings().iter().map(|warning| format!("{name}: {warning}")).collect();
     Ok(NoiseFile { recording, format: Some(format.unwrap_or(Format::Columns)), repairs, warnings })
 }

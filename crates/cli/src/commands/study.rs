@@ -13,7 +13,7 @@ use crate::args::Common;
 use crate::args::study::{Run, Show, StudyCommand};
 use crate::commands::{command_line, refuse_unwritable, report};
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use crate::interrupt::Orderly;
 use about::{About, FittedAnswer};
 use driver::Options;
@@ -77,9 +77,11 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
 /// The study of a file.
 pub fn read_study(file: &Path) -> Outcome<Study> {
     let name = file.display();
-    let text = std::fs::read_to_string(file)
-        .map_err(|fault| Failure::bad_input(format!("{name} cannot be read: {fault}")))?;
-    Study::parse(&text).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))
+    let wrong = || mistaken(file, Wanted::Study);
+    let text =
+        std::fs::read_to_string(file).map_err(|fault| wrong().unwrap_or_else(|| unreadable(file, &fault)))?;
+    Study::parse(&text)
+        .map_err(|fault| wrong().unwrap_or_else(|| Failure::bad_input(format!("{name}: {fault}"))))
 }
 
 /// The results of a folder or a file, what the study is called, and what is known besides.

@@ -5,7 +5,7 @@ mod convert;
 mod info;
 mod launch;
 mod merge;
-mod mistaken;
+mod one_of_many;
 mod page;
 mod record;
 mod regions;
@@ -15,7 +15,7 @@ mod words;
 
 use crate::args::trace::{Trace as Typed, TraceCommand};
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, Wanted, mistaken, unknown};
 use std::path::Path;
 use straggler_report::numbers::counted;
 use straggler_trace::Trace;
@@ -43,7 +43,7 @@ pub fn run(typed: Typed, console: &Console) -> Outcome<()> {
     }
 }
 
-pub use mistaken::refuse_one_of_many;
+pub use one_of_many::refuse_one_of_many;
 
 /// A trace as it was read.
 pub struct Opened {
@@ -60,14 +60,13 @@ pub fn open_trace(path: &Path) -> Outcome<Opened> {
         let trace = import::read(path, &import::Options::default()).map_err(Failure::bad_input_of)?;
         return Ok(Opened { trace, findings: Vec::new(), bytes: None });
     }
-    if path.is_file()
-        && !directory::is_trace(path)
-        && let Some(failure) = mistaken::mistaken(path)
+    // A stream may be cut off before it can be told from others.
+    if path.is_file() && !directory::is_trace(path) && path.extension().is_none_or(|ending| ending != "trace")
     {
-        return Err(failure);
+        return Err(mistaken(path, Wanted::Trace).unwrap_or_else(|| unknown(path, Wanted::Trace)));
     }
-    let (trace, findings) = directory::open(path).map_err(Failure::bad_input_of)?;
-    let files = directory::files(path).map_err(Failure::bad_input_of)?;
+    let (trace, findings) = directory::open(path)?;
+    let files = directory::files(path)?;
     let sizes: Option<Vec<u64>> =
         files.iter().map(|file| file.metadata().ok().map(|about| about.len())).collect();
     Ok(Opened { trace, findings, bytes: sizes.map(|sizes| sizes.iter().sum()) })

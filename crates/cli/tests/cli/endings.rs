@@ -68,7 +68,7 @@ fn a_windowed_engine_without_lookahead_is_refused() {
 #[test]
 fn bad_input_ends_with_3_and_says_where() {
     let folder = Folder::new();
-    folder.run("simulate no.goal --network chic").ends_with(3).says("error: no.goal: cannot be read");
+    folder.run("simulate no.goal --network chic").ends_with(3).says("error: no.goal cannot be read");
     folder.write("bad.goal", "num_ranks 2\nrank 0 {\n  send 8b to 7 tag 1\n}\n");
     folder
         .run("simulate bad.goal --network chic")

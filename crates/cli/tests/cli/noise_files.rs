@@ -83,5 +83,5 @@ fn mended_files_say_so_and_bad_ones_why() {
     let mut damaged = bytes(&folder, "x.noise");
     damaged[50] ^= 1;
     std::fs::write(folder.path().join("damaged"), damaged).unwrap();
-    folder.run("noise show damaged").ends_with(3).says("noise trace damaged: the checksum is");
+    folder.run("noise show damaged").ends_with(3).says("error: damaged: the checksum is");
 }

@@ -160,8 +160,8 @@ fn bad_input_says_where() {
     fails("1us\n12\n", "t.txt: line 2, column 1: `12` has no unit");
     fails("0us\n", "t.txt: line 1, column 1: a time of 0");
     fails("9000000s\n", "213 days");
-    folder.run("resample absent.txt").ends_with(3).says("absent.txt: cannot be read");
-    folder.run(&format!("{SAMPLE} --measured absent.txt")).ends_with(3).says("absent.txt: cannot be read");
+    folder.run("resample absent.txt").ends_with(3).says("absent.txt cannot be read");
+    folder.run(&format!("{SAMPLE} --measured absent.txt")).ends_with(3).says("absent.txt cannot be read");
     let line = format!("{SAMPLE} --processes 2 --samples 9 --histogram no/such/h.csv");
     folder.run(&line).ends_with(3).says("no/such/h.csv: cannot be written");
     let line = format!("{SAMPLE} --processes 2 --samples 9 --wallclock --noise");

@@ -17,7 +17,7 @@ pub fn watch() {
     // inherits what is blocked now.
     let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
         unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-    // SAFETY: as above.
+    // SAFETY: `all` is a set, for the C library to fill.
     unsafe { libc::sigfillset(&raw mut all) };
     block_signals(libc::SIG_SETMASK, &raw const all, &raw mut before);
     let watching = std::thread::Builder::new().name("straggler".into()).stack_size(1 << 16).spawn(|| {

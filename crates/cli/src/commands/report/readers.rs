@@ -3,7 +3,7 @@
 use super::noise::Subject;
 use super::{finish_times, timeline};
 use crate::commands::{command_line, noise_file, study};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, unreadable};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -52,10 +52,6 @@ fn beginning(path: &Path) -> Outcome<Vec<u8>> {
     let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
     read.map_err(|fault| unreadable(path, &fault))?;
     Ok(bytes)
-}
-
-fn unreadable(path: &Path, fault: &dyn std::fmt::Display) -> Failure {
-    Failure::bad_input(format!("{} cannot be read: {fault}", path.display()))
 }
 
 fn of_page(path: &Path) -> Outcome<Page> {

@@ -3,7 +3,7 @@
 use super::readers::{Found, page_of};
 use super::{Skipped, nothing};
 use crate::commands::command_line;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, unreadable};
 use crate::interrupt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -34,9 +34,7 @@ impl Search {
     pub fn of(inputs: &[PathBuf]) -> Outcome<Search> {
         let mut files = Vec::new();
         for input in inputs {
-            let about = std::fs::metadata(input).map_err(|fault| {
-                Failure::bad_input(format!("{} cannot be read: {fault}", input.display()))
-            })?;
+            let about = std::fs::metadata(input).map_err(|fault| unreadable(input, &fault))?;
             if about.is_dir() {
                 look_into(input, DEPTH, &mut files)?;
             } else {
@@ -88,8 +86,7 @@ impl File {
 
 /// Hidden files are none of ours, and links could lead round in circles.
 fn look_into(folder: &Path, depth: usize, files: &mut Vec<File>) -> Outcome<()> {
-    let fault =
-        |fault: std::io::Error| Failure::bad_input(format!("{} cannot be read: {fault}", folder.display()));
+    let fault = |fault: std::io::Error| unreadable(folder, &fault);
     let mut entries =
         std::fs::read_dir(folder).map_err(fault)?.collect::<Result<Vec<_>, _>>().map_err(fault)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);

@@ -1,7 +1,7 @@
 //! What a command needs to be recorded: the library, its environment, and a folder without old streams.
 
 use crate::commands::make_folder;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, unreadable};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -85,9 +85,7 @@ fn is_stream(path: &Path) -> bool {
 /// Makes the folder and gives its full path. Streams in it are refused, or removed by force.
 pub fn folder(path: &Path, force: bool) -> Outcome<PathBuf> {
     make_folder(path)?;
-    let folder = path
-        .canonicalize()
-        .map_err(|fault| Failure::bad_input(format!("{} cannot be read: {fault}", path.display())))?;
+    let folder = path.canonicalize().map_err(|fault| unreadable(path, &fault))?;
     let old = runs(&folder);
     if !old.is_empty() && !force {
         let count: usize = old.iter().map(|(_, files)| files.len()).sum();

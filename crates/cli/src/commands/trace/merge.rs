@@ -3,7 +3,7 @@
 use crate::args::trace::Merge;
 use crate::commands::refuse_unwritable;
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, unreadable};
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
     refuse_unwritable(&typed.output)?;
     let mut parts = Vec::new();
     for path in &typed.traces {
-        for file in directory::files(path).map_err(Failure::bad_input_of)? {
+        for file in directory::files(path)? {
             parts.push(read(file)?);
         }
     }
@@ -55,8 +55,7 @@ pub fn run(typed: &Merge, console: &Console) -> Outcome<()> {
 }
 
 fn read(file: PathBuf) -> Outcome<Part> {
-    let bytes = std::fs::read(&file)
-        .map_err(|fault| Failure::bad_input(format!("{} cannot be read: {fault}", file.display())))?;
+    let bytes = std::fs::read(&file).map_err(|fault| unreadable(&file, &fault))?;
     Ok(Part { name: file.display().to_string(), bytes })
 }
 

@@ -1,0 +1,193 @@
+//! What is said of a file that is not there, or is not what a command takes: the same for every command.
+
+use super::Failure;
+use std::io::{self, Read};
+use std::path::Path;
+use straggler_model::noise::format;
+use straggler_model::spelling;
+use straggler_schedule::goal;
+use straggler_trace::format::directory;
+use straggler_trace::import;
+
+/// So much of a file tells what it is.
+const START: u64 = 4096;
+
+/// What a command takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    Trace,
+    Schedule,
+    Noise,
+    Study,
+}
+
+impl Wanted {
+    fn name(self) -> &'static str {
+        match self {
+            Wanted::Trace => "a trace",
+            Wanted::Schedule => "a schedule",
+            Wanted::Noise => "a recording of noise",
+            Wanted::Study => "a study",
+        }
+    }
+
+    /// Where to get one.
+    fn source(self) -> &'static str {
+        match self {
+            Wanted::Trace => "give what `straggler trace -o DIR -- mpirun …` recorded: the folder DIR",
+            Wanted::Schedule => "give a GOAL file, as `straggler schedule generate` writes them",
+            Wanted::Noise => {
+                "give what `straggler measure noise -o FILE` wrote, or a description like periodic:…"
+            }
+            Wanted::Study => "give a TOML file; `straggler study --help` shows one",
+        }
+    }
+}
+
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Folder,
+    Trace,
+    Schedule,
+    Noise,
+    Toml,
+    Csv,
+    Results,
+    Report,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Folder => "a folder",
+            Kind::Trace => "a trace",
+            Kind::Schedule => "a GOAL schedule",
+            Kind::Noise => "a recording of noise",
+            Kind::Toml => "a TOML file",
+            Kind::Csv => "a CSV table",
+            Kind::Results => "a table of results",
+            Kind::Report => "a report",
+        }
+    }
+
+    /// Which command or option takes it; nothing where many do, or none.
+    fn taken_by(self) -> Option<&'static str> {
+        match self {
+            Kind::Folder | Kind::Csv => None,
+            Kind::Trace => {
+                Some("`straggler predict`, `straggler whatif` and `straggler simulate` take it as TRACE")
+            }
+            Kind::Schedule => Some(
+                "`straggler simulate` takes it as FILE, `straggler assess` with --goal, a study as `goal`",
+            ),
+            Kind::Noise => Some("give it with --noise, or `straggler assess` as its FILE"),
+            Kind::Toml => Some("a study is for `straggler study run`, a network for --network"),
+            Kind::Results => Some("`straggler study show` takes those of a study"),
+            Kind::Report => Some("`straggler report` puts reports together"),
+        }
+    }
+
+    /// Whether it may well be what is wanted, and only something in it is wrong.
+    fn may_be(self, wanted: Wanted) -> bool {
+        match wanted {
+            Wanted::Trace => self == Kind::Trace,
+            Wanted::Schedule => self == Kind::Schedule,
+            // Signatures are TOML, and tables of detours CSV.
+            Wanted::Noise => matches!(self, Kind::Noise | Kind::Toml | Kind::Csv),
+            Wanted::Study => self == Kind::Toml,
+        }
+    }
+
+    fn of(path: &Path) -> Option<Kind> {
+        if path.is_dir() {
+            let is_trace = directory::is_trace(path) || import::detect(path).is_some();
+            return Some(if is_trace { Kind::Trace } else { Kind::Folder });
+        }
+        let mut start = Vec::new();
+        std::fs::File::open(path).ok()?.take(START).read_to_end(&mut start).ok()?;
+        Kind::by_ending(path).or_else(|| Kind::by_start(path, &start))
+    }
+
+    fn by_ending(path: &Path) -> Option<Kind> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "toml" => Some(Kind::Toml),
+            "parquet" => Some(Kind::Results),
+            "html" | "page" => Some(Kind::Report),
+            "csv" => Some(Kind::Csv),
+            _ => None,
+        }
+    }
+
+    fn by_start(path: &Path, start: &[u8]) -> Option<Kind> {
+        if is_goal(start) {
+            Some(Kind::Schedule)
+        } else if directory::is_trace(path) || import::detect(path).is_some() {
+            Some(Kind::Trace)
+        } else if is_table(start) {
+            Some(Kind::Csv)
+        } else {
+            format::detect(start).filter(|_| is_measured(start)).map(|_| Kind::Noise)
+        }
+    }
+}
+
+/// Something that was named and cannot be read.
+pub fn unreadable(path: &Path, fault: &io::Error) -> Failure {
+    let hint = if fault.kind() == io::ErrorKind::NotFound { neighbour(path) } else { None };
+    let hint = spelling::hint(hint.as_deref());
+    Failure::bad_input(format!("{} cannot be read: {fault}{hint}", path.display()))
+}
+
+/// The name in the same folder that is nearest to one that is not there.
+fn neighbour(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .take(MOST_NEIGHBOURS)
+        .collect();
+    let nearest = spelling::nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(nearest).display().to_string())
+}
+
+/// A folder of more files is not searched to its end.
+const MOST_NEIGHBOURS: usize = 1000;
+
+/// Why a file is not what a command takes, and what takes it; nothing where it may be that, or is not known.
+pub fn mistaken(path: &Path, wanted: Wanted) -> Option<Failure> {
+    let kind = Kind::of(path).filter(|kind| !kind.may_be(wanted))?;
+    let advice = kind.taken_by().unwrap_or(wanted.source());
+    Some(Failure::bad_input(format!(
+        "{} is {}, not {}: {advice}",
+        path.display(),
+        kind.name(),
+        wanted.name()
+    )))
+}
+
+/// A file that is nothing that is known.
+pub fn unknown(path: &Path, wanted: Wanted) -> Failure {
+    Failure::bad_input(format!("{} is not {}: {}", path.display(), wanted.name(), wanted.source()))
+}
+
+/// Whether it begins as recordings of noise do: with a comment, numbers, or bytes that are no text.
+fn is_measured(start: &[u8]) -> bool {
+    let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
+    first.is_some_and(|first| *first == b'#' || first.is_ascii_digit() || !first.is_ascii())
+        || std::str::from_utf8(start).is_err()
+}
+
+fn is_goal(start: &[u8]) -> bool {
+    let first_words =
+        || String::from_utf8_lossy(start).lines().any(|line| line.trim_start().starts_with("num_ranks"));
+    goal::Format::of(start) == Some(goal::Format::Binary) || first_words()
+}
+
+/// Whether two lines have the same number of commas, and any.
+fn is_table(start: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(start) else { return false };
+    let mut commas = text.lines().map(|line| line.matches(',').count());
+    matches!((commas.next(), commas.next()), (Some(first), Some(second)) if first > 0 && first == second)
+}

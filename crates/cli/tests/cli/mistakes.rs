@@ -1,0 +1,130 @@
+//! The same mistake is told in the same words, whichever command it is made with.
+
+use crate::program::{Folder, NETWORK};
+
+/// Commands that take a file, with `FILE` in its place.
+const COMMANDS: [&str; 16] = [
+    "assess FILE",
+    "assess --goal FILE",
+    "simulate FILE --network chic",
+    "simulate --collective barrier --processes 4 --network chic --noise FILE",
+    "predict FILE --network chic",
+    "whatif FILE --network chic --scale all=0.5",
+    "study run FILE",
+    "study show FILE",
+    "trace info FILE",
+    "trace check FILE",
+    "trace convert FILE -o out.json",
+    "schedule info FILE",
+    "schedule convert FILE -o out.goal",
+    "noise show FILE",
+    "noise convert FILE -o out",
+    "report FILE",
+];
+
+#[test]
+fn a_file_that_is_not_there() {
+    let folder = Folder::new();
+    for command in COMMANDS {
+        let line = command.replace("FILE", "absent");
+        folder.run(&line).ends_with(3).says("error: absent cannot be read: No such file or directory");
+    }
+    folder
+        .run("network show absent.toml")
+        .ends_with(3)
+        .says("error: absent.toml cannot be read: No such file or directory");
+}
+
+#[test]
+fn the_name_that_was_meant() {
+    let folder = Folder::new();
+    std::fs::write(folder.path().join("measured-noise"), "").unwrap();
+    for command in COMMANDS {
+        let line = command.replace("FILE", "measured-nose");
+        folder.run(&line).ends_with(3).says("did you mean `measured-noise`?");
+    }
+}
+
+#[test]
+fn a_file_of_another_kind() {
+    let folder = Folder::new();
+    let goal = "fixtures/conformance/eager-00.goal";
+    let noise = "fixtures/noise/selfish.0";
+    let study = "examples/studies/allreduce.toml";
+    let is_goal = "is a GOAL schedule, not a recording of noise: `straggler simulate` takes it as FILE";
+    let is_noise = "is a recording of noise, not a schedule: give it with --noise";
+    for (line, text) in [
+        (format!("assess {goal}"), is_goal),
+        (format!("noise show {goal}"), is_goal),
+        (format!("noise convert {goal} -o out"), is_goal),
+        (format!("simulate --collective barrier --processes 4 --network chic --noise {goal}"), is_goal),
+        (format!("study run {goal}"), "is a GOAL schedule, not a study: `straggler simulate` takes it"),
+        (format!("study run {noise}"), "is a recording of noise, not a study: give it with --noise"),
+        (format!("assess --goal {noise}"), is_noise),
+        (format!("simulate {noise} --network {NETWORK}"), is_noise),
+        (format!("schedule info {noise}"), is_noise),
+        (
+            format!("schedule info {study}"),
+            "is a TOML file, not a schedule: a study is for `straggler study run`",
+        ),
+    ] {
+        folder.run(&line).ends_with(3).says(text);
+    }
+}
+
+#[test]
+fn a_file_of_no_kind() {
+    let folder = Folder::new();
+    std::fs::write(folder.path().join("text"), "hello world\n").unwrap();
+    for command in
+        ["trace info", "trace check", "predict --network chic", "whatif --network chic --scale all=0.5"]
+    {
+        let text = "error: text is not a trace: give what `straggler trace -o DIR -- mpirun …` recorded";
+        folder.run(&format!("{command} text")).ends_with(3).says(text);
+    }
+}
+
+#[test]
+fn a_folder_in_place_of_a_file_or_a_trace() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    for command in ["trace info", "trace check", "predict --network chic", "simulate --network chic"] {
+        let text =
+            "error: empty: no streams of a trace here (files named rank-000000.trace); record one with";
+        folder.run(&format!("{command} empty")).ends_with(3).says(text);
+    }
+    for (command, kind) in [
+        ("assess", "a recording of noise"),
+        ("noise show", "a recording of noise"),
+        ("schedule info", "a schedule"),
+        ("study run", "a study"),
+    ] {
+        let text = format!("error: empty is a folder, not {kind}: give ");
+        folder.run(&format!("{command} empty")).ends_with(3).says(&text);
+    }
+}
+
+#[test]
+fn a_network_or_a_noise_that_is_not_known() {
+    let folder = Folder::new();
+    let goal = "fixtures/conformance/eager-00.goal";
+    for line in [
+        "assess periodic:period=1ms,duration=10us --network chiq".into(),
+        format!("simulate {goal} --network chiq"),
+        "network show chiq".into(),
+    ] {
+        folder
+            .run(&line)
+            .ends_with(2)
+            .says("`chiq` is no known network (presets: chic,")
+            .says("did you mean `chic`?");
+    }
+    let noise = "perodic:period=1ms,duration=10us";
+    for line in [
+        format!("assess {noise}"),
+        format!("simulate {goal} --network chic --noise {noise}"),
+        format!("noise show {noise}"),
+    ] {
+        folder.run(&line).ends_with(2).says("did you mean `periodic`?");
+    }
+}

@@ -1,0 +1,100 @@
+//! Statuses: the program's, or ours where it wants none and the record needs one.
+
+use super::{Invoke, Length, Site, pmpi};
+use crate::abi::{Handle, LONGEST_STATUS, abi};
+use crate::language::Language;
+use crate::note::{peer, tag};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use straggler_trace::call::Matched;
+
+/// A status of our own, not filled: it is read only after a call that fills it.
+#[repr(C, align(8))]
+struct Own(MaybeUninit<[u8; LONGEST_STATUS]>);
+
+impl Own {
+    #[inline(always)]
+    fn new() -> Own {
+        Own(MaybeUninit::uninit())
+    }
+
+    #[inline(always)]
+    fn at(&mut self) -> usize {
+        self.0.as_mut_ptr() as usize
+    }
+}
+
+/// Which statuses the record needs.
+#[derive(Debug)]
+pub enum Wanted<'a> {
+    None,
+    One,
+    /// A list; ours lies in `room`.
+    List {
+        length: Length,
+        room: &'a mut Vec<u64>,
+    },
+}
+
+/// A status that a call has filled.
+#[derive(Clone, Copy, Debug)]
+pub struct Status<'a> {
+    at: usize,
+    call: PhantomData<&'a ()>,
+}
+
+impl Status<'_> {
+    /// Who sent the message.
+    #[inline(always)]
+    pub fn matched(self) -> Matched {
+        // SAFETY: the address of a status that MPI has filled, see `Site::status`.
+        let (source, its_tag) = unsafe { abi().source_and_tag(self.at) };
+        Matched { peer: peer(source), tag: tag(its_tag) }
+    }
+
+    pub fn was_cancelled(self) -> bool {
+        let mut flag = 0i32;
+        pmpi!(Test_cancelled(self.at, &raw mut flag));
+        flag != 0
+    }
+}
+
+impl<L: Language, const N: usize> Site<L, N>
+where
+    [usize; N]: Invoke,
+{
+    /// Lets `work` run the call with statuses of ours at `at`, where the program ignores what is wanted. They are gone
+    /// when it returns, and so is their address.
+    #[inline(always)]
+    pub fn with_statuses<R>(&mut self, at: usize, wanted: Wanted<'_>, work: impl FnOnce(&Self) -> R) -> R {
+        let (theirs, mut own) = (self.args[at], Own::new());
+        match wanted {
+            Wanted::One if L::ignores_status(theirs) => self.args[at] = own.at(),
+            Wanted::List { length, room } if L::ignores_status(theirs) => {
+                let words = (self.length(length) * abi().status_bytes).div_ceil(8);
+                room.clear();
+                room.resize(words, 0);
+                self.args[at] = room.as_mut_ptr() as usize;
+            }
+            _ => {}
+        }
+        let result = work(self);
+        self.args[at] = theirs;
+        result
+    }
+
+    /// A status that the call has filled: the program's, or that of `with_statuses`. `index` is 0 where there is one.
+    #[inline(always)]
+    pub fn status(&self, at: usize, index: usize) -> Status<'_> {
+        Status { at: self.args[at] + index * abi().status_bytes, call: PhantomData }
+    }
+}
+
+/// Whether an open request was cancelled, which nobody can ask once it is freed.
+#[cold]
+pub fn is_cancelled(handle: Handle) -> bool {
+    let (mut flag, mut own) = (0i32, Own::new());
+    let at = own.at();
+    pmpi!(Request_get_status(handle, &raw mut flag, at));
+    flag != 0 && Status { at, call: PhantomData }.was_cancelled()
+}
