@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use straggler_analysis::waits::{Activity, Cause, Pattern, Total, WaitStates};
 use straggler_model::{Rank, Time};
 use straggler_report::numbers::percent;
+use straggler_trace::{Class, Function};
 
 /// What causes less than this share of the waits is not called their reason.
 const LARGE: f64 = 0.3;
@@ -55,9 +56,17 @@ fn too_long(activity: &Activity) -> String {
         Activity::Between(Some(last), Some(next)) => format!("computes too long from {last} to {next}"),
         Activity::Between(None, Some(next)) => format!("is late for its first call, {next}"),
         Activity::Between(..) => "computes too long".to_owned(),
+        // It may well have waited there: whom a test or probe looks in vain for is not told.
+        Activity::Call(function, _) if is_poll(*function) => {
+            format!("polls in {function}, for whom is not analysed")
+        }
         Activity::Call(function, None) => format!("takes too long in {function}"),
         Activity::Call(function, Some(region)) => format!("takes too long in {function} in {region}"),
     }
+}
+
+fn is_poll(function: Function) -> bool {
+    matches!(function.class(), Class::Test(_) | Class::Probe { blocking: false, .. })
 }
 
 fn noun(activity: &Activity) -> String {
