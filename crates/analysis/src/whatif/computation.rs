@@ -274,15 +274,20 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
     // Where each thread is, in the trace and now.
     let mut threads: HashMap<u16, (Time, Time)> = HashMap::new();
     let first = begin(rank);
+    // When its last call began, in the trace and now.
+    let mut last_of: HashMap<u16, (Time, Time)> = HashMap::new();
     let mut moments: Vec<(u32, Time, Time)> = Vec::new();
     for (call, &gap) in rank.calls.iter_mut().zip(gaps) {
         let (old, new) = threads.entry(call.thread).or_insert((first, first));
         if call.exit <= first {
             continue;
         }
-        let (length, enter) = (call.exit.since(call.enter), *new + gap);
-        // Calls that lie inside of another one of their thread keep their place there.
-        let enter = if call.enter < *old { enter.max(call.enter) } else { enter };
+        let length = call.exit.since(call.enter);
+        // Calls that were counted side by side keep their places beside each other.
+        let last = last_of.insert(call.thread, (call.enter, Time::ZERO));
+        let beside = last.filter(|_| call.enter < *old);
+        let enter = beside.map_or(*new + gap, |(old, new)| new + call.enter.since(old));
+        last_of.insert(call.thread, (call.enter, enter));
         *old = (*old).max(call.exit);
         moments.push((call.details, call.enter, enter));
         (call.enter, call.exit) = (enter, enter + length);

@@ -16,6 +16,8 @@ struct Thread {
     /// Where it is in the trace, and now.
     traced: Time,
     now: Time,
+    /// When its last call began and ended in the trace, and begins now.
+    last: Option<(Time, Time, Time)>,
     /// Marks since the last call, each after what was computed before it: a mark does not end a computation.
     marks: Vec<(Time, Call, Option<Details>)>,
     /// What was computed after these.
@@ -98,8 +100,12 @@ impl Editor {
     fn place(&mut self, after: Time, call: &Call, details: Option<Details>) {
         let (length, old) = (call.exit.since(call.enter), call.enter);
         let thread = self.thread(call);
-        let enter = thread.now + after;
-        thread.now = enter + length;
+        // Calls that were counted side by side keep their places beside each other.
+        let beside =
+            thread.last.filter(|(began, ended, _)| after == Time::ZERO && (*began..*ended).contains(&old));
+        let enter = beside.map_or(thread.now + after, |(began, _, now)| now + old.since(began));
+        thread.now = thread.now.max(enter + length);
+        thread.last = Some((old, call.exit, enter));
         let call = Call { enter, exit: enter + length, details: Call::NO_DETAILS, ..*call };
         match details {
             Some(mut details) => {

@@ -89,7 +89,7 @@ impl fmt::Display for WhatIfError {
             ),
             WhatIfError::FixedMessages { asked, count } => write!(
                 f,
-                "{count} of the messages that fit {asked} belong to persistent requests, to MPI_Sendrecv or to probes, and \
+                "the {count} messages that fit {asked} belong to persistent requests, to MPI_Sendrecv or to probes, and \
                  cannot be merged or split: choose others, by from, to or tag"
             ),
             WhatIfError::NoRank { rank, ranks } => {

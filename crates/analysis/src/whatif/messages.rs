@@ -6,7 +6,7 @@ use super::regions::Ranks;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use straggler_trace::messages::{Message, Messages};
-use straggler_trace::operations::{Acted, Kind, Operations};
+use straggler_trace::operations::{Acted, Given, Kind, Operations};
 use straggler_trace::{Call, Class, Details, Function, RankTrace, RequestId, Start, Trace};
 
 /// Messages between two ranks; whatever is not given may be anything.
@@ -51,6 +51,12 @@ impl fmt::Display for Filter {
 struct Gone {
     sends: HashSet<u32>,
     receives: HashSet<u32>,
+}
+
+impl Gone {
+    fn has(&self, row: u32) -> bool {
+        self.sends.contains(&row) || self.receives.contains(&row)
+    }
 }
 
 /// The trace without the messages that fit.
@@ -112,11 +118,10 @@ fn without(operations: &Operations<'_>, gone: &Gone) -> RankTrace {
     if gone.sends.is_empty() && gone.receives.is_empty() {
         return traced.clone();
     }
-    let is_gone = |row: u32| gone.sends.contains(&row) || gone.receives.contains(&row);
     let requests: HashSet<RequestId> = (0..)
         .zip(operations.rows())
         .filter(|(row, operation)| {
-            is_gone(*row) && operation.has_request() && operation.kind != Kind::Exchange
+            gone.has(*row) && operation.has_request() && operation.kind != Kind::Exchange
         })
         .map(|(_, operation)| operation.request)
         .collect();
@@ -157,11 +162,20 @@ fn what_is_left(
         },
         Class::Wait(_) | Class::Test(_) | Class::Begin | Class::Drop => {
             let mut details = details.unwrap_or_default();
-            let before = details.requests.len() + details.completed.len();
-            details.requests.retain(|request| !requests.contains(request));
-            details.completed.retain(|completed| !requests.contains(&completed.request));
-            let empty = details.requests.is_empty() && details.completed.is_empty();
-            (!(empty && before > 0)).then_some((*acted.call, Some(details)))
+            let is_gone = |given: Given| matches!(given, Given::Operation(row) if gone.has(row));
+            let (named, told) = (details.requests.len(), details.completed.len());
+            let mut given = acted.given().map(is_gone);
+            details.requests.retain(|_| !given.next().unwrap_or(false));
+            let mut finished = acted.finished().map(is_gone);
+            let in_order = !acted.finishes_all();
+            details.completed.retain(|completed| {
+                let by_place = in_order && finished.next().unwrap_or(false);
+                !by_place && !requests.contains(&completed.request)
+            });
+            // Nothing to wait for, or nothing that it found any more.
+            let empty = named > 0 && details.requests.is_empty()
+                || told > 0 && in_order && details.completed.is_empty();
+            (!empty).then_some((*acted.call, Some(details)))
         }
         _ => {
             let all_gone = !acted.begun.is_empty() && rows.all(|(send, receive)| send || receive);

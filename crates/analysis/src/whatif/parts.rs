@@ -54,8 +54,8 @@ fn chosen(
     }
     match (found.is_empty(), fixed) {
         (true, 0) => Err(nothing(filter, &messages)),
-        (_, 0) => Ok(found),
-        _ => Err(WhatIfError::FixedMessages { asked: filter.to_string(), count: fixed }),
+        (true, count) => Err(WhatIfError::FixedMessages { asked: filter.to_string(), count }),
+        (false, _) => Ok(found),
     }
 }
 

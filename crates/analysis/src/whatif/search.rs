@@ -1,7 +1,7 @@
 //! The hypotheses that are worth trying on any run, and which of them need no simulation.
 //!
 //! What is not on the critical path may become faster without any gain. So the time on the path bounds what a faster or better
-//! balanced computation can win, and those that could win next to nothing are left out.
+//! balanced computation can win, as long as decisions stay the same, and those that could win next to nothing are left out.
 
 use super::Difference;
 use super::calls::{Deletion, is_deletable};
@@ -45,10 +45,10 @@ const SLOW: f64 = 1.05;
 const MOST_RANKS: usize = 16;
 
 impl Search {
-    /// `run` is the trace as it was simulated, `path` what decided how long that took.
-    pub fn of(trace: &Trace, run: &Trace, path: &CriticalPath) -> Search {
+    /// `run` is the trace as it was simulated, `end` when that was over, `path` what decided it.
+    pub fn of(trace: &Trace, run: &Trace, end: Time, path: &CriticalPath) -> Search {
         let mut search = Search::default();
-        let bounds = Bounds::of(run, path);
+        let bounds = Bounds::of(run, end, path);
         for region in regions::names(trace).into_keys() {
             let place = Where { region: Some(region), ..Where::default() };
             let on_path = bounds.at(&place);
@@ -136,7 +136,7 @@ struct Bounds<'a> {
 }
 
 impl<'a> Bounds<'a> {
-    fn of(run: &'a Trace, path: &CriticalPath) -> Bounds<'a> {
+    fn of(run: &'a Trace, length: Time, path: &CriticalPath) -> Bounds<'a> {
         let mut stretches = vec![Vec::new(); run.ranks.len()];
         for stretch in &path.stretches {
             if let Some(own) = stretches.get_mut(stretch.rank as usize) {
@@ -144,7 +144,7 @@ impl<'a> Bounds<'a> {
             }
         }
         stretches.iter_mut().for_each(|own| own.sort_unstable());
-        Bounds { run, stretches, length: path.length }
+        Bounds { run, stretches, length }
     }
 
     /// What is computed on the path at a place.

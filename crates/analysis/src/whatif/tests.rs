@@ -513,7 +513,7 @@ fn a_search_tries_what_is_on_the_critical_path() {
     let trace = figure_4(FOO, [1, 2, 3]);
     let identity = simulate(&trace, Decisions::Redecide);
     let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
-    let search = Search::of(&trace, &identity.trace, &path);
+    let search = Search::of(&trace, &identity.trace, identity.end, &path);
     let texts =
         |differences: &[Difference]| differences.iter().map(Difference::text).collect::<Vec<_>>().join(", ");
     let tried: Vec<String> = search.candidates.iter().map(|one| texts(&one.differences)).collect();
@@ -536,7 +536,7 @@ fn a_search_tries_what_is_on_the_critical_path() {
     };
     let identity = simulate(&idle, Decisions::Redecide);
     let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
-    let skipped = Search::of(&idle, &identity.trace, &path).skipped;
+    let skipped = Search::of(&idle, &identity.trace, identity.end, &path).skipped;
     assert!(skipped.iter().any(|one| one.difference.text() == "computation in aside × 0.5"), "{skipped:?}");
 }
 

@@ -247,7 +247,9 @@ impl FromStr for Removed {
             match key.trim() {
                 "from" => filter.from = Some(ranks()?),
                 "to" => filter.to = Some(ranks()?),
-                "tag" => filter.tag = Some(number()? as i32),
+                "tag" => {
+                    filter.tag = Some(i32::try_from(number()?).map_err(|_| format!("`{value}` is no tag"))?)
+                }
                 "comm" => filter.communicator = Some(number()?),
                 "bytes" => filter.bytes = Some(sizes(value)?),
                 other => return Err(format!("`{other}` is none of from, to, tag, comm and bytes")),

@@ -179,7 +179,7 @@ impl<'a> Session<'a> {
         let asked = plans.len();
         if typed.search {
             let path = Explanation::of(&identity.trace, &identity.waits).critical_path;
-            let search = Search::of(self.trace, &identity.trace, &path);
+            let search = Search::of(self.trace, &identity.trace, identity.end, &path);
             plans.extend(search.candidates.into_iter().map(HypothesisPlan::of_candidate));
             skipped = search.skipped;
         }
@@ -190,11 +190,12 @@ impl<'a> Session<'a> {
         let mut hypotheses: Vec<Simulated> = Vec::with_capacity(plans.len());
         let mut hanging = Vec::new();
         let mut given = 0;
+        let typed_ones = usize::from(HypothesisPlan::of_typed(&typed.changes).is_some());
         for (number, plan) in plans.iter().enumerate() {
             meter.next(&plan.text());
             let simulated = match self.hypothesis(plan, console) {
                 // One of several that hangs does not keep the others from being compared.
-                Err(failure) if plans.len() > 1 && failure.exit == Exit::Stuck => {
+                Err(failure) if number >= typed_ones && plans.len() > 1 && failure.exit == Exit::Stuck => {
                     hanging.push(format!("{:#}", failure.error));
                     continue;
                 }

@@ -183,8 +183,8 @@ pub(super) fn remove(read: &mut ReadRank, lone: &[u32]) {
         kept.push(instruction);
         origins.push(origin);
     }
-    recorded.wild.retain(|wild| !is_lone(wild.instruction));
-    recorded.wild.iter_mut().for_each(|wild| wild.instruction = place(wild.instruction));
+    read.wild.retain(|wild| !is_lone(wild.instruction));
+    read.wild.iter_mut().for_each(|wild| wild.instruction = place(wild.instruction));
     recorded.thread_ends.iter_mut().for_each(|end| *end = place(*end));
     (recorded.instructions, recorded.origins, recorded.waits) = (kept, origins, waits);
 }

@@ -119,6 +119,7 @@ impl<'a, H: Host> Replay<'a, H> {
             }
             match *instruction {
                 Instruction::Wait { first, count, asked } => {
+                    self.anchor_polls(process, at);
                     if asked != Asked::Waited {
                         self.tested(rank, process, at, number);
                     }
@@ -130,6 +131,7 @@ impl<'a, H: Host> Replay<'a, H> {
                     continue;
                 }
                 Instruction::Choose { .. } => {
+                    self.anchor_polls(process, at);
                     if !self.choose(rank, process, at, number, release) {
                         return;
                     }
@@ -149,6 +151,14 @@ impl<'a, H: Host> Replay<'a, H> {
                 let ready = thread.ready;
                 let place = thread.begin(number, stages, !how.blocking);
                 return self.enter(rank, thread, at, place, 0, ready, release);
+            }
+            if how.awaited == Awaited::Here && process.decider.is_some() {
+                // A collective of one: it is over at once, and may be chosen.
+                let place = thread.begin(number, 0, false);
+                thread.under_way[place].done = thread.ready;
+                self.report(process, at, place);
+                process.threads[at].under_way[place].over = true;
+                continue;
             }
             if how.awaited == Awaited::Elsewhere {
                 let place = thread.begin(number, 0, false);

@@ -56,6 +56,7 @@ fn details() -> impl Strategy<Value = Details> {
             text,
             error,
             // Our own format does not tell it from the call.
+            alone: None,
             moment: None,
         }
     })

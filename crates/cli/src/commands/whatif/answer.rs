@@ -159,6 +159,13 @@ impl Answer {
                 one.text
             ));
         }
+        if identity.bound {
+            doubts.push(
+                "the identity simulation is decided as in the trace, because the program would hang if the simulation decided: \
+                 compare with --mode recorded"
+                    .to_owned(),
+            );
+        }
         doubts.extend(hanging.iter().cloned());
         for one in hypotheses.iter().filter(|one| one.scenario.goes_on_as_recorded) {
             doubts.push(format!(

@@ -23,7 +23,10 @@ pub fn say(answer: &Answer) -> String {
     after.extend(answer.efficiency.as_ref().map(|factors| format!("\n{}", efficiency(factors))));
     if !answer.skipped.is_empty() {
         let names: Vec<&str> = answer.skipped.iter().map(|one| one.hypothesis.as_str()).collect();
-        after += &format!("\nNot simulated, because it is not on the critical path: {}.", names.join("; "));
+        after += &format!(
+            "\nNot simulated, because the critical path leaves it less than 0.1 % to gain: {}.",
+            names.join("; ")
+        );
     }
     format!("{text}\n\n{}\n{}{after}\n", runs(answer, &sorted), waits(answer, &sorted).trim_end())
 }

@@ -246,7 +246,11 @@ impl<H: Host> Replay<'_, H> {
     }
 
     /// Tests without a computation after them are asked when the thread comes to what follows.
+    #[inline]
     pub(super) fn anchor_polls(&self, process: &mut Process, at: usize) {
+        if process.decider.as_ref().is_none_or(|decider| decider.polls.is_empty()) {
+            return;
+        }
         let ready = process.threads[at].ready;
         self.anchor(process, at, ready);
     }
