@@ -1,8 +1,10 @@
 """The experiments of Böhme, Hermanns, Geimer and Wolf 2010 ("Performance Simulation of Non-blocking Communication in
 Message-Passing Applications", tables 1 and 2), with programs that compute by sleeping.
 
-    experiments.py STRAGGLER FOLDER LAUNCHER...
+    experiments.py [--quick] STRAGGLER FOLDER LAUNCHER...
 
+--quick asks for less, for machines that do other things meanwhile: deciding again must come closer to the changed program than
+the recorded order does.
 FOLDER has the programs `waitany` and `multipartition`; LAUNCHER is what stands before `-n RANKS PROGRAM`. Prints a table for
 each experiment, and ends with 1 if one is off by more than it should. Other work on the machine makes runs longer, so an
 experiment is repeated up to three times before it counts as failed.
@@ -28,7 +30,8 @@ def run(*command):
 
 
 class Experiments:
-    def __init__(self, straggler, folder, launcher):
+    def __init__(self, straggler, folder, launcher, quick):
+        self.quick = quick
         self.straggler, self.folder, self.launcher = straggler, Path(folder), launcher
         self.scratch = Path(tempfile.mkdtemp(prefix="whatif-"))
 
@@ -60,7 +63,7 @@ def deviation(one, other):
 
 def table_2(experiments):
     """The Waitany benchmark of figure 4."""
-    ranks, scale = 4, "0.5"
+    ranks, scale = 4, "0.25" if experiments.quick else "0.5"
     original = experiments.record("original", ranks, "waitany", scale)
     modified = experiments.record("modified", ranks, "waitany", scale, "balanced")
     balanced = experiments.whatif(original, "--balance", "foo")
@@ -79,6 +82,10 @@ def table_2(experiments):
         off = {column: columns[column][name] for column in columns}
         print(f"{name:16} {before[name]:7.3f} s {after[name]:7.3f} s {off['identity']:+8.2f}% {off['re-decided']:+10.2f}% "
               f"{off['recorded']:+8.2f}% {RECORDED[name]:+8.2f}%")
+        if experiments.quick:
+            if name in ("total", "synchronisation") and abs(off["re-decided"]) >= abs(off["recorded"]):
+                wrong.append(f"{name}: deciding again is no better than the recorded order")
+            continue
         if abs(off["identity"]) > 1 or abs(off["re-decided"]) > 1:
             wrong.append(f"{name} is off by more than 1 %")
         if abs(off["recorded"] - RECORDED[name]) > 3:
@@ -95,7 +102,8 @@ def table_1(experiments, ranks):
     off = 100 * (answer["identity_ps"] / answer["measured_ps"] - 1)
     print(f"{ranks} ranks: measured {answer['measured_ps'] * 1e-12:.3f} s, identity {answer['identity_ps'] * 1e-12:.3f} s, "
           f"{off:+.2f} % (paper: 0.56 to 4.96 %)")
-    return [f"{ranks} ranks: the identity simulation is off by {off:.2f} %"] if abs(off) > 4.96 else []
+    most = 50 if experiments.quick else 4.96
+    return [f"{ranks} ranks: the identity simulation is off by {off:.2f} %"] if abs(off) > most else []
 
 
 def attempt(title, experiment):
@@ -109,8 +117,10 @@ def attempt(title, experiment):
 
 
 def main():
-    straggler, folder, *launcher = sys.argv[1:]
-    experiments = Experiments(straggler, folder, launcher)
+    words = sys.argv[1:]
+    quick = words[0] == "--quick"
+    straggler, folder, *launcher = words[quick:]
+    experiments = Experiments(straggler, folder, launcher, quick)
     wrong = attempt("Waitany, table 2", lambda: table_2(experiments))
     for ranks in (4, 9):
         wrong += attempt(f"BT-like kernel, table 1, {ranks} ranks", lambda: table_1(experiments, ranks))
