@@ -26,6 +26,7 @@ pub use causes::{Cause, root_causes};
 pub use critical_path::{CriticalPath, PathActivity, PathPart, Stretch};
 pub use efficiency::{CommunicationFactors, Efficiency};
 pub use explanation::Explanation;
+pub(crate) use meetings::is_ordered;
 pub use messages::messages_by_receiver;
 pub use regions::{RegionWaits, Regions, WaitsIn};
 pub use times::RankTimes;

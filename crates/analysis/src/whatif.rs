@@ -16,6 +16,7 @@ pub mod messages;
 pub mod nonblocking;
 mod parts;
 pub mod place;
+mod polls;
 pub mod regions;
 pub mod scenario;
 pub mod search;
@@ -25,6 +26,6 @@ mod tests;
 
 pub use error::WhatIfError;
 pub use hypothesis::{Difference, apply_all};
-pub use scenario::{Decided, DecisionKind, Hang, InCalls, Scenario, ScenarioError};
+pub use scenario::{Bound, Decided, DecisionKind, Hang, InCalls, Scenario, ScenarioError};
 pub use search::Search;
 pub use simulated::simulated;

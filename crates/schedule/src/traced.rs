@@ -45,3 +45,4 @@ pub use reader::{Begin, Decisions, Options, alone};
 pub use recording::{
     Asked, Awaited, BlockSizes, CollectiveCall, Group, How, Instruction, RankRecording, Recording, Wild,
 };
+pub use translate::computed_between;

@@ -43,14 +43,16 @@ impl<'a> Meetings<'a> {
 
 /// The collective calls of a rank, by communicator, in order. Those that make communicators have their place among them.
 fn ordered(rank: &RankTrace) -> Vec<(CommId, u32)> {
-    let is_ordered = |class: Class| {
-        matches!(class, Class::Collective(..) | Class::Neighbor(..) | Class::NewComm { collective: true })
-    };
     let calls = (0..).zip(&rank.calls).filter(|(_, call)| is_ordered(call.function.class()));
     let mut found: Vec<(CommId, u32)> = calls.map(|(number, call)| (call.comm, number)).collect();
     // Stable and nearly sorted: most programs use one communicator for long.
     found.sort_by_key(|&(comm, _)| comm);
     found
+}
+
+/// Whether all members of a communicator make such calls in the same order.
+pub(crate) fn is_ordered(class: Class) -> bool {
+    matches!(class, Class::Collective(..) | Class::Neighbor(..) | Class::NewComm { collective: true })
 }
 
 fn on_comm(calls: &[(CommId, u32)], comm: CommId) -> &[(CommId, u32)] {

@@ -4,8 +4,10 @@ use super::edit::Editor;
 use super::error::WhatIfError;
 use super::place::Where;
 use super::regions;
-use std::collections::BTreeSet;
+use crate::waits::is_ordered;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use straggler_model::Time;
+use straggler_trace::call::CommId;
 use straggler_trace::trace::WORLD;
 use straggler_trace::{Call, Class, Function, RankTrace, Start, Trace};
 
@@ -13,7 +15,7 @@ use straggler_trace::{Call, Class, Function, RankTrace, Start, Trace};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Deletion {
     pub function: Function,
-    /// Where: on all ranks, or nobody could leave the others' calls.
+    /// Where most of the ranks that take part are: all leave it out, or nobody could leave the others' calls.
     pub place: Where,
 }
 
@@ -36,36 +38,77 @@ pub fn is_deletable(function: Function) -> bool {
     matches!(function.class(), Class::Collective(_, Start::Blocking))
 }
 
-/// The trace without these calls.
-pub fn delete(trace: &Trace, deletion: &Deletion) -> Result<Trace, WhatIfError> {
-    let mut deleted = 0;
-    let ranks = (0..).zip(&trace.ranks).map(|(rank, traced)| {
-        let chosen = deletion.place.chosen(rank, traced);
+/// The collectives that deletions mean. It is an error if one means nothing.
+pub fn meant<'d>(
+    trace: &Trace,
+    deletions: impl Iterator<Item = &'d Deletion>,
+) -> Result<HashSet<Meeting>, WhatIfError> {
+    let mut meant = HashSet::new();
+    for deletion in deletions {
+        let chosen = chosen(trace, deletion);
+        if chosen.is_empty() {
+            return Err(not_called(trace, deletion));
+        }
+        meant.extend(chosen);
+    }
+    Ok(meant)
+}
+
+fn not_called(trace: &Trace, deletion: &Deletion) -> WhatIfError {
+    let functions = trace.ranks.iter().flat_map(|rank| &rank.calls).map(|call| call.function);
+    let known: BTreeSet<&str> =
+        functions.filter(|&function| is_deletable(function)).map(Function::name).collect();
+    WhatIfError::NoCall {
+        asked: match deletion.place.text().as_str() {
+            "anywhere" => deletion.function.name().to_owned(),
+            place => format!("{} {place}", deletion.function.name()),
+        },
+        known: known.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+/// The trace without these collectives.
+pub fn delete(trace: &Trace, deleted: &HashSet<Meeting>) -> Trace {
+    let ranks = trace.ranks.iter().map(|traced| {
         let mut editor = Editor::new(traced);
-        for (call, chosen) in traced.calls.iter().zip(chosen) {
+        for (call, meeting) in traced.calls.iter().zip(meetings(traced)) {
             editor.compute_up_to(call);
-            if call.function == deletion.function && chosen.is_some() {
-                deleted += 1;
-            } else {
+            if !meeting.is_some_and(|meeting| deleted.contains(&meeting)) {
                 editor.push(call, traced.details(call).cloned());
             }
         }
         editor.finish()
     });
-    let ranks = ranks.collect();
-    if deleted == 0 {
-        let functions = trace.ranks.iter().flat_map(|rank| &rank.calls).map(|call| call.function);
-        let known: BTreeSet<&str> =
-            functions.filter(|&function| is_deletable(function)).map(Function::name).collect();
-        return Err(WhatIfError::NoCall {
-            asked: match deletion.place.text().as_str() {
-                "anywhere" => deletion.function.name().to_owned(),
-                place => format!("{} {place}", deletion.function.name()),
-            },
-            known: known.into_iter().map(str::to_owned).collect(),
-        });
+    Trace { ranks: ranks.collect(), ..trace.clone() }
+}
+
+/// A collective: its communicator, and its number among those there.
+pub type Meeting = (CommId, u32);
+
+/// For each call of a rank: the collective that it takes part in.
+fn meetings(traced: &RankTrace) -> impl Iterator<Item = Option<Meeting>> {
+    let mut numbers: HashMap<CommId, u32> = HashMap::new();
+    traced.calls.iter().map(move |call| {
+        is_ordered(call.function.class()).then(|| {
+            let number = numbers.entry(call.comm).or_default();
+            *number += 1;
+            (call.comm, *number - 1)
+        })
+    })
+}
+
+/// The collectives that most of those who take part call at this place.
+fn chosen(trace: &Trace, deletion: &Deletion) -> HashSet<Meeting> {
+    let mut votes: HashMap<Meeting, i64> = HashMap::new();
+    for (rank, traced) in (0..).zip(&trace.ranks) {
+        let here = deletion.place.holds(rank, traced);
+        for ((call, meeting), here) in traced.calls.iter().zip(meetings(traced)).zip(here) {
+            if let Some(meeting) = meeting.filter(|_| call.function == deletion.function) {
+                *votes.entry(meeting).or_default() += if here { 1 } else { -1 };
+            }
+        }
     }
-    Ok(Trace { ranks, ..trace.clone() })
+    votes.into_iter().filter(|(_, votes)| *votes > 0).map(|(meeting, _)| meeting).collect()
 }
 
 /// The trace with more to do.

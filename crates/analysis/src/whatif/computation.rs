@@ -4,7 +4,8 @@
 //! their lengths, which a replay does not look at, and the times between them change.
 
 use super::error::WhatIfError;
-use super::place::{Where, begin, gaps};
+use super::place::{Where, begin, gaps, part};
+use super::polls::{Polls, polls};
 use super::regions::{self, Presence};
 use std::collections::HashMap;
 use straggler_model::Time;
@@ -16,7 +17,8 @@ pub struct Gaps(Vec<Vec<Time>>);
 
 impl Gaps {
     pub fn of(trace: &Trace) -> Gaps {
-        Gaps(trace.ranks.iter().map(gaps).collect())
+        let times = |traced| gaps(traced).into_iter().map(|gap| gap.time).collect();
+        Gaps(trace.ranks.iter().map(times).collect())
     }
 
     /// What a rank computes in all.
@@ -30,13 +32,12 @@ impl Gaps {
         for ((rank, traced), own) in (0..).zip(&trace.ranks).zip(&mut self.0) {
             let chosen = place.chosen(rank, traced).into_iter();
             let was = gaps(traced);
-            for (((gap, call), was), _) in
-                own.iter_mut().zip(&traced.calls).zip(was).zip(chosen).filter(|(_, chosen)| chosen.is_some())
+            for ((gap, was), _) in own.iter_mut().zip(was).zip(chosen).filter(|(_, chosen)| chosen.is_some())
             {
-                let inside = place.part_of(call.enter, was);
+                let inside = place.part_of(&was);
                 matched |= inside > Time::ZERO;
                 // Other changes before this one have scaled the whole of it.
-                let inside = part(*gap, inside, was);
+                let inside = part(*gap, inside, was.time);
                 *gap = gap.since(inside) + scaled(inside, factor);
             }
         }
@@ -189,14 +190,6 @@ fn last_of_entries(chosen: &Presence, entries: usize) -> Vec<Option<usize>> {
     last
 }
 
-/// `whole`·`part`/`of`, rounded down.
-fn part(whole: Time, part: Time, of: Time) -> Time {
-    match of.ps() {
-        0 => Time::ZERO,
-        of => Time((u128::from(whole.ps()) * u128::from(part.ps()) / u128::from(of)) as u64),
-    }
-}
-
 fn scaled(time: Time, factor: f64) -> Time {
     Time((time.ps() as f64 * factor).round().clamp(0.0, u64::MAX as f64) as u64)
 }
@@ -277,9 +270,31 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
     // When its last call began, in the trace and now.
     let mut last_of: HashMap<u16, (Time, Time)> = HashMap::new();
     let mut moments: Vec<(u32, Time, Time)> = Vec::new();
-    for (call, &gap) in rank.calls.iter_mut().zip(gaps) {
+    let polls = polls(rank);
+    // Polls that go on, where they begin now, and how long they take now.
+    let mut polling: HashMap<u16, (Polls, Time, Time)> = HashMap::new();
+    for (number, (call, &gap)) in rank.calls.iter_mut().zip(gaps).enumerate() {
         let (old, new) = threads.entry(call.thread).or_insert((first, first));
         if call.exit <= first {
+            continue;
+        }
+        if let Some(polls) = polls.get(&number) {
+            let (before, computed) = (call.enter.since(*old), polls.computed());
+            let between = part(gap, computed, before + computed);
+            let length = polls.length().since(computed) + between;
+            polling.insert(call.thread, (*polls, *new + gap.since(between), length));
+        }
+        if let Some((polls, start, length)) = polling
+            .get(&call.thread)
+            .filter(|(polls, ..)| call.enter >= polls.start && call.exit <= polls.end)
+        {
+            let was = call.enter;
+            *old = (*old).max(call.exit);
+            for time in [&mut call.enter, &mut call.exit] {
+                *time = *start + part(*length, time.since(polls.start), polls.length());
+            }
+            *new = (*new).max(call.exit);
+            last_of.insert(call.thread, (was, call.enter));
             continue;
         }
         let length = call.exit.since(call.enter);

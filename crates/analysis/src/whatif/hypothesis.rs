@@ -6,7 +6,7 @@ use super::error::WhatIfError;
 use super::messages::{self, Filter};
 use super::nonblocking::{self, Overlap};
 use super::parts;
-use super::place::Where;
+use super::place::{Where, short_list};
 use super::regions::Ranks;
 use straggler_schedule::traced::alone;
 use straggler_trace::{Call, Details, Trace};
@@ -46,45 +46,69 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// The trace with the difference, and what people should know about it.
-    pub fn apply(&self, trace: &Trace) -> Result<(Trace, Vec<String>), WhatIfError> {
-        let mut notes = Vec::new();
-        if let Some(&rank) = self.ranks().and_then(|ranks| ranks.last())
-            && rank as usize >= trace.ranks.len()
-        {
-            return Err(WhatIfError::NoRank { rank, ranks: trace.ranks.len() });
-        }
-        let trace = match self {
-            Difference::Scale { place, factor } => {
-                let mut gaps = Gaps::of(trace);
-                gaps.scale(trace, place, *factor)?;
-                gaps.apply(trace)
+    fn check(&self, trace: &Trace) -> Result<(), WhatIfError> {
+        match self.ranks().and_then(|ranks| ranks.last()) {
+            Some(&rank) if rank as usize >= trace.ranks.len() => {
+                Err(WhatIfError::NoRank { rank, ranks: trace.ranks.len() })
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Changes what is computed, if that is what it does, and says so.
+    fn recompute(
+        &self,
+        trace: &Trace,
+        gaps: &mut Gaps,
+        notes: &mut Vec<String>,
+    ) -> Result<bool, WhatIfError> {
+        match self {
+            Difference::Scale { place, factor } => gaps.scale(trace, place, *factor)?,
             Difference::Balance { place, weights } => {
-                let mut gaps = Gaps::of(trace);
-                if gaps.balance(trace, place, weights.as_deref())? == Balanced::Together
-                    && place.region.is_some()
-                {
+                let balanced = gaps.balance(trace, place, weights.as_deref())?;
+                if balanced == Balanced::Together && place.region.is_some() {
                     notes.push(format!(
                         "ranks differ in how often they are {}: it is balanced as a whole, not entry by entry",
                         place.text()
                     ));
                 }
-                gaps.apply(trace)
+                notes.extend(weights.as_deref().and_then(|weights| unused_weights(trace, place, weights)));
             }
-            Difference::Quieten { place } => {
-                let mut gaps = Gaps::of(trace);
-                gaps.quieten(trace, place)?;
-                gaps.apply(trace)
-            }
+            Difference::Quieten { place } => gaps.quieten(trace, place)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The trace with other messages or calls; none where that is not what it changes.
+    fn rewrite(&self, trace: &Trace, notes: &mut Vec<String>) -> Result<Option<Trace>, WhatIfError> {
+        Ok(Some(match self {
+            Difference::Scale { .. }
+            | Difference::Balance { .. }
+            | Difference::Quieten { .. }
+            | Difference::Delete(_) => return Ok(None),
             Difference::Remove(filter) => messages::remove(trace, filter)?,
-            Difference::Merge { filter, count } => parts::merge(trace, filter, *count)?,
-            Difference::Split { filter, count } => parts::split(trace, filter, *count)?,
+            Difference::Merge { filter, count } => {
+                let (trace, most) = parts::merge(trace, filter, *count)?;
+                if most < *count {
+                    notes.push(format!(
+                        "no rank sends {count} such messages to another with one tag: at most {most} become one"
+                    ));
+                }
+                trace
+            }
+            Difference::Split { filter, count } => {
+                let (trace, bound) = parts::split(trace, filter, *count)?;
+                if bound > 0 {
+                    notes.push(format!(
+                        "{bound} calls that choose among messages in parts choose as in the trace"
+                    ));
+                }
+                trace
+            }
             Difference::Overlap(overlap) => nonblocking::apply(trace, overlap)?,
-            Difference::Delete(deletion) => calls::delete(trace, deletion)?,
             Difference::Insert(insertion) => calls::insert(trace, insertion)?,
-        };
-        Ok((trace, notes))
+        }))
     }
 
     /// The ranks that it names.
@@ -122,6 +146,17 @@ impl Difference {
     }
 }
 
+/// Says which ranks have a weight and nothing to compute there.
+fn unused_weights(trace: &Trace, place: &Where, weights: &[f64]) -> Option<String> {
+    let ranks = (0u32..).zip(&trace.ranks).zip(weights).filter(|(_, weight)| **weight > 0.0);
+    let idle = ranks.filter(|((rank, traced), _)| place.chosen(*rank, traced).iter().all(Option::is_none));
+    let idle: Vec<u32> = idle.map(|((rank, _), _)| rank).collect();
+    let (ranks, are) = if idle.len() == 1 { ("rank", "computes") } else { ("ranks", "compute") };
+    (!idle.is_empty()).then(|| {
+        format!("{ranks} {} never {are} {}: weights for that do not count", short_list(&idle), place.text())
+    })
+}
+
 /// Calls that make communicators tell what they took themselves: the times of others, by which that is known, will not be those of
 /// one run any more.
 fn with_own_times(trace: &Trace) -> Trace {
@@ -140,14 +175,32 @@ fn with_own_times(trace: &Trace) -> Trace {
     changed
 }
 
-/// Applies differences one after the other.
+/// Applies differences: first what is computed, then what is deleted, both at the places and times of the traced run; then
+/// the others, one after the other.
 pub fn apply_all(trace: &Trace, differences: &[Difference]) -> Result<(Trace, Vec<String>), WhatIfError> {
+    differences.iter().try_for_each(|difference| difference.check(trace))?;
     let mut changed = with_own_times(trace);
     let mut notes = Vec::new();
+    let deletions = differences.iter().filter_map(|difference| match difference {
+        Difference::Delete(deletion) => Some(deletion),
+        _ => None,
+    });
+    let deleted = calls::meant(trace, deletions)?;
+    let mut gaps = Gaps::of(trace);
+    let mut recomputed = false;
     for difference in differences {
-        let (next, more) = difference.apply(&changed)?;
-        changed = next;
-        notes.extend(more);
+        recomputed |= difference.recompute(trace, &mut gaps, &mut notes)?;
+    }
+    if recomputed {
+        changed = gaps.apply(&changed);
+    }
+    if !deleted.is_empty() {
+        changed = calls::delete(&changed, &deleted);
+    }
+    for difference in differences {
+        if let Some(next) = difference.rewrite(&changed, &mut notes)? {
+            changed = next;
+        }
     }
     Ok((changed, notes))
 }

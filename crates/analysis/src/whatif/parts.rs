@@ -59,16 +59,18 @@ fn chosen(
     }
 }
 
-/// So many messages of a route become one.
-pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<Trace, WhatIfError> {
+/// So many messages of a route become one. Says how many that are at most.
+pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u32), WhatIfError> {
     let operations = Operations::of_trace(trace);
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
     let chosen = chosen(trace, &operations, filter)?;
+    let mut most = 0;
     let route = |message: &Message| {
         (message.sent.place.rank, message.received.place.rank, message.sent.comm, message.sent.tag)
     };
     for of_route in chosen.chunk_by(|(one, _), (other, _)| route(one) == route(other)) {
         for together in of_route.chunks(count as usize) {
+            most = most.max(together.len() as u32);
             let bytes = together.iter().map(|(message, _)| message.sent.bytes).sum();
             for (place, (_, ((from, sent), (to, received)))) in together.iter().enumerate() {
                 if place + 1 == together.len() {
@@ -84,11 +86,11 @@ pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<Trace, WhatIf
             }
         }
     }
-    Ok(rewritten(trace, &operations, &fates, 1))
+    Ok((rewritten(trace, &operations, &fates, 1).0, most))
 }
 
-/// Each message becomes so many.
-pub fn split(trace: &Trace, filter: &Filter, count: u32) -> Result<Trace, WhatIfError> {
+/// Each message becomes so many. Says how many calls chose among such messages: they choose as they did.
+pub fn split(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u64), WhatIfError> {
     let operations = Operations::of_trace(trace);
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
     for (message, ((from, sent), (to, received))) in chosen(trace, &operations, filter)? {
@@ -100,13 +102,16 @@ pub fn split(trace: &Trace, filter: &Filter, count: u32) -> Result<Trace, WhatIf
     Ok(rewritten(trace, &operations, &fates, count))
 }
 
-fn rewritten(trace: &Trace, operations: &[Operations<'_>], fates: &[Fates], count: u32) -> Trace {
+fn rewritten(trace: &Trace, operations: &[Operations<'_>], fates: &[Fates], count: u32) -> (Trace, u64) {
+    let mut bound = 0;
     let ranks = operations.iter().zip(fates).map(|(operations, fates)| {
         let mut writer = Writer::new(operations, fates, count);
         operations.walk().for_each(|acted| writer.write(&acted));
+        bound += writer.bound;
         writer.editor.finish()
     });
-    Trace { ranks: ranks.collect(), ..trace.clone() }
+    let ranks = ranks.collect();
+    (Trace { ranks, ..trace.clone() }, bound)
 }
 
 struct Writer<'a, 'o> {
@@ -118,6 +123,8 @@ struct Writer<'a, 'o> {
     gone: HashSet<RequestId>,
     /// The further requests of a message in parts.
     more: HashMap<RequestId, Vec<RequestId>>,
+    /// Calls that chose among messages that come in parts.
+    bound: u64,
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
@@ -134,6 +141,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             next: used.chain(named).max().map_or(0, |last| last.saturating_add(1)),
             gone: rows().filter(|(row, _)| fates.gone.contains(row)).map(|(_, row)| row.request).collect(),
             more: HashMap::new(),
+            bound: 0,
         }
     }
 
@@ -180,39 +188,40 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn write_wait(&mut self, call: &Call, mut details: Details, how: HowMany) {
-        let before = details.requests.len() + details.completed.len();
+        let (named, told) = (details.requests.len(), details.completed.len());
         details.requests.retain(|request| !self.gone.contains(request));
         details.completed.retain(|completed| !self.gone.contains(&completed.request));
-        if before > 0 && details.requests.is_empty() && details.completed.is_empty() {
+        let chooses = matches!(how, HowMany::Any | HowMany::Some);
+        // Nothing to wait for, or nothing that it found any more.
+        let idle = details.requests.is_empty() && details.completed.is_empty();
+        if named + told > 0 && (idle || chooses && told > 0 && details.completed.is_empty()) {
             return;
         }
-        let all = matches!(how, HowMany::One | HowMany::All);
-        let finished: Vec<RequestId> =
-            match (details.found || matches!(call.function.class(), Class::Wait(_)), all) {
-                (false, _) => Vec::new(),
-                (true, true) => details.requests.clone(),
-                (true, false) => details.completed.iter().map(|completed| completed.request).collect(),
-            };
-        let matched: HashMap<RequestId, Completed> =
-            details.completed.iter().map(|completed| (completed.request, *completed)).collect();
-        self.editor.push(call, Some(details));
-        // What has completed is waited for as a whole.
-        let further: Vec<(RequestId, RequestId)> = finished
-            .iter()
-            .flat_map(|request| {
-                self.more.get(request).into_iter().flatten().map(move |more| (*request, *more))
-            })
-            .collect();
-        if further.is_empty() {
-            return;
+        let is_wait = matches!(call.function.class(), Class::Wait(_));
+        let in_parts = details.requests.iter().any(|request| self.more.contains_key(request));
+        if !in_parts || !(is_wait || details.found) {
+            return self.editor.push(call, Some(details));
         }
-        let completed = further
+        if chooses {
+            self.bound += 1;
+            details.requests = details.completed.iter().map(|completed| completed.request).collect();
+            details.completed.retain(|completed| completed.matched.is_some() || completed.cancelled);
+        }
+        self.add_parts(&mut details);
+        let function = if is_wait { Function::Waitall } else { Function::Testall };
+        self.editor.push(&Call { function, ..*call }, Some(details));
+    }
+
+    /// What has completed has completed as a whole.
+    fn add_parts(&self, details: &mut Details) {
+        let more = |request: &RequestId| self.more.get(request).into_iter().flatten().copied();
+        let parts: Vec<RequestId> = details.requests.iter().flat_map(more).collect();
+        details.requests.extend(parts);
+        let told: Vec<Completed> = details
+            .completed
             .iter()
-            .filter_map(|(request, more)| Some(Completed { request: *more, ..*matched.get(request)? }))
-            .filter(|completed| completed.matched.is_some())
+            .flat_map(|whole| more(&whole.request).map(|request| Completed { request, ..*whole }))
             .collect();
-        let requests = further.iter().map(|&(_, more)| more).collect();
-        let wait = Call { thread: call.thread, ..Call::new(Function::Waitall, call.exit, call.exit) };
-        self.editor.push(&wait, Some(Details { requests, completed, found: true, ..Details::default() }));
+        details.completed.extend(told);
     }
 }

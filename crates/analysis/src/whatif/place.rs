@@ -1,10 +1,11 @@
 //! Where in a traced run something is computed: in a region, on some ranks, for some time.
 
+use super::polls::polls;
 use super::regions::{self, Presence, Ranks};
 use std::collections::HashMap;
 use std::fmt;
 use straggler_model::Time;
-use straggler_trace::{Class, RankTrace};
+use straggler_trace::{Call, Class, RankTrace};
 
 /// Which computation is meant.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -29,18 +30,23 @@ impl Where {
         };
         if self.during.is_some() {
             for ((chosen, call), gap) in chosen.iter_mut().zip(&traced.calls).zip(gaps(traced)) {
-                *chosen =
-                    chosen.filter(|_| self.part_of(call.enter, gap) > Time::ZERO || self.has(call.enter));
+                *chosen = chosen.filter(|_| self.part_of(&gap) > Time::ZERO || self.has(call.enter));
             }
         }
         chosen
     }
 
-    /// How much of a computation that ends then lies in the range of times.
-    pub(super) fn part_of(&self, end: Time, length: Time) -> Time {
-        let Some((from, to)) = self.during else { return length };
-        let start = Time(end.ps().saturating_sub(length.ps()));
-        end.min(to).since(start.max(from))
+    /// How much of a computation lies in the range of times.
+    pub(super) fn part_of(&self, gap: &Gap) -> Time {
+        let Some((from, to)) = self.during else { return gap.time };
+        part(gap.time, gap.to.min(to).since(gap.from.max(from)), gap.to.since(gap.from))
+    }
+
+    /// For each call of a rank: whether it is made there.
+    pub(super) fn holds(&self, rank: u32, traced: &RankTrace) -> Vec<bool> {
+        let anywhen = Where { during: None, ..self.clone() };
+        let chosen = anywhen.chosen(rank, traced).into_iter().zip(&traced.calls);
+        chosen.map(|(chosen, call)| chosen.is_some() && self.has(call.enter)).collect()
     }
 
     fn has(&self, time: Time) -> bool {
@@ -67,16 +73,40 @@ impl Where {
     }
 }
 
-/// The times between the calls of a rank. What comes before MPI_Init has ended is no computation.
-pub(super) fn gaps(traced: &RankTrace) -> Vec<Time> {
+/// What a thread computes between two calls, and between the polls that the second may stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Gap {
+    pub time: Time,
+    /// Where it lies: as long as that, unless it is spread between polls.
+    pub from: Time,
+    pub to: Time,
+}
+
+/// What is computed before each call of a rank. What comes before MPI_Init has ended is no computation.
+pub(super) fn gaps(traced: &RankTrace) -> Vec<Gap> {
     let mut last: HashMap<u16, Time> = HashMap::new();
     let first = begin(traced);
-    let mut gap = |call: &straggler_trace::Call| {
+    let polls = polls(traced);
+    let mut gap = |(number, call): (usize, &Call)| {
         let since = last.get(&call.thread).copied().unwrap_or(first);
         last.insert(call.thread, since.max(call.exit));
-        call.enter.since(since)
+        let before = call.enter.since(since);
+        match polls.get(&number) {
+            Some(polls) => {
+                Gap { time: before + polls.computed(), from: since.min(call.enter), to: polls.end }
+            }
+            None => Gap { time: before, from: since.min(call.enter), to: call.enter },
+        }
     };
-    traced.calls.iter().map(&mut gap).collect()
+    traced.calls.iter().enumerate().map(&mut gap).collect()
+}
+
+/// `whole`·`part`/`of`, rounded down.
+pub(super) fn part(whole: Time, part: Time, of: Time) -> Time {
+    match of.ps() {
+        0 => Time::ZERO,
+        of => Time((u128::from(whole.ps()) * u128::from(part.ps()) / u128::from(of)) as u64),
+    }
 }
 
 pub(super) fn begin(traced: &RankTrace) -> Time {

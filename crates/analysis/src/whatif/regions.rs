@@ -16,26 +16,22 @@ pub fn presence(traced: &RankTrace, name: &str) -> Presence {
         let open = threads.entry(call.thread).or_default();
         presence.push(open.entry);
         let text = || traced.details(call).and_then(|details| details.text.as_deref());
-        let depth = match call.function {
-            Function::RegionEnter if text().unwrap_or_default() == name => open.depth + 1,
-            Function::RegionLeave if text().unwrap_or_default() == name => open.depth.saturating_sub(1),
-            Function::Pcontrol => match level(text()) {
-                Some(level) if level.to_string() == name => 1,
-                _ if open.by_level => 0,
-                _ => open.depth,
-            },
-            _ => open.depth,
-        };
-        if call.function == Function::Pcontrol {
-            // A level lasts until the next, even the same one.
-            open.by_level = level(text()).is_some_and(|level| level.to_string() == name);
-            open.entry = None;
+        match call.function {
+            Function::RegionEnter if text().unwrap_or_default() == name => open.depth += 1,
+            Function::RegionLeave if text().unwrap_or_default() == name => {
+                open.depth = open.depth.saturating_sub(1);
+            }
+            Function::Pcontrol => {
+                // A level lasts until the next, even the same one.
+                open.entry = open.entry.filter(|_| open.depth > 0);
+                open.by_level = level(text()).is_some_and(|level| level.to_string() == name);
+            }
+            _ => {}
         }
-        open.depth = depth;
-        open.entry = match (depth, open.entry) {
-            (0, _) => None,
-            (_, Some(entry)) => Some(entry),
-            (_, None) => {
+        open.entry = match (open.depth > 0 || open.by_level, open.entry) {
+            (false, _) => None,
+            (true, Some(entry)) => Some(entry),
+            (true, None) => {
                 entries += 1;
                 Some(entries - 1)
             }

@@ -27,11 +27,20 @@ pub struct Scenario {
     pub superfluous_tests: u64,
     /// Whether ranks send or receive after they took another request or message than in the trace: with whom is as recorded.
     pub goes_on_as_recorded: bool,
-    /// Whether decisions are those of the trace because the program would hang otherwise.
-    pub bound: bool,
+    /// Which decisions are those of the trace because the program would hang otherwise.
+    pub bound: Bound,
     /// The run itself.
     pub trace: Trace,
     pub notes: Vec<String>,
+}
+
+/// Decisions that are left to the trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    Nothing,
+    /// Whose message a receive from anyone takes.
+    Wildcards,
+    Everything,
 }
 
 /// Decisions of one kind, of one function on one rank, that differ from the trace's.
@@ -142,7 +151,8 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl Scenario {
-    /// Simulates a trace. Where a program that decides for itself would hang, it decides as it did.
+    /// Simulates a trace. Where a program that decides for itself would hang, it decides as it did: first only whose
+    /// messages its receives from anyone take, which is what most programs hang by, then everything.
     pub fn simulate(
         trace: &Trace,
         options: &Options,
@@ -150,11 +160,15 @@ impl Scenario {
         simulation: &Simulation<'_>,
         control: &mut Control<'_>,
     ) -> Result<Scenario, ScenarioError> {
-        match simulate(trace, options, building, simulation, control) {
+        let mut run =
+            |decisions| simulate(trace, &Options { decisions, ..*options }, building, simulation, control);
+        let bound = |bound| move |scenario| Scenario { bound, ..scenario };
+        match run(options.decisions) {
             Err(ScenarioError::Hangs(_)) if options.decisions == Decisions::Redecide => {
-                let options = Options { decisions: Decisions::AsRecorded, ..*options };
-                let scenario = simulate(trace, &options, building, simulation, control)?;
-                Ok(Scenario { bound: true, ..scenario })
+                match run(Decisions::RedecideRequests) {
+                    Err(ScenarioError::Hangs(_)) => run(Decisions::AsRecorded).map(bound(Bound::Everything)),
+                    other => other.map(bound(Bound::Wildcards)),
+                }
             }
             other => other,
         }
@@ -204,7 +218,7 @@ fn simulate(
         decisions,
         superfluous_tests,
         goes_on_as_recorded,
-        bound: false,
+        bound: Bound::Nothing,
         trace: run,
         notes,
     })

@@ -1,5 +1,7 @@
 //! Programs whose other selves are known.
 
+mod places;
+
 use super::calls::{Deletion, Inserted, Insertion};
 use super::computation::{Balanced, Gaps};
 use super::messages::Filter;

@@ -32,6 +32,8 @@ pub enum Decisions {
     /// The traced run.
     #[default]
     AsRecorded,
+    /// The program that replays it, by what has happened to it; but receives from anyone take what they took.
+    RedecideRequests,
     /// The program that replays it, by what has happened to it.
     Redecide,
 }

@@ -132,7 +132,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         let own = init_exit(traced).or(traced.calls.first().map(|call| call.enter));
         // Which thread is first is a matter of time, so that nothing can be decided for several.
         let threaded = traced.calls.iter().any(|call| call.thread > 0);
-        let decides = shared.options.decisions == Decisions::Redecide && !threaded;
+        let decides = shared.options.decisions != Decisions::AsRecorded && !threaded;
         let start = match shared.options.begin {
             Begin::AsTraced => shared.origin,
             Begin::Together => own.unwrap_or(shared.origin),
@@ -353,15 +353,19 @@ impl<'s, 'a> RankReader<'s, 'a> {
     }
 }
 
+/// What is computed between counted polls that took so long, the time `inside` of them included: the time between two,
+/// unless it is so short that the thread was only waiting.
+pub fn computed_between(length: Time, inside: Time, calls: u64, spin: Time) -> Time {
+    let between = length.since(inside);
+    let gaps = calls.saturating_sub(1).max(1);
+    if Time(between.ps() / gaps) >= spin { between } else { Time::ZERO }
+}
+
 impl Thread {
-    /// The time between polls is computation, unless it is so short that the thread was only waiting.
+    /// What lies between polls was computed.
     fn settle_polls(&mut self, spin: Time) {
         let Some(polls) = self.polls.take() else { return };
-        let between = polls.end.since(polls.start).since(polls.inside);
-        let gaps = polls.calls.saturating_sub(1).max(1);
-        if Time(between.ps() / gaps) >= spin {
-            self.computed += between;
-        }
+        self.computed += computed_between(polls.end.since(polls.start), polls.inside, polls.calls, spin);
     }
 
     /// What was computed becomes an instruction.

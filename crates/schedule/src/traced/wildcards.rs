@@ -84,7 +84,7 @@ fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
             patterns.values_mut().for_each(|safe| *safe = None);
             return patterns;
         };
-        for pattern in matching(comm, from, tag) {
+        for pattern in matching(comm, from, tag).into_iter().flatten() {
             // Who takes a message must know whether to answer it.
             let alike = *answered.entry(pattern).or_insert(how.answered) == how.answered;
             if let Some(safe) = patterns.get_mut(&pattern)
@@ -97,20 +97,22 @@ fn safe(read: &ReadRank, sources: &Sources) -> Patterns {
     patterns
 }
 
-/// The patterns with wildcards that a message fits.
-fn matching(comm: CommId, from: Rank, tag: i64) -> [Pattern; 3] {
-    let (from, tag) = (Some(from), Some(tag));
-    [
-        Pattern { comm, from: None, tag },
-        Pattern { comm, from, tag: None },
-        Pattern { comm, from: None, tag: None },
-    ]
+/// The patterns with wildcards that a message fits. Those of collectives, whose tags are negative, never meet a receive.
+fn matching(comm: CommId, from: Rank, tag: i64) -> Option<[Pattern; 3]> {
+    let (from, tag) = (Some(from), (tag >= 0).then_some(tag));
+    tag.map(|_| {
+        [
+            Pattern { comm, from: None, tag },
+            Pattern { comm, from, tag: None },
+            Pattern { comm, from: None, tag: None },
+        ]
+    })
 }
 
 /// The tag that a message gets for those who take what comes.
 fn tag_of(patterns: &Patterns, sources: &Sources, from: Rank, tag: Tag) -> Option<Tag> {
     let &(comm, tag) = sources.get(&tag)?;
-    matching(comm, from, tag).iter().find_map(|pattern| patterns.get(pattern).copied().flatten())
+    matching(comm, from, tag)?.iter().find_map(|pattern| patterns.get(pattern).copied().flatten())
 }
 
 /// Opens the receives of a rank; gives how many stay as they are.

@@ -3,10 +3,11 @@
 //! The earlier test, which failed in the traced run, succeeds; those behind it are taken out, and with them a region that then
 //! holds nothing (Böhme et al. 2010, figure 3c and d). The computation between them stays.
 
-use std::collections::HashSet;
-use straggler_schedule::traced::{Instruction, RankRecording};
+use std::collections::{HashMap, HashSet};
+use straggler_model::Time;
+use straggler_schedule::traced::{Instruction, Options, RankRecording};
 use straggler_sim::programs::{Changed, Replayed};
-use straggler_trace::{Call, Class, Completed, Details, Function, HowMany, RankTrace};
+use straggler_trace::{Class, Completed, Function, HowMany, RankTrace, RequestId};
 
 /// Takes the tests of a rank out that a replay found unneeded.
 pub(super) fn remove(recorded: &RankRecording, replayed: &Replayed, rank: &mut RankTrace) {
@@ -21,11 +22,10 @@ pub(super) fn remove(recorded: &RankRecording, replayed: &Replayed, rank: &mut R
             gone.insert(origin(number));
         }
     }
-    let earlier = replayed.changes.iter().filter(|change| change.what == Changed::Earlier);
-    let earlier: Vec<usize> = earlier.map(|change| origin(change.instruction)).collect();
+    let succeeding = Succeeding::of(recorded, replayed, rank);
     for &number in &replayed.unneeded {
         let last = origin(number);
-        if matches!(instruction(number), Some(Instruction::Wait { .. })) && completes(rank, &earlier, last) {
+        if matches!(instruction(number), Some(Instruction::Wait { .. })) && succeeding.complete(rank, last) {
             gone.insert(last);
         }
     }
@@ -37,45 +37,83 @@ pub(super) fn remove(recorded: &RankRecording, replayed: &Replayed, rank: &mut R
     });
 }
 
-/// Lets an earlier test complete what a later one completed, if there is one that asked for the same.
-fn completes(rank: &mut RankTrace, earlier: &[usize], last: usize) -> bool {
-    let details =
-        |rank: &RankTrace, call: usize| -> Option<Details> { rank.details(rank.calls.get(call)?).cloned() };
-    let Some(Details { requests, completed, .. }) = details(rank, last) else { return false };
-    let asks_for_same = |&&call: &&usize| {
-        let all = |call: &Call| matches!(call.function.class(), Class::Test(HowMany::One | HowMany::All));
-        call < last
-            && rank.calls.get(call).is_some_and(all)
-            && details(rank, call).is_some_and(|details| details.requests == requests)
-    };
-    let Some(&call) = earlier.iter().find(asks_for_same) else { return false };
-    let place = rank.calls[call].details as usize;
-    let Some(details) = rank.details.get_mut(place) else { return false };
-    let told = |completed: &&Completed| completed.matched.is_some() || completed.cancelled;
-    (details.found, details.repeated) = (true, None);
-    details.completed = completed.iter().filter(told).copied().collect();
-    true
+/// Tests for all of their requests that succeed now and had failed, by what they ask for.
+struct Succeeding(HashMap<Vec<RequestId>, Vec<usize>>);
+
+impl Succeeding {
+    fn of(recorded: &RankRecording, replayed: &Replayed, rank: &RankTrace) -> Succeeding {
+        let mut found: HashMap<Vec<RequestId>, Vec<usize>> = HashMap::new();
+        for change in replayed.changes.iter().filter(|change| change.what == Changed::Earlier) {
+            let number = recorded.origin(change.instruction) as usize;
+            let Some(call) = rank.calls.get(number) else { continue };
+            let all = matches!(call.function.class(), Class::Test(HowMany::One | HowMany::All));
+            if let Some(details) = rank.details(call).filter(|_| all) {
+                found.entry(details.requests.to_vec()).or_default().push(number);
+            }
+        }
+        found.values_mut().for_each(|calls| calls.sort_unstable());
+        Succeeding(found)
+    }
+
+    /// Lets an earlier test complete what a later one completed, if there is one that asked for the same.
+    fn complete(&self, rank: &mut RankTrace, last: usize) -> bool {
+        let Some(later) = rank.calls.get(last).and_then(|call| rank.details(call)) else { return false };
+        let Some(calls) = self.0.get(&later.requests[..]) else { return false };
+        let told = |completed: &&Completed| completed.matched.is_some() || completed.cancelled;
+        let completed = later.completed.iter().filter(told).copied().collect();
+        let before = calls.partition_point(|&call| call < last);
+        let Some(&call) = before.checked_sub(1).and_then(|before| calls.get(before)) else { return false };
+        let place = rank.calls[call].details as usize;
+        let Some(details) = rank.details.get_mut(place) else { return false };
+        (details.found, details.repeated, details.completed) = (true, None, completed);
+        true
+    }
 }
 
-/// The marks of regions that hold nothing any more.
+/// A region that has been entered.
+#[derive(Default)]
+struct Open<'a> {
+    enter: usize,
+    name: &'a str,
+    /// How many tests it held that are gone.
+    tests: u64,
+    /// Something else is called in it.
+    busy: bool,
+    computed: Time,
+}
+
+/// The marks of regions that hold nothing any more: no call, and no computation beyond what it takes to ask again.
 fn empty_regions(rank: &RankTrace, gone: &HashSet<usize>) -> HashSet<usize> {
     let mut empty = HashSet::new();
-    // The last mark that entered a region, as long as nothing but what is gone came after it.
-    let mut open: Option<usize> = None;
-    let mut held_something = false;
+    let mut threads: HashMap<u16, (Time, Vec<Open<'_>>)> = HashMap::new();
     for (number, call) in rank.calls.iter().enumerate() {
-        if gone.contains(&number) {
-            held_something = true;
-            continue;
+        let (last, open) = threads.entry(call.thread).or_default();
+        if let Some(top) = open.last_mut() {
+            top.computed += call.enter.since(*last);
         }
-        let name = |number: usize| rank.calls.get(number).and_then(|call| rank.details(call)?.text.clone());
-        match (call.function, open) {
-            (Function::RegionEnter, _) => (open, held_something) = (Some(number), false),
-            (Function::RegionLeave, Some(enter)) if held_something && name(enter) == name(number) => {
-                empty.extend([enter, number]);
-                open = None;
+        *last = call.exit;
+        let name = rank.details(call).and_then(|details| details.text.as_deref()).unwrap_or_default();
+        match (call.function, open.last_mut()) {
+            (Function::RegionEnter, _) => open.push(Open { enter: number, name, ..Open::default() }),
+            (Function::RegionLeave, Some(top)) if top.name == name => {
+                let Open { enter, tests, busy, computed, .. } = *top;
+                let is_empty = !busy && tests > 0 && computed.ps() / tests < Options::default().spin.ps();
+                open.pop();
+                if is_empty {
+                    empty.extend([enter, number]);
+                }
+                if let Some(around) = open.last_mut() {
+                    around.tests += tests;
+                    around.busy |= !is_empty;
+                    around.computed += computed;
+                }
             }
-            _ => open = None,
+            (_, Some(top)) if gone.contains(&number) => {
+                let repeated = rank.details(call).and_then(|details| details.repeated);
+                top.tests += repeated.map_or(1, |repeated| repeated.calls);
+            }
+            (_, Some(top)) => top.busy = true,
+            (_, None) => {}
         }
     }
     empty

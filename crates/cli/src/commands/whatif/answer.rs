@@ -7,7 +7,7 @@ use crate::commands::trace::Opened;
 use serde::Serialize;
 use straggler_analysis::waits::{Efficiency, Pattern, RankTimes, WaitStates};
 use straggler_analysis::whatif::search::Skipped;
-use straggler_analysis::whatif::{Decided, InCalls, Scenario};
+use straggler_analysis::whatif::{Bound, Decided, InCalls, Scenario};
 use straggler_model::{Network, Time};
 
 /// A hypothesis that was simulated.
@@ -153,18 +153,9 @@ impl Answer {
                 error * 100.0
             ));
         }
-        for one in hypotheses.iter().filter(|one| one.scenario.bound) {
-            doubts.push(format!(
-                "{}: decided as in the trace, because the program would hang if the simulation decided",
-                one.text
-            ));
-        }
-        if identity.bound {
-            doubts.push(
-                "the identity simulation is decided as in the trace, because the program would hang if the simulation decided: \
-                 compare with --mode recorded"
-                    .to_owned(),
-            );
+        let runs = hypotheses.iter().map(|one| (one.text.as_str(), &one.scenario));
+        for (text, scenario) in runs.chain([("identity", identity)]) {
+            doubts.extend(decided_by_trace(scenario.bound).map(|what| format!("{text}: {what}")));
         }
         doubts.extend(hanging.iter().cloned());
         for one in hypotheses.iter().filter(|one| one.scenario.goes_on_as_recorded) {
@@ -233,6 +224,19 @@ fn shown(scenario: &Scenario) -> RunWaits {
     RunWaits::of(&scenario.waits, &scenario.calls)
 }
 
+/// What the trace decides, because the program would hang if the simulation did.
+fn decided_by_trace(bound: Bound) -> Option<&'static str> {
+    match bound {
+        Bound::Nothing => None,
+        Bound::Wildcards => Some(
+            "receives from anyone take the messages they took in the trace, because the program would hang otherwise",
+        ),
+        Bound::Everything => Some(
+            "all is decided as in the trace, because the program would hang otherwise: compare with --mode recorded",
+        ),
+    }
+}
+
 impl HypothesisAnswer {
     fn of(one: &Simulated, identity: Time) -> HypothesisAnswer {
         let Simulated { text, network, scenario, notes } = one;
@@ -245,7 +249,7 @@ impl HypothesisAnswer {
             decisions_changed: scenario.decisions_changed(),
             decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),
             superfluous_tests: scenario.superfluous_tests,
-            bound: scenario.bound,
+            bound: scenario.bound != Bound::Nothing,
             waits: shown(scenario),
             notes: notes.clone(),
         }

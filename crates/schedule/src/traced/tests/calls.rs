@@ -1,7 +1,7 @@
 //! What each kind of call becomes.
 
 use super::*;
-use crate::traced::{Begin, Instruction};
+use crate::traced::{Begin, Decisions, Instruction};
 use crate::workloads::Only;
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::{Neighbors, Repeated};
@@ -581,4 +581,20 @@ fn other_communicators() {
     for part in ["4 × MPI_Win_fence", "4 × MPI_Comm_dup", "4 × MPI_Barrier: a collective between"] {
         assert!(notes.contains(part), "{notes}");
     }
+}
+
+#[test]
+fn messages_of_collectives_meet_no_receive_from_anyone() {
+    let matched = Some(Matched { peer: 1, tag: 4 });
+    let any = message(Function::Recv, 12, 13, special::ANY, special::ANY, 8);
+    let ring = || plain(Call { sent: 4, ..call(Function::Neighbor_alltoall, 10, 11) });
+    let zero = vec![init(), ring(), with(any, Details { matched, ..Details::default() })];
+    let one = vec![init(), ring(), plain(message(Function::Send, 12, 13, 0, 4, 8))];
+    let mut trace = traced(vec![rank(zero), rank(one)]);
+    let other = |rank: i32| Neighbors { sources: vec![1 - rank], destinations: vec![1 - rank] };
+    trace.communicators[0].neighbors = vec![other(0), other(1)];
+    let options = Options { decisions: Decisions::Redecide, ..Options::default() };
+    let wild = |options| Recording::from_trace(&trace, &options).unwrap().rank(0).wild().len();
+    assert_eq!(wild(options), 1);
+    assert_eq!(wild(Options { decisions: Decisions::RedecideRequests, ..options }), 0);
 }

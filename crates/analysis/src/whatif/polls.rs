@@ -1,0 +1,58 @@
+//! Unsuccessful tests and probes that were counted instead of recorded one by one. What a thread computes between them lies
+//! inside of the one call that stands for all of them.
+
+use std::collections::HashMap;
+use straggler_model::Time;
+use straggler_schedule::traced::{Options, computed_between};
+use straggler_trace::{Call, RankTrace};
+
+/// Polls that were counted side by side: a stretch of their thread's time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Polls {
+    pub start: Time,
+    pub end: Time,
+    inside: Time,
+    calls: u64,
+}
+
+impl Polls {
+    pub fn length(&self) -> Time {
+        self.end.since(self.start)
+    }
+
+    /// What is computed between them.
+    pub fn computed(&self) -> Time {
+        computed_between(self.length(), self.inside, self.calls, Options::default().spin)
+    }
+}
+
+/// The polls of a rank between which something is computed, by the first call of each stretch.
+pub(super) fn polls(traced: &RankTrace) -> HashMap<usize, Polls> {
+    let mut found: HashMap<usize, Polls> = HashMap::new();
+    let mut open: HashMap<u16, usize> = HashMap::new();
+    for (number, call) in traced.calls.iter().enumerate() {
+        let Some(polls) = counted(traced, call) else {
+            open.remove(&call.thread);
+            continue;
+        };
+        let beside = open.get(&call.thread).and_then(|first| found.get_mut(first));
+        match beside.filter(|stretch| call.enter < stretch.end) {
+            Some(stretch) => {
+                stretch.end = stretch.end.max(polls.end);
+                stretch.inside += polls.inside;
+                stretch.calls = stretch.calls.saturating_add(polls.calls);
+            }
+            None => {
+                open.insert(call.thread, number);
+                found.insert(number, polls);
+            }
+        }
+    }
+    found.retain(|_, stretch| stretch.computed() > Time::ZERO);
+    found
+}
+
+fn counted(traced: &RankTrace, call: &Call) -> Option<Polls> {
+    let repeated = traced.details(call)?.repeated?;
+    Some(Polls { start: call.enter, end: call.exit, inside: repeated.inside, calls: repeated.calls })
+}
