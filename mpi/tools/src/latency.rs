@@ -80,7 +80,7 @@ struct Job<'a> {
 
 /// Between two intermediate files, and between two lines of progress.
 const SAVE: Duration = Duration::from_secs(10);
-const TELL: Duration = Duration::from_secs(2);
+const TELL: Duration = Duration::from_secs(5);
 
 impl<'a> Job<'a> {
     fn new(session: &'a Session, options: &'a LatencyOptions) -> Job<'a> {

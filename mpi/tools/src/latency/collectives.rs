@@ -20,6 +20,7 @@ use straggler_model::latency::{Bins, Kind, Labels, Series};
 pub struct Together<'a> {
     members: &'a Members,
     kernel: Kernel,
+    configuration: Configuration,
     clock: Clock,
     /// What is added to the first one's time to get this process's, in ps.
     offset: i64,
@@ -81,6 +82,7 @@ impl<'a> Together<'a> {
         Together {
             members,
             kernel,
+            configuration: *configuration,
             clock,
             offset: 0,
             error: 0,
@@ -150,6 +152,19 @@ impl<'a> Together<'a> {
         of_all
     }
 
+    /// Leaves more time between trials where processes come late, and less where calls take much less than that. Everybody
+    /// knows the same times, so all change alike.
+    fn adapt(&mut self, longest: &[u64], late: u64) {
+        let mut sorted = longest.to_vec();
+        sorted.sort_unstable();
+        let most = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(LATE);
+        if late * 10 > longest.len() as u64 {
+            self.window = (self.window * 2).min(LONGEST_WINDOW_PS);
+        } else if most < self.window / 8 {
+            self.window = (self.window / 2).max(SHORTEST_WINDOW_PS);
+        }
+    }
+
     /// Calls at the moments that were set. Gives how long each took, or that this process was late.
     fn keep_appointments(&mut self, trials: u64) -> Vec<u64> {
         let mut start =
@@ -180,7 +195,7 @@ impl Measured for Together<'_> {
         self.compare_clocks();
         // The first calls open connections.
         self.longest_call(trials.min(50));
-        self.window = 2 * self.longest_call(trials.clamp(10, 50)) + 5_000_000;
+        self.window = 2 * self.longest_call(trials.clamp(10, 50)) + SHORTEST_WINDOW_PS;
         Ok(())
     }
 
@@ -196,10 +211,7 @@ impl Measured for Together<'_> {
         }
         let late = longest.iter().filter(|&&longest| longest == LATE).count() as u64;
         (self.trials, self.late) = (self.trials + trials, self.late + late);
-        // Everybody knows how many were late, so all change their windows alike.
-        if late * 10 > trials {
-            self.window = (self.window * 2).min(LONGEST_WINDOW_PS);
-        }
+        self.adapt(&longest, late);
         Ok(())
     }
 
@@ -222,10 +234,11 @@ impl Measured for Together<'_> {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.members.comm.rank() == 0 {
-            notes.push(format!("Clocks were compared to {} or better.", Time(self.error)));
+            let what = self.configuration;
+            notes.push(format!("{what}: clocks were compared to {} or better.", Time(self.error)));
             if self.late > 0 {
                 notes.push(format!(
-                    "{} of {} trials were not counted, because a process came late for them.",
+                    "{what}: {} of {} trials were not counted, because a process came late for them.",
                     self.late, self.trials
                 ));
             }
@@ -234,5 +247,6 @@ impl Measured for Together<'_> {
     }
 }
 
+const SHORTEST_WINDOW_PS: u64 = 5_000_000;
 /// A tenth of a second: whoever is late by more is late for good.
 const LONGEST_WINDOW_PS: u64 = 100_000_000_000;

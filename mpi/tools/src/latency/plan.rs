@@ -1,11 +1,12 @@
 //! What is measured, one configuration after the other.
 
 use super::order;
-use crate::args::LatencyOptions;
+use crate::args::{Kernel, LatencyOptions};
 use crate::session::Session;
 use anyhow::{Result, bail};
 use std::fmt;
 use straggler_model::units::Bytes;
+use straggler_report::numbers::counted;
 
 /// Who communicates with how many, and how large messages are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +19,9 @@ pub struct Configuration {
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Configuration { size, per_node, peers } = *self;
-        write!(f, "{} with {peers} peers and {per_node} processes a node", Bytes(size))
+        let count = |number: u32, one, many| counted(u64::from(number), one, many);
+        let (peers, processes) = (count(peers, "peer", "peers"), count(per_node, "process", "processes"));
+        write!(f, "{} with {peers} and {processes} a node", Bytes(size))
     }
 }
 
@@ -66,7 +69,9 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
                     active - 1
                 );
             }
-            all.extend(options.sizes.iter().map(|size| Configuration { size: size.0, per_node, peers }));
+            // A barrier has no bytes, so that its sizes are all the same.
+            let sizes = if options.kernel == Kernel::Barrier { &[Bytes(0)][..] } else { &options.sizes };
+            all.extend(sizes.iter().map(|size| Configuration { size: size.0, per_node, peers }));
         }
     }
     Ok(all)
