@@ -276,7 +276,6 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
     let first = begin(rank);
     // When its last call began, in the trace and now.
     let mut last_of: HashMap<u16, (Time, Time)> = HashMap::new();
-    let mut moments: Vec<(u32, Time, Time)> = Vec::new();
     for (call, &gap) in rank.calls.iter_mut().zip(gaps) {
         let (old, new) = threads.entry(call.thread).or_insert((first, first));
         if call.exit <= first {
@@ -289,15 +288,10 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
         let enter = beside.map_or(*new + gap, |(old, new)| new + call.enter.since(old));
         last_of.insert(call.thread, (call.enter, enter));
         *old = (*old).max(call.exit);
-        moments.push((call.details, call.enter, enter));
+        if let Some(details) = rank.details.get_mut(call.details as usize) {
+            details.move_moment(call.enter, enter);
+        }
         (call.enter, call.exit) = (enter, enter + length);
         *new = (*new).max(call.exit);
-    }
-    for (details, old, new) in moments {
-        if let Some(moment) =
-            rank.details.get_mut(details as usize).and_then(|details| details.moment.as_mut())
-        {
-            *moment = new + moment.since(old);
-        }
     }
 }

@@ -134,7 +134,7 @@ fn with_own_times(trace: &Trace) -> Trace {
             rank.details.push(Details::default());
         }
         if let Some(details) = rank.details.get_mut(call.details as usize) {
-            details.alone = Some(time);
+            details.rare.alone = Some(time);
         }
     }
     changed

@@ -114,7 +114,7 @@ fn wait_for(editor: &mut Editor, at: &Call, mut requests: Vec<RequestId>) {
     }
     requests.sort_unstable();
     let wait = Call { thread: at.thread, ..Call::new(Function::Waitall, at.enter, at.enter) };
-    editor.push(&wait, Some(Details { requests, found: true, ..Details::default() }));
+    editor.push(&wait, Some(Details { requests: requests.into(), found: true, ..Details::default() }));
 }
 
 fn begin_earlier(
@@ -136,6 +136,6 @@ fn begin_earlier(
         cancelled: false,
     });
     let completed = completed.into_iter().collect();
-    editor
-        .push(&wait, Some(Details { requests: vec![request], completed, found: true, ..Details::default() }));
+    let details = Details { requests: [request][..].into(), completed, found: true, ..Details::default() };
+    editor.push(&wait, Some(details));
 }

@@ -190,7 +190,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         let finished: Vec<RequestId> =
             match (details.found || matches!(call.function.class(), Class::Wait(_)), all) {
                 (false, _) => Vec::new(),
-                (true, true) => details.requests.clone(),
+                (true, true) => details.requests.to_vec(),
                 (true, false) => details.completed.iter().map(|completed| completed.request).collect(),
             };
         let matched: HashMap<RequestId, Completed> =

@@ -147,7 +147,7 @@ fn move_call(rank: &mut RankTrace, number: usize, before: Anchor, after: Anchor)
     let new = call.exit.since(call.enter);
     // Of calls that were counted together, the time inside shrinks with the whole.
     let details = rank.details.get_mut(call.details as usize);
-    if let Some(repeated) = details.and_then(|details| details.repeated.as_mut()) {
+    if let Some(repeated) = details.and_then(|details| details.rare.get_mut()?.repeated.as_mut()) {
         repeated.inside = share_of(repeated.inside, new, old);
     }
 }

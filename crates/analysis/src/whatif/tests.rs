@@ -81,7 +81,7 @@ impl Author {
     }
 
     fn mark(&mut self, function: Function, name: &str) -> &mut Author {
-        self.call(function, |_| {}, Some(Details { text: Some(name.into()), ..Details::default() }))
+        self.call(function, |_| {}, Some(Details::named(name)))
     }
 
     fn region(&mut self, name: &str, time: Time) -> &mut Author {
@@ -106,7 +106,12 @@ impl Author {
         requests: Vec<RequestId>,
         completed: Vec<Completed>,
     ) -> &mut Author {
-        let details = Details { requests, completed, found: true, ..Details::default() };
+        let details = Details {
+            requests: requests.into(),
+            completed: completed.into(),
+            found: true,
+            ..Details::default()
+        };
         self.call(function, |_| {}, Some(details))
     }
 
@@ -256,7 +261,7 @@ fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
         receiver.irecv(0, 5, 0);
         for _ in 0..3 {
             receiver.compute(ms(10)).mark(Function::RegionEnter, "poll");
-            let asked = Details { requests: vec![0], ..Details::default() };
+            let asked = Details { requests: vec![0].into(), ..Details::default() };
             receiver.call(Function::Test, |_| {}, Some(asked)).mark(Function::RegionLeave, "poll");
         }
         receiver.compute(ms(10)).wait(Function::Test, vec![0], Vec::new()).compute(ms(1));

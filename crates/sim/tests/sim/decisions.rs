@@ -207,7 +207,7 @@ fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                             (true, _) => Function::Testall,
                             (false, _) => Function::Testany,
                         };
-                        let details = Details { requests: poll.list.clone(), ..Details::default() };
+                        let details = Details { requests: poll.list.clone().into(), ..Details::default() };
                         rank.push_with(call(function, clock + poll.after), details);
                         places.push((number, Some(place)));
                     }
@@ -248,8 +248,12 @@ fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                 Act::All { list, test } => {
                     let function = if *test { Function::Testall } else { Function::Waitall };
                     let completed = told(list, &wild, true);
-                    let details =
-                        Details { requests: list.clone(), completed, found: true, ..Details::default() };
+                    let details = Details {
+                        requests: list.clone().into(),
+                        completed: completed.into(),
+                        found: true,
+                        ..Details::default()
+                    };
                     rank.push_with(call(function, clock), details);
                 }
                 Act::Choose { list, taken, test, some } => {
@@ -260,8 +264,12 @@ fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                         (true, true) => Function::Testsome,
                     };
                     let completed = told(taken, &wild, false);
-                    let details =
-                        Details { requests: list.clone(), completed, found: true, ..Details::default() };
+                    let details = Details {
+                        requests: list.clone().into(),
+                        completed: completed.into(),
+                        found: true,
+                        ..Details::default()
+                    };
                     rank.push_with(call(function, clock), details);
                 }
             }

@@ -32,7 +32,7 @@ impl Rank {
 
     fn mark(&mut self, function: Function, text: &str) {
         let at = Time::from_ns(self.now);
-        let details = Details { text: Some(text.into()), ..Details::default() };
+        let details = Details::named(text);
         self.trace.push_with(Call::new(function, at, at), details);
     }
 

@@ -178,7 +178,7 @@ impl Writer<'_> {
         for request in &mut details.requests {
             *request = actual(*request).map_or(*request, |(_, request)| request);
         }
-        for completed in &mut details.completed {
+        for completed in details.completed.get_mut().into_iter().flatten() {
             let Some((instruction, request)) = actual(completed.request) else { continue };
             let same = request == completed.request;
             completed.request = request;

@@ -52,7 +52,8 @@ fn completes(rank: &mut RankTrace, earlier: &[usize], last: usize) -> bool {
     let place = rank.calls[call].details as usize;
     let Some(details) = rank.details.get_mut(place) else { return false };
     let told = |completed: &&Completed| completed.matched.is_some() || completed.cancelled;
-    (details.found, details.repeated) = (true, None);
+    details.found = true;
+    details.rare.get_mut().into_iter().for_each(|rare| rare.repeated = None);
     details.completed = completed.iter().filter(told).copied().collect();
     true
 }
