@@ -65,7 +65,7 @@ pub fn delete(trace: &Trace, deletion: &Deletion) -> Result<Trace, WhatIfError> 
             known: known.into_iter().map(str::to_owned).collect(),
         });
     }
-    Ok(Trace { ranks, ..trace.clone() })
+    Ok(trace.with_ranks(ranks))
 }
 
 /// The trace with more to do.
@@ -90,7 +90,7 @@ pub fn insert(trace: &Trace, insertion: &Insertion) -> Result<Trace, WhatIfError
         let known = regions::names(trace).into_keys().collect();
         return Err(WhatIfError::NoRegion { name: insertion.region.clone(), known });
     }
-    Ok(Trace { ranks, ..trace.clone() })
+    Ok(trace.with_ranks(ranks))
 }
 
 fn besides(traced: &RankTrace, insertion: &Insertion, inserted: &mut u64) -> RankTrace {

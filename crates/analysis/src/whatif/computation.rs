@@ -138,12 +138,11 @@ impl Gaps {
     }
 
     /// The trace with these times between its calls.
-    pub fn apply(&self, trace: &Trace) -> Trace {
-        let mut new = trace.clone();
-        for (rank, gaps) in new.ranks.iter_mut().zip(&self.0) {
+    pub fn apply(&self, mut trace: Trace) -> Trace {
+        for (rank, gaps) in trace.ranks.iter_mut().zip(&self.0) {
             retime(rank, gaps);
         }
-        new
+        trace
     }
 }
 

@@ -8,6 +8,7 @@ use super::nonblocking::{self, Overlap};
 use super::parts;
 use super::place::Where;
 use super::regions::Ranks;
+use std::borrow::Cow;
 use straggler_schedule::traced::alone;
 use straggler_trace::{Call, Details, Trace};
 
@@ -46,8 +47,9 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// The trace with the difference, and what people should know about it.
-    pub fn apply(&self, trace: &Trace) -> Result<(Trace, Vec<String>), WhatIfError> {
+    /// The trace with the difference, and what people should know about it. A trace that is given away is changed in place
+    /// where that is possible.
+    pub fn apply(&self, trace: Cow<'_, Trace>) -> Result<(Trace, Vec<String>), WhatIfError> {
         let mut notes = Vec::new();
         if let Some(&rank) = self.ranks().and_then(|ranks| ranks.last())
             && rank as usize >= trace.ranks.len()
@@ -56,13 +58,13 @@ impl Difference {
         }
         let trace = match self {
             Difference::Scale { place, factor } => {
-                let mut gaps = Gaps::of(trace);
-                gaps.scale(trace, place, *factor)?;
-                gaps.apply(trace)
+                let mut gaps = Gaps::of(&trace);
+                gaps.scale(&trace, place, *factor)?;
+                gaps.apply(trace.into_owned())
             }
             Difference::Balance { place, weights } => {
-                let mut gaps = Gaps::of(trace);
-                if gaps.balance(trace, place, weights.as_deref())? == Balanced::Together
+                let mut gaps = Gaps::of(&trace);
+                if gaps.balance(&trace, place, weights.as_deref())? == Balanced::Together
                     && place.region.is_some()
                 {
                     notes.push(format!(
@@ -70,19 +72,19 @@ impl Difference {
                         place.text()
                     ));
                 }
-                gaps.apply(trace)
+                gaps.apply(trace.into_owned())
             }
             Difference::Quieten { place } => {
-                let mut gaps = Gaps::of(trace);
-                gaps.quieten(trace, place)?;
-                gaps.apply(trace)
+                let mut gaps = Gaps::of(&trace);
+                gaps.quieten(&trace, place)?;
+                gaps.apply(trace.into_owned())
             }
-            Difference::Remove(filter) => messages::remove(trace, filter)?,
-            Difference::Merge { filter, count } => parts::merge(trace, filter, *count)?,
-            Difference::Split { filter, count } => parts::split(trace, filter, *count)?,
-            Difference::Overlap(overlap) => nonblocking::apply(trace, overlap)?,
-            Difference::Delete(deletion) => calls::delete(trace, deletion)?,
-            Difference::Insert(insertion) => calls::insert(trace, insertion)?,
+            Difference::Remove(filter) => messages::remove(&trace, filter)?,
+            Difference::Merge { filter, count } => parts::merge(&trace, filter, *count)?,
+            Difference::Split { filter, count } => parts::split(&trace, filter, *count)?,
+            Difference::Overlap(overlap) => nonblocking::apply(&trace, overlap)?,
+            Difference::Delete(deletion) => calls::delete(&trace, deletion)?,
+            Difference::Insert(insertion) => calls::insert(&trace, insertion)?,
         };
         Ok((trace, notes))
     }
@@ -124,9 +126,10 @@ impl Difference {
 
 /// Calls that make communicators tell what they took themselves: the times of others, by which that is known, will not be those of
 /// one run any more.
-fn with_own_times(trace: &Trace) -> Trace {
-    let mut changed = trace.clone();
+fn with_own_times(trace: &Trace) -> Cow<'_, Trace> {
+    let mut changed = Cow::Borrowed(trace);
     for ((rank, number), time) in alone(trace) {
+        let changed = changed.to_mut();
         let Some(rank) = changed.ranks.get_mut(rank as usize) else { continue };
         let Some(call) = rank.calls.get_mut(number as usize) else { continue };
         if call.details == Call::NO_DETAILS {
@@ -140,13 +143,16 @@ fn with_own_times(trace: &Trace) -> Trace {
     changed
 }
 
-/// Applies differences one after the other.
-pub fn apply_all(trace: &Trace, differences: &[Difference]) -> Result<(Trace, Vec<String>), WhatIfError> {
-    let mut changed = with_own_times(trace);
+/// Applies differences one after the other. Where there is none, it is the trace itself.
+pub fn apply_all<'t>(
+    trace: &'t Trace,
+    differences: &[Difference],
+) -> Result<(Cow<'t, Trace>, Vec<String>), WhatIfError> {
+    let mut changed = if differences.is_empty() { Cow::Borrowed(trace) } else { with_own_times(trace) };
     let mut notes = Vec::new();
     for difference in differences {
-        let (next, more) = difference.apply(&changed)?;
-        changed = next;
+        let (next, more) = difference.apply(changed)?;
+        changed = Cow::Owned(next);
         notes.extend(more);
     }
     Ok((changed, notes))

@@ -62,7 +62,7 @@ pub fn apply(trace: &Trace, overlap: &Overlap) -> Result<Trace, WhatIfError> {
     }
     let twin = twin.unwrap_or(overlap.function);
     let ranks = trace.ranks.iter().map(|rank| overlapped(rank, overlap, twin)).collect();
-    Ok(Trace { ranks, ..trace.clone() })
+    Ok(trace.with_ranks(ranks))
 }
 
 /// Requests of our own, behind those of the program.

@@ -35,9 +35,9 @@ fn chosen(
     let mut taken: HashSet<(usize, u32)> = HashSet::new();
     let (mut found, mut fixed) = (Vec::new(), 0);
     for message in messages.matched.iter().filter(|message| filter.fits(message)) {
-        let (from, to) = (message.sent.place.rank as usize, message.received.place.rank as usize);
+        let (from, to) = (message.sent.place.rank as usize, message.sent.to as usize);
         let row = row_of(message, &operations[from], |row| taken.contains(&(from, row)));
-        let (Some(sent), Some(received)) = (row, message.received.operation) else { continue };
+        let (Some(sent), Some(received)) = (row, message.received().operation()) else { continue };
         // Half of an exchange cannot leave the other half, and persistent requests say once and for all what they send.
         let whole = |rank: usize, row: u32| {
             let row = operations[rank].get(row);
@@ -64,9 +64,8 @@ pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<Trace, WhatIf
     let operations = Operations::of_trace(trace);
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
     let chosen = chosen(trace, &operations, filter)?;
-    let route = |message: &Message| {
-        (message.sent.place.rank, message.received.place.rank, message.sent.comm, message.sent.tag)
-    };
+    let route =
+        |message: &Message| (message.sent.place.rank, message.sent.to, message.sent.comm, message.sent.tag);
     for of_route in chosen.chunk_by(|(one, _), (other, _)| route(one) == route(other)) {
         for together in of_route.chunks(count as usize) {
             let bytes = together.iter().map(|(message, _)| message.sent.bytes).sum();
@@ -106,7 +105,7 @@ fn rewritten(trace: &Trace, operations: &[Operations<'_>], fates: &[Fates], coun
         operations.walk().for_each(|acted| writer.write(&acted));
         writer.editor.finish()
     });
-    Trace { ranks: ranks.collect(), ..trace.clone() }
+    trace.with_ranks(ranks.collect())
 }
 
 struct Writer<'a, 'o> {

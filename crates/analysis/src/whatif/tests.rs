@@ -8,6 +8,7 @@ use super::place::Where;
 use super::{DecisionKind, Difference, Scenario, Search, WhatIfError, apply_all};
 use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;
+use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
@@ -40,8 +41,14 @@ fn simulate(trace: &Trace, decisions: Decisions) -> Scenario {
     let (stop, mut progress) = (AtomicBool::new(false), |_| {});
     let mut control = Control::new(1, &stop, &mut progress);
     let options = Options { decisions, ..Options::default() };
-    Scenario::simulate(trace, &options, &Building::default(), &Simulation::new(&network), &mut control)
-        .unwrap()
+    Scenario::simulate(
+        Cow::Borrowed(trace),
+        &options,
+        &Building::default(),
+        &Simulation::new(&network),
+        &mut control,
+    )
+    .unwrap()
 }
 
 /// A rank that is written call by call. Calls of MPI take a microsecond.
@@ -168,7 +175,7 @@ fn region(name: &str) -> Where {
 }
 
 fn with(trace: &Trace, difference: Difference) -> Trace {
-    apply_all(trace, &[difference]).unwrap().0
+    apply_all(trace, &[difference]).unwrap().0.into_owned()
 }
 
 /// Sums of waits, by pattern.
@@ -476,7 +483,7 @@ fn a_message_that_answers_cannot_be_sent_together_with_the_question() {
     let (stop, mut progress) = (AtomicBool::new(false), |_| {});
     let mut control = Control::new(1, &stop, &mut progress);
     let run = Scenario::simulate(
-        &changed,
+        Cow::Borrowed(&changed),
         &Options::default(),
         &Building::default(),
         &Simulation::new(&network),

@@ -231,7 +231,7 @@ fn matching_probes_keep_their_message() {
     trace.ranks[1].push_with(wait, Details { requests: vec![0].into(), ..Details::default() });
     assert_eq!(found(&trace), []);
     let messages = Messages::of_trace(&trace).matched;
-    let done = |index: usize| (messages[index].sent.bytes, messages[index].received.done);
+    let done = |index: usize| (messages[index].sent.bytes, messages[index].received().done());
     assert_eq!((messages.len(), done(0), done(1)), (2, (100, Some(3)), (200, Some(1))));
     trace.ranks[1].calls.truncate(2);
     assert_found(&trace, Severity::Warning, 1, "call 0, MPI_Mprobe keeps a message that nobody receives");
@@ -336,8 +336,8 @@ proptest! {
         let messages = Messages::of_trace(&trace);
         prop_assert_eq!(messages.matched.len(), exchanges.len());
         for message in &messages.matched {
-            prop_assert_eq!(Some(message.sent.bytes), message.received.room);
-            prop_assert!(message.received.done.is_some());
+            prop_assert_eq!(Some(message.sent.bytes), message.received().room());
+            prop_assert!(message.received().done().is_some());
         }
         // The matrix counts the sends, and so does a loop over the program.
         let bytes: u64 = Profile::of(&trace).matrix.iter().map(|pair| pair.bytes).sum();
