@@ -369,7 +369,14 @@ proptest! {
                 request: if small { request % 4 } else { request },
                 details: Call::NO_DETAILS,
             };
-            let details = Details { requests: vec![first % 4, second].into(), completed: vec![Completed { request: first % 4, matched: Some(Matched { peer, tag }), cancelled: small }].into(), found: few % 2 == 0, rare: Rare { message: Some(second % 2), new_comm: Some(second), ..Rare::default() }.into(), ..Details::default() };
+            let matched = Some(Matched { peer, tag });
+            let details = Details {
+                requests: vec![first % 4, second].into(),
+                completed: vec![Completed { request: first % 4, matched, cancelled: small }].into(),
+                found: few % 2 == 0,
+                rare: Rare { message: Some(second % 2), new_comm: Some(second), ..Rare::default() }.into(),
+                ..Details::default()
+            };
             trace.ranks[rank].push_with(call, details);
         }
         check(&trace, &BTreeSet::new());
