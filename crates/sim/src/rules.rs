@@ -7,9 +7,9 @@
 use crate::host::{Cpu, Host};
 use crate::lanes::Lanes;
 use crate::latency::{Latency, OfLink};
+use std::ops::Range;
 use straggler_model::network::Draw;
 use straggler_model::noise::Noise;
-use std::ops::Range;
 use straggler_model::{Link, Network, Rank, Time};
 
 /// A, the latency of a rendezvous acknowledgement from the match back to the sender.
@@ -156,14 +156,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
 
     /// A message that runs on the receiver at `t`; `done` is when the receive it matches completes.
     #[inline(always)]
-    pub fn message(
-        &self,
-        came: Came,
-        cpu: &mut Cpu,
-        recv_free: &mut Time,
-        t: Time,
-        bytes: u64,
-    ) -> Charge {
+    pub fn message(&self, came: Came, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
         let tariff = Tariff::of(self.network.link(came.from, came.to), bytes);
         if !self.receive_overlap {
             return self.message_at(&tariff, came, cpu, recv_free, t);
@@ -261,7 +254,8 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     /// Nothing a process does at t reaches another before t + lookahead. `largest` is the size of the
     /// largest message: when it cannot be a rendezvous, no acknowledgements travel.
     pub fn lookahead(&self, largest: u64) -> Time {
-        let lookahead = self.latency.drawn().map_or_else(|| self.network.lookahead(), |drawn| drawn.lookahead());
+        let lookahead =
+            self.latency.drawn().map_or_else(|| self.network.lookahead(), |drawn| drawn.lookahead());
         if !self.network.may_rendezvous(largest) {
             return lookahead;
         }

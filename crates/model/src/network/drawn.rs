@@ -100,7 +100,8 @@ impl Drawn {
         check_names(&measured.latencies, &names)?;
         check_names(&measured.overheads, &names)?;
         let classes = names.iter().zip(network.links());
-        let classes = classes.map(|(name, link)| Class::new(name, link, measured)).collect::<Result<_, _>>()?;
+        let classes =
+            classes.map(|(name, link)| Class::new(name, link, measured)).collect::<Result<_, _>>()?;
         Ok(Drawn { seed, replica: 0, classes, draws_overheads: !measured.overheads.is_empty() })
     }
 

@@ -153,7 +153,10 @@ fn key_of<B: Body, S: Copy, N: Noise, L: Latency>(
 }
 
 /// When the send, or the match that is acknowledged, ran; as [`Rules::sent_at`] sees it.
-pub(super) fn created_of<B: Body, S: Copy, N: Noise, L: Latency>(message: &Message<B, S>, rules: &Rules<'_, N, L>) -> Time {
+pub(super) fn created_of<B: Body, S: Copy, N: Noise, L: Latency>(
+    message: &Message<B, S>,
+    rules: &Rules<'_, N, L>,
+) -> Time {
     let (from, to, arrival, body) = (message.from, message.to, Time(message.arrival), message.body);
     if body.is_acknowledgement() {
         rules.matched_at(to, from, arrival)

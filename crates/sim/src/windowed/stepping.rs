@@ -394,7 +394,11 @@ fn takes_any<S: Copy>(peer: Rank, tag: u32, message: &Letter<S>) -> bool {
 
 /// A message of a step on its way.
 #[inline(always)]
-fn letter<L: Latency>(from: Rank, &StepMessage { peer, tag, bytes }: &StepMessage, sent: &Sent) -> Message<L> {
+fn letter<L: Latency>(
+    from: Rank,
+    &StepMessage { peer, tag, bytes }: &StepMessage,
+    sent: &Sent,
+) -> Message<L> {
     let (arrival, body, stamp) = (sent.arrival.ps(), Compact::of(bytes, tag), L::carry(sent.number));
     Letter { arrival, to: peer, from, body, stamp }
 }

@@ -210,7 +210,7 @@ fn ping_pong(rounds: u32) -> Graph {
         }
     }
     let goal = format!("num_ranks 2\nrank 0 {{\n{}}}\nrank 1 {{\n{}}}\n", lines[0], lines[1]);
-    text::parse(&goal).unwrap()
+    text::parse(goal.as_bytes()).unwrap()
 }
 
 /// Computed again without tables: the chain is a sum of what the random numbers choose from sorted lists.
@@ -220,11 +220,8 @@ fn a_chain_is_the_sum_of_its_draws() {
     let (latencies, overheads) = ([400u64, 700, 900, 1000, 5000, 9000, 70_000], [10u64, 20, 60]);
     let list = |times: &[u64]| vec![measured(None, times.iter().map(|&time| (Time(time), 1)).collect())];
     let network = Network::parse("L=1ns,o=1ns,g=0ns,G=0ns,S=100").unwrap();
-    let distributions = Distributions {
-        latencies: list(&latencies),
-        meaning: Meaning::Wire,
-        overheads: list(&overheads),
-    };
+    let distributions =
+        Distributions { latencies: list(&latencies), meaning: Meaning::Wire, overheads: list(&overheads) };
     let (seed, replica) = (0x1234_5678_9abc_def0_u64, 5);
     let drawn = Drawn::new(&network, &distributions, seed).unwrap().of_replica(replica);
     let mut now = 0;

@@ -65,7 +65,10 @@ fn draws_follow_the_distribution() {
     for (time, weight) in weights {
         let found = draws.iter().filter(|draw| **draw == time).count() as f64 / f64::from(count);
         // Four standard deviations of a share of at most a half.
-        assert!((found - weight as f64 / 10.0).abs() < 4.0 * (0.25 / f64::from(count)).sqrt(), "{time} {found}");
+        assert!(
+            (found - weight as f64 / 10.0).abs() < 4.0 * (0.25 / f64::from(count)).sqrt(),
+            "{time} {found}"
+        );
     }
 }
 
@@ -121,7 +124,8 @@ fn a_measured_latency_contains_the_overheads() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let fault = |distributions: &Distributions| Drawn::new(&network(), distributions, 1).unwrap_err().to_string();
+    let fault =
+        |distributions: &Distributions| Drawn::new(&network(), distributions, 1).unwrap_err().to_string();
     assert!(fault(&Distributions::default()).contains("no measured latency"));
     assert_eq!(fault(&wire(vec![measured(None, &[])])), "link class `node`: there are no measured times");
     assert_eq!(
