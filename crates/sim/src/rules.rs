@@ -213,14 +213,14 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         *send_free = (*send_free).max(t);
     }
 
-    /// When `sender` hears that `receiver` has matched its message at `t`.
+    /// When `sender` hears that `receiver` has matched its message at `t`. Acknowledgements keep no order: they have no o to
+    /// wait for and pass messages where latencies are constant, too.
     #[inline(always)]
     pub fn acknowledged(&self, sender: Rank, receiver: Rank, lanes: &mut Lanes, t: Time) -> Time {
         match (self.acknowledgement, self.latency.drawn()) {
             (Acknowledgement::Latency, Some(drawn)) => {
                 let number = lanes.count(receiver);
-                let draw = drawn.draw(self.network.class(sender, receiver), receiver, number);
-                lanes.arrival(receiver, sender, t, t + draw.latency)
+                t + drawn.draw(self.network.class(sender, receiver), receiver, number).latency
             }
             _ => t + self.acknowledgement_of(self.network.class(sender, receiver)),
         }

@@ -70,7 +70,7 @@ pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<O
     let overheads = read(&options.overhead_distribution, "o", &mut files)?;
     let meaning = options.meaning();
     let drawn = Drawn::new(network, &Distributions { latencies, meaning, overheads }, seed);
-    let drawn = drawn.map_err(|fault| Failure::bad_input(format!("--latency-distribution: {fault}")))?;
+    let drawn = drawn.map_err(|fault| Failure::bad_input(format!("{}: {fault}", paths(&files))))?;
     let answer = LatencyAnswer {
         files,
         latency_is: if meaning == Meaning::Wire { "wire" } else { "total" },
@@ -95,6 +95,10 @@ fn read(typed: &[ClassFile], parameter: &'static str, files: &mut Vec<FileAnswer
         measured.push(Measured { class: class.clone(), times });
     }
     Ok(measured)
+}
+
+fn paths(files: &[FileAnswer]) -> String {
+    files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Says so when measured times are shorter than the overheads they should contain.
@@ -137,7 +141,6 @@ impl TableAnswer {
 impl LatencyAnswer {
     /// "L 1.2 µs to 90 µs, median 1.5 µs, drawn for each message from a.txt".
     pub fn in_words(&self) -> String {
-        let files: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
         let several = self.classes.len() > 1;
         let class = |class: &ClassAnswer| {
             let name = if several { format!("{}: ", class.name) } else { String::new() };
@@ -147,6 +150,6 @@ impl LatencyAnswer {
         };
         let measured = self.classes.iter().filter(|class| class.measured);
         let classes: Vec<String> = measured.map(class).collect();
-        format!("{}, drawn for each message from {}", classes.join("; "), files.join(", "))
+        format!("{}, drawn for each message from {}", classes.join("; "), paths(&self.files))
     }
 }

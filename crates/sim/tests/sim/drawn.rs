@@ -75,7 +75,7 @@ fn with_level(mut network: Network, level: bool) -> Network {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     /// Schedules of one CPU and one NIC, with times of a few picoseconds: the engine's own path for them.
     #[test]
@@ -112,7 +112,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     /// Any CPUs and NICs, wildcards, incasts, link classes, rendezvous, overlapped receives.
     #[test]
