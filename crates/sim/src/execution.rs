@@ -67,8 +67,6 @@ pub(crate) fn tell<P: Program>(
 pub(crate) struct Incoming<S> {
     pub message: Early,
     pub arrival: Time,
-    /// Its number on its source, where latencies are drawn.
-    pub number: u32,
     /// What the remote event that caused it was stamped with.
     pub cause: S,
 }
@@ -142,20 +140,22 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         site.tell(Happened::Completed { id, done: charge.done }, t);
     }
 
+    /// `number` is that of the message on its source, where latencies are drawn.
     #[inline(always)]
     pub fn run_message<P: Program, O: Observer>(
         &self,
         site: &mut impl Site<P, O>,
         t: Time,
         incoming: &Incoming<O::Stamp>,
+        number: u32,
     ) {
         let message = &incoming.message;
         let (cpu, recv_free) = site.host().receiving(message.cpu, message.nic);
-        let came = Came { from: message.from, to: self.rank, number: incoming.number };
+        let came = Came { from: message.from, to: self.rank, number };
         let charge = self.rules.message(came, cpu, recv_free, t, message.bytes);
         let message = Early { done: self.rules.early_done(&charge), ..*message };
         let completes = if P::TAKES_ARRIVALS { None } else { site.match_message(&message) };
-        let stamp = self.observe_incoming(site, What::Message { completes }, incoming, t, charge);
+        let stamp = self.observe_incoming(site, What::Message { completes }, incoming, number, t, charge);
         if P::TAKES_ARRIVALS {
             self.acknowledge(site, t, &message, stamp);
             let arrived = Arrived { from: message.from, tag: message.tag, bytes: message.bytes };
@@ -182,7 +182,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let (cpu, send_free) = site.host().sending(cpu, nic);
         self.rules.acknowledge(cpu, send_free, t);
         let charge = Charge { done: t, noise: Time::ZERO };
-        self.observe_incoming(site, What::Acknowledgement, incoming, t, charge);
+        self.observe_incoming(site, What::Acknowledgement, incoming, 0, t, charge);
         site.tell(Happened::Completed { id: send, done: t }, t);
     }
 
@@ -246,13 +246,14 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         site: &mut impl Site<P, O>,
         what: What,
         incoming: &Incoming<O::Stamp>,
+        number: u32,
         t: Time,
         charge: Charge,
     ) -> O::Stamp {
         if !O::ACTIVE {
             return O::Stamp::default();
         }
-        let &Incoming { message, arrival, number, cause } = incoming;
+        let &Incoming { message, arrival, cause } = incoming;
         let Early { from, tag, bytes, send, cpu, nic, .. } = message;
         let host = site.host();
         let acknowledged = what == What::Acknowledgement;

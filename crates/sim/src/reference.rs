@@ -113,7 +113,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
                 self.queue.push((Key { eligible, ..key }, rank, index));
             } else {
                 self.free.push(index);
-                self.run_event(rank, key.eligible, &event)?;
+                self.run_event(rank, &key, &event)?;
             }
             popped += 1;
             if popped.is_multiple_of(65_536) {
@@ -170,7 +170,8 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
         self.released.clear();
     }
 
-    fn run_event(&mut self, rank: Rank, t: Time, event: &Event<O::Stamp>) -> Result<(), RunError> {
+    fn run_event(&mut self, rank: Rank, key: &Key, event: &Event<O::Stamp>) -> Result<(), RunError> {
+        let t = key.eligible;
         let execution = Execution { rank, rules: self.rules, rendezvous: self.rendezvous };
         match event {
             Event::Local(release) => {
@@ -188,7 +189,8 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             }
             Event::Message(incoming) => {
                 self.messages += 1;
-                execution.run_message(&mut At { engine: self, rank }, t, incoming);
+                // The order of sending is the number of the message where latencies are drawn.
+                execution.run_message(&mut At { engine: self, rank }, t, incoming, key.order as u32);
             }
             Event::Acknowledgement(incoming) => {
                 execution.run_acknowledgement(&mut At { engine: self, rank }, t, incoming);
@@ -290,14 +292,15 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for At<'_, '_, P,
 
     fn send(&mut self, id: u32, operation: &Operation, sent: &Sent, stamp: O::Stamp) {
         let &Operation { amount: bytes, peer, tag, cpu, nic, .. } = operation;
-        let from = u64::from(self.rank) << 32;
+        let (from, drawn) = (u64::from(self.rank) << 32, self.engine.rules.latency.drawn().is_some());
         let process = self.process();
-        let order = from | u64::from(process.sent);
         process.sent = process.sent.wrapping_add(1);
-        let &Sent { arrival, created, number, .. } = sent;
+        let before = if drawn { sent.number } else { process.sent };
+        let order = from | u64::from(before);
+        let &Sent { arrival, created, .. } = sent;
         let key = Key { eligible: arrival, created, class: Class::Message, order };
         let message = Early { from: self.rank, tag, bytes, send: id, cpu, nic, done: Time::ZERO };
-        self.engine.push(peer, key, Event::Message(Incoming { message, arrival, number, cause: stamp }));
+        self.engine.push(peer, key, Event::Message(Incoming { message, arrival, cause: stamp }));
     }
 
     fn acknowledge(&mut self, message: &Early, arrival: Time, stamp: O::Stamp) {
@@ -305,7 +308,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for At<'_, '_, P,
         let created = self.engine.rules.matched_at(message.from, self.rank, arrival);
         let key = Key { eligible: arrival, created, class: Class::Acknowledgement, order };
         let message_of = Early { from: self.rank, ..*message };
-        let incoming = Incoming { message: message_of, arrival, number: 0, cause: stamp };
+        let incoming = Incoming { message: message_of, arrival, cause: stamp };
         self.engine.push(message.from, key, Event::Acknowledgement(incoming));
     }
 }

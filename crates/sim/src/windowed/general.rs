@@ -229,14 +229,13 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> AtWork<'_, '_, '_, P, N, L, 
                 done: Time::ZERO,
             },
             arrival,
-            number: L::number(number),
             cause,
         };
         if body.is_acknowledgement() {
             return execution.run_acknowledgement(self, t, &incoming);
         }
         self.turn.messages += 1;
-        execution.run_message(self, t, &incoming);
+        execution.run_message(self, t, &incoming, L::number(number));
     }
 }
 

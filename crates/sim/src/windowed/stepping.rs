@@ -143,14 +143,22 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         let pending = std::mem::take(&mut slot.state.pending);
         // Messages are numbered in the order of the model, and a receive may acknowledge one.
         let receives_first = self.rules.latency.drawn().is_some() && slot.ready < t;
-        for operation in if receives_first { [RECV, SEND] } else { [SEND, RECV] } {
-            match (pending & operation, &step) {
-                (SEND, Step { send: Some(message), .. }) => self.send(rank, slot, around, t, message),
-                (RECV, Step { recv: Some(message), .. }) => {
-                    self.receive(rank, slot, around, slot.ready, message);
-                }
-                _ => {}
-            }
+        if receives_first
+            && pending & RECV != 0
+            && let Some(message) = &step.recv
+        {
+            self.receive(rank, slot, around, slot.ready, message);
+        }
+        if pending & SEND != 0
+            && let Some(message) = &step.send
+        {
+            self.send(rank, slot, around, t, message);
+        }
+        if !receives_first
+            && pending & RECV != 0
+            && let Some(message) = &step.recv
+        {
+            self.receive(rank, slot, around, slot.ready, message);
         }
         self.completed(rank, slot, 0, t);
     }
