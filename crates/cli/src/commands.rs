@@ -5,6 +5,7 @@ mod assess;
 mod bench;
 mod collective;
 mod generated;
+mod latency;
 mod measure;
 mod network;
 mod noise;

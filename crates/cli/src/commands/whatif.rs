@@ -5,6 +5,7 @@ mod page;
 mod several;
 mod words;
 
+use super::latency;
 use super::simulate::load_network;
 use super::trace::{Opened, open_trace, refuse_one_of_many};
 use super::{refuse_unwritable, report, threads};
@@ -23,7 +24,7 @@ use straggler_analysis::study::FIT;
 use straggler_analysis::waits::{Explanation, WaitStates};
 use straggler_analysis::whatif::search::Skipped;
 use straggler_analysis::whatif::{InCalls, Scenario, ScenarioError, Search, apply_all};
-use straggler_model::network::PerByte;
+use straggler_model::network::{Drawn, PerByte};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Link, Network, Time};
 use straggler_schedule::collectives::Selector;
@@ -130,6 +131,7 @@ fn forget_run(scenario: &mut Scenario) {
 /// What one simulation has of its own.
 struct Setting<'a> {
     network: &'a Network,
+    latency: Option<Drawn>,
     noise: Option<Injection>,
     algorithms: Option<&'a str>,
 }
@@ -170,7 +172,7 @@ impl<'a> Session<'a> {
     ) -> Outcome<Results> {
         let measured = self.measured(typed)?;
         let waits = RunWaits::of(&WaitStates::of(self.trace), &InCalls::of(self.trace));
-        let base = Setting { network: &self.network, noise: None, algorithms: None };
+        let base = Setting { network: &self.network, latency: None, noise: None, algorithms: None };
         let began = Instant::now();
         let mut identity = self.simulate(Cow::Borrowed(self.trace), &base, "nothing changed")?;
         identity.notes.iter().for_each(|note| console.note(note));
@@ -224,7 +226,10 @@ impl<'a> Session<'a> {
         notes.iter().for_each(|note| console.note(note));
         let network = self.network_of(plan)?;
         let noise = self.noise_of(&plan.noise)?;
-        let setting = Setting { network: &network, noise, algorithms: plan.algorithms.as_deref() };
+        let latency = latency::load(&plan.latency, &network, self.seed)?;
+        latency.iter().flat_map(|latency| &latency.warnings).for_each(|warning| console.warn(warning));
+        let latency = latency.map(|latency| latency.drawn);
+        let setting = Setting { network: &network, latency, noise, algorithms: plan.algorithms.as_deref() };
         let scenario = self.simulate(trace, &setting, &plan.text())?;
         let waits = RunWaits::of(&scenario.waits, &scenario.calls);
         Ok(Simulated { text: plan.text(), network, scenario, waits, notes })
@@ -233,7 +238,7 @@ impl<'a> Session<'a> {
     /// The run as it was, on a network that costs nothing.
     fn ideal(&self) -> Outcome<Ideal> {
         let network = Network::uniform("ideal", IDEAL);
-        let setting = Setting { network: &network, noise: None, algorithms: None };
+        let setting = Setting { network: &network, latency: None, noise: None, algorithms: None };
         let run = self.simulate(Cow::Borrowed(self.trace), &setting, "an ideal network")?;
         let longest = run.waits.ranks.iter().map(|rank| rank.run).max().unwrap_or_default();
         Ok(Ideal { end: run.end, longest })
@@ -274,6 +279,7 @@ impl<'a> Session<'a> {
         let building = Building { choose: &choose, reduction: self.reduction };
         let mut simulation = Simulation::new(setting.network);
         simulation.noise = setting.noise.as_ref();
+        simulation.latency = setting.latency.as_ref();
         let mut progress = |_| {};
         let mut control = Control::new(self.threads, interrupt::flag(), &mut progress);
         match Scenario::simulate(trace, &self.options, &building, &simulation, &mut control) {
