@@ -4,8 +4,12 @@ mod application;
 mod assess;
 mod bench;
 mod collective;
+mod compare;
+mod diagnose;
 mod generated;
 mod latency;
+mod latency_charts;
+mod latency_file;
 mod measure;
 mod network;
 mod noise;
@@ -76,6 +80,8 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             measure::run(&plan::measure::Plan::new(*typed)?, console)
         }
         Command::Trace(typed) => trace::run(*typed, console),
+        Command::Compare(typed) => compare::run(&typed, common.seed, console),
+        Command::Diagnose(typed) => diagnose::run(&typed, console),
         Command::Network(typed) => network::run(typed.command, console),
         Command::Noise(typed) => noise::run(&typed.command, common.seed, console),
         Command::Plot(typed) => plot::run(&typed.command, common.seed, console),

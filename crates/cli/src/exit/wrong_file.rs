@@ -19,6 +19,7 @@ pub enum Wanted {
     Schedule,
     Noise,
     Study,
+    Latencies,
 }
 
 impl Wanted {
@@ -28,6 +29,7 @@ impl Wanted {
             Wanted::Schedule => "a schedule",
             Wanted::Noise => "a recording of noise",
             Wanted::Study => "a study",
+            Wanted::Latencies => "a file of measured latencies",
         }
     }
 
@@ -40,6 +42,7 @@ impl Wanted {
                 "give what `straggler measure noise -o FILE` wrote, or a description like periodic:…"
             }
             Wanted::Study => "give a TOML file; `straggler study --help` shows one",
+            Wanted::Latencies => "give a .lat file, or measured times, one a line",
         }
     }
 }
@@ -96,6 +99,8 @@ impl Kind {
             // Signatures are TOML, and tables of detours CSV.
             Wanted::Noise => matches!(self, Kind::Noise | Kind::Toml | Kind::Csv),
             Wanted::Study => self == Kind::Toml,
+            // Lists of numbers may look like noise.
+            Wanted::Latencies => self == Kind::Noise,
         }
     }
 

@@ -35,6 +35,8 @@ const COMMANDS: &[&str] = &[
     "trace waits",
     "trace merge",
     "trace convert",
+    "compare",
+    "diagnose",
     "network",
     "network list",
     "network show",

@@ -1,102 +1,142 @@
-//! `--latency-distribution`.
+//! `straggler compare` and `straggler diagnose`, on synthetic measurements.
 
 use crate::program::Folder;
+use serde_json::Value;
 
-const BARRIER: &str = "simulate --collective barrier --processes 300 --json --network";
-const LEVELS: &str = "name = 'two levels'\nL = '5us'\no = '1us'\ng = '100ns'\nG = '1ns'\n\n[[level]]\nname = 'node'\n\
-                      ranks_per_group = 4\nL = '1us'\no = '1us'\ng = '100ns'\nG = '1ns'\n";
+const BEFORE: &str = "fixtures/latency/before.lat";
+const AFTER: &str = "fixtures/latency/after.lat";
+const TAIL: &str = "fixtures/latency/tail.lat";
 
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+/// `after.lat` is 0.3 µs slower at every quantile, and so it is found.
 #[test]
-fn engines_threads_and_replicas() {
+fn a_shift_is_found_and_named() {
     let folder = Folder::new();
-    let line = format!("{BARRIER} chic --latency-distribution fixtures/latency/synthetic.txt");
-    let all = folder.run(&format!("{line} --replicas 5 --threads 2")).good().json();
-    assert!(all["warnings"].as_array().unwrap().is_empty(), "{all}");
-    let makespans: Vec<u64> =
-        all["replicas"].as_array().unwrap().iter().map(|run| run["makespan_ps"].as_u64().unwrap()).collect();
-    let one = folder.run(&format!("{line} --replica 3 --engine reference")).good().json();
-    assert_eq!(one["makespan_ps"], makespans[3]);
-    assert!(makespans.iter().any(|makespan| *makespan != makespans[0]));
-    let other = folder.run(&format!("{line} --seed 9")).good().json();
-    assert_ne!(other["makespan_ps"], makespans[0]);
+    let answer = folder.run(&format!("compare {BEFORE} {AFTER} --json")).good().json();
+    let one = &answer["series"][0]["comparisons"][0];
+    assert_eq!(one["change"]["shift"], "more");
+    assert_eq!(one["change"]["spread"], Value::Null);
+    assert_eq!((one["same_bins"].as_bool(), answer["synthetic"].as_bool()), (Some(true), Some(true)));
+    let median = one["quantiles"].as_array().unwrap().iter().find(|level| level["q"] == 0.5).unwrap();
+    let [low, high] = [0, 1].map(|end| number(&median["interval_ps"][end]));
+    assert!(low < 3e5 && 3e5 < high && (number(&median["difference_ps"]) - 3e5).abs() < 3e4, "{median}");
+    let text = folder.run(&format!("compare {BEFORE} {AFTER}")).good().stdout();
+    assert!(text.starts_with("B is slower than A: its median is 6"), "{text}");
+    assert!(text.contains("shifted as a whole") && text.contains("synthetic"), "{text}");
+    let same = folder.run(&format!("compare {BEFORE} {BEFORE}")).good().stdout();
+    assert!(same.starts_with("No difference between A and B beyond chance"), "{same}");
 }
 
 #[test]
-fn the_answer_tells_what_was_drawn_from() {
+fn a_longer_tail_is_told_from_a_shift() {
     let folder = Folder::new();
-    folder.write("times.txt", "# unit: us\n9\n10\n12\n");
-    let line = format!("{BARRIER} L=1us,o=2us,g=0ns,G=0ns --latency-distribution times.txt");
-    let answer = folder.run(&line).good().json();
-    let latency = &answer["latency"];
-    assert_eq!((&latency["latency_is"], &latency["files"][0]["times"]), (&"total".into(), &3.into()));
-    let base = &latency["classes"][0];
-    assert_eq!((&base["name"], &base["L"]["smallest_ps"]), (&"base".into(), &5_000_000.into()));
-    assert_eq!((&base["L"]["median_ps"], &base["L"]["largest_ps"]), (&6_000_000.into(), &8_000_000.into()));
-    assert_eq!(latency["smallest_flight_ps"], 7_000_000);
-    let text = folder.run(&line.replace(" --json", "")).good().stdout();
-    assert!(text.contains("L 5 µs to 8 µs, median 6 µs, drawn for each message from times.txt"), "{text}");
-    // Plain L, of one value: as on a network with that L, where nothing is drawn.
-    folder.write("one.txt", "9us\n");
-    let wire = line.replace("times.txt", "one.txt --latency-is wire");
-    let plain = folder.run(&format!("{BARRIER} L=9us,o=2us,g=0ns,G=0ns")).good().json();
-    assert_eq!(folder.run(&wire).good().json()["makespan_ps"], plain["makespan_ps"]);
-    assert!(plain.get("latency").is_none());
+    let text = folder.run(&format!("compare {BEFORE} {TAIL} {AFTER}")).good().stdout();
+    assert!(text.contains("B differs from A only in the tail"), "{text}");
+    assert!(text.contains("C is slower than A"), "{text}");
+    assert!(text.contains("All files together, by Anderson and Darling"), "{text}");
 }
 
 #[test]
-fn link_classes_have_their_own() {
+fn gates_set_the_exit_code() {
     let folder = Folder::new();
-    folder.write("net.toml", LEVELS);
-    folder.write("near.txt", "3us\n4us\n");
-    folder.write("far.txt", "10us\n");
-    let line = format!(
-        "{BARRIER} net.toml --latency-distribution node=near.txt --latency-distribution base=far.txt"
-    );
-    let answer = folder.run(&line).good().json();
-    let classes = &answer["latency"]["classes"];
-    assert_eq!((&classes[0]["name"], &classes[0]["L"]["largest_ps"]), (&"node".into(), &2_000_000.into()));
-    assert_eq!((&classes[1]["name"], &classes[1]["L"]["largest_ps"]), (&"base".into(), &8_000_000.into()));
-    let fault = folder.run(&line.replace("base=", "rack=")).ends_with(3).stderr();
-    assert!(fault.contains("no link class `rack`; it has `node`, `base`"), "{fault}");
-    let fault = folder.run(&line.replace("base=", "node=")).ends_with(3).stderr();
-    assert!(fault.contains("given twice for link class `node`"), "{fault}");
+    let compare = |gates: &str| folder.run(&format!("compare {BEFORE} {AFTER} {gates}"));
+    compare("--fail-if p99>+50% --fail-if median>+1us").good();
+    let failed = compare("--fail-if median>+5% --fail-if max>+1s").ends_with(5);
+    assert!(failed.stderr().contains("median>+5% of fixtures/latency/after.lat"), "{}", failed.stderr());
+    assert!(failed.stdout().contains("B is slower than A"));
+    compare("--fail-if p99>5us --json").ends_with(5);
+    // The difference is 0.3 µs: beyond 0.299 µs, but not surely.
+    let undecided = compare("--fail-if median>+0.299us");
+    assert!(undecided.good().stderr().contains("undecided"));
+    compare("--fail-if p99>5%").ends_with(2);
+    compare("--fail-if p99.99999>+5%").ends_with(3);
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn lists_of_times_are_compared_too() {
     let folder = Folder::new();
-    let line = format!("{BARRIER} chic --latency-distribution");
-    folder.write("empty.txt", "# nothing\n");
-    folder.write("long.txt", "100000s\n");
-    folder.write("bare.txt", "12\n");
-    folder.write("short.txt", "1us\n1ns\n90us\n");
-    for (file, told) in [
-        ("empty.txt", "empty.txt: the file holds no times"),
-        ("long.txt", "more than a day"),
-        ("bare.txt", "line 1, column 1: `12` has no unit"),
-        ("absent.txt", "absent.txt"),
-    ] {
-        let fault = folder.run(&format!("{line} {file}")).ends_with(3).stderr();
-        assert!(fault.contains(told), "{fault}");
+    let times = "fixtures/resampling/exchanges.txt";
+    let answer =
+        folder.run(&format!("compare {times} fixtures/resampling/uninterrupted.txt --json")).good().json();
+    assert_eq!(answer["series"][0]["series"], "times");
+    let mixed = folder.run(&format!("compare {times} {BEFORE}")).good();
+    assert!(mixed.stderr().contains("different bins") && mixed.stderr().contains("different things"));
+    let found = folder.run(&format!("diagnose {times} --json")).good().json();
+    assert_eq!(found["groups"][0]["stationarity"]["cycles"], 20);
+}
+
+#[test]
+fn pairs_are_explained_by_their_nodes() {
+    let folder = Folder::new();
+    let answer = folder.run("diagnose fixtures/latency/pairs.lat --json").good().json();
+    assert_eq!(answer["hints"][0]["hint"], "modes-by-pair");
+    let pairs = &answer["groups"][0]["pairs"];
+    assert_eq!(pairs["explanations"][0]["property"], "node");
+    assert_eq!((&pairs["clusters"][0]["pairs"], &pairs["clusters"][1]["pairs"]), (&12.into(), &16.into()));
+    let text = folder.run("diagnose fixtures/latency/pairs.lat").good().stdout();
+    assert!(text.starts_with("Two modes split by pair, and the node explains which"), "{text}");
+}
+
+#[test]
+fn a_mode_above_sixteen_peers() {
+    let text = Folder::new().run("diagnose fixtures/latency/peers.lat").good().stdout();
+    assert!(text.contains("appears above 16 peers (seen with 24)"), "{text}");
+    assert!(text.contains("About 16"), "{text}");
+}
+
+#[test]
+fn noise_of_the_same_time_explains_the_tail() {
+    let folder = Folder::new();
+    let line = format!("diagnose {TAIL} --with-noise fixtures/latency/tail.noise --json");
+    let noise = folder.run(&line).good().json()["groups"][0]["noise"].clone();
+    assert!(number(&noise["explained_time"]) > 0.8, "{noise}");
+    assert!((number(&noise["predicted"]) / number(&noise["measured"]) - 1.0).abs() < 0.2, "{noise}");
+    let none = folder.run(&format!("diagnose {BEFORE} --with-noise fixtures/latency/tail.noise")).good();
+    assert!(none.stderr().contains("no tail"), "{}", none.stderr());
+}
+
+#[test]
+fn pictures_and_pages() {
+    let folder = Folder::new();
+    folder.run(&format!("compare {BEFORE} {AFTER} --report compared.page")).good();
+    let charts = folder.run("plot page compared.page --list").good().stdout();
+    for title in ["Probability density", "Cumulative distribution", "Tail"] {
+        assert!(charts.contains(title), "{charts}");
     }
-    let answer = folder.run(&format!("{line} short.txt")).good().json();
-    assert!(answer["warnings"][0].as_str().unwrap().contains("--latency-is wire"), "{answer}");
-    folder.run(&format!("{line} long.txt --network-scale 2")).ends_with(2);
-    folder.run(&format!("{BARRIER} chic --latency-is wire")).ends_with(2);
+    let charts = folder.run("plot page fixtures/latency/pairs.lat --list").good().stdout();
+    assert!(charts.contains("Pairs of processes"), "{charts}");
+    folder.run("plot page fixtures/latency/pairs.lat --chart Pairs -o pairs.svg").good();
+    folder.run("report fixtures/latency/peers.lat -o peers.html").good();
 }
 
 #[test]
-fn traces_take_it_too() {
+fn what_cannot_be_compared() {
     let folder = Folder::new();
-    let latency = "--latency-distribution fixtures/latency/synthetic.txt";
-    let predicted =
-        folder.run(&format!("predict fixtures/traces/halo --network chic --json {latency}")).good().json();
-    assert_eq!(predicted["latency"]["classes"][0]["measured"], true);
-    let plain = folder.run("predict fixtures/traces/halo --network chic --json").good().json();
-    assert_ne!(predicted["predicted_seconds"], plain["predicted_seconds"]);
-    let simulated =
-        folder.run(&format!("simulate fixtures/traces/halo --network chic --json --explain {latency}"));
-    let parts = simulated.good().json()["critical_path"]["parts"].clone();
-    assert!(parts["latency_ps"].as_u64().unwrap() > 0);
-    folder.run(&format!("whatif fixtures/traces/halo --base-network chic --json {latency}")).good();
+    let fault = |line: &str, code: i32| folder.run(line).ends_with(code).stderr();
+    assert!(fault(&format!("compare {BEFORE}"), 2).contains("at least two files"));
+    assert!(fault(&format!("compare {BEFORE} no.lat"), 3).contains("no.lat cannot be read"));
+    assert!(
+        fault("compare fixtures/latency/peers.lat fixtures/latency/pairs.lat", 3)
+            .contains("no series in common")
+    );
+    assert!(
+        fault(&format!("diagnose {BEFORE} --series 1MiB"), 3).contains("there are: ping-pong, one way, 8 B")
+    );
+    folder.write("other.json", "{\"format\": \"other\", \"version\": 1}");
+    assert!(fault("diagnose other.json", 3).contains("no latency file of straggler"));
+    // Nothing in it, and a run that ended early.
+    let whole = std::fs::read_to_string(folder.path().join(BEFORE)).unwrap();
+    folder.write(
+        "cut.lat",
+        &whole.replace("\"interruptions\":[]", "\"interruptions\":[\"the peer went away\"]"),
+    );
+    let cut = folder.run("diagnose cut.lat").good();
+    assert!(cut.stderr().contains("not complete: the peer went away"), "{}", cut.stderr());
+    let start = whole.find("\"series\":[").unwrap() + 10;
+    let end = whole.find("],\"notes\"").unwrap();
+    folder.write("empty.lat", &format!("{}{}", &whole[..start], &whole[end..]));
+    assert!(fault("diagnose empty.lat", 3).contains("not a single trial"));
 }
