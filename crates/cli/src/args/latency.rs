@@ -8,8 +8,8 @@ use straggler_model::network::Meaning;
 /// Measured times instead of the network's L and o.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LatencyOptions {
-    /// Draw the latency of each message from measured times, one a line; CLASS=FILE: of one link class of the network (a
-    /// level, or base)
+    /// Draw the latency of each message from a measurement (FILE.lat), or from measured times, one a line; CLASS=FILE: of one
+    /// link class of the network (a level, or base)
     #[arg(long, value_name = "[CLASS=]FILE")]
     pub latency_distribution: Vec<ClassFile>,
     /// What these times are: total, from the send to the end of the receive (o_s + L + o_r), which is the default; or wire,

@@ -1,5 +1,8 @@
 //! Measured latencies for a simulation: files become distributions that messages draw from.
 
+mod measured;
+
+use super::latency_file;
 use crate::args::latency::{ClassFile, LatencyOptions};
 use crate::exit::{Failure, Outcome};
 use serde::Serialize;
@@ -33,7 +36,8 @@ pub struct FileAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     pub path: String,
-    pub times: usize,
+    /// How many were measured.
+    pub times: u64,
 }
 
 /// A link class: what its messages draw.
@@ -66,8 +70,8 @@ pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<O
         return Ok(None);
     }
     let mut files = Vec::new();
-    let latencies = read(&options.latency_distribution, "L", &mut files)?;
-    let overheads = read(&options.overhead_distribution, "o", &mut files)?;
+    let latencies = read(&options.latency_distribution, "L", network, &mut files)?;
+    let overheads = read(&options.overhead_distribution, "o", network, &mut files)?;
     let meaning = options.meaning();
     let drawn = Drawn::new(network, &Distributions { latencies, meaning, overheads }, seed);
     let drawn = drawn.map_err(|fault| Failure::bad_input(format!("{}: {fault}", paths(&files))))?;
@@ -81,24 +85,37 @@ pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<O
     Ok(Some(LoadedLatency { drawn, answer, warnings }))
 }
 
-fn read(typed: &[ClassFile], parameter: &'static str, files: &mut Vec<FileAnswer>) -> Outcome<Vec<Measured>> {
+fn read(
+    typed: &[ClassFile],
+    parameter: &'static str,
+    network: &Network,
+    files: &mut Vec<FileAnswer>,
+) -> Outcome<Vec<Measured>> {
     let mut measured = Vec::new();
     for ClassFile { class, path } in typed {
-        let times = samples::read(path, None)?;
-        files.push(FileAnswer {
+        let found = if latency_file::is_measurement(path) {
+            let file = latency_file::read(path, None)?;
+            measured::classes(path, &file.measurement, network, class.as_deref())?
+        } else {
+            let times = samples::read(path, None)?;
+            let times = times.into_iter().map(|time| (time, 1)).collect();
+            vec![Measured { class: class.clone(), times }]
+        };
+        files.extend(found.iter().map(|one| FileAnswer {
             parameter,
-            class: class.clone(),
+            class: one.class.clone(),
             path: path.display().to_string(),
-            times: times.len(),
-        });
-        let times = times.into_iter().map(|time| (time, 1)).collect();
-        measured.push(Measured { class: class.clone(), times });
+            times: one.times.iter().map(|(_, count)| count).sum(),
+        }));
+        measured.extend(found);
     }
     Ok(measured)
 }
 
 fn paths(files: &[FileAnswer]) -> String {
-    files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ")
+    let mut paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    paths.dedup();
+    paths.join(", ")
 }
 
 /// Says so when measured times are shorter than the overheads they should contain.

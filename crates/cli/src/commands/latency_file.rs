@@ -37,6 +37,11 @@ pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
     Ok(LatencyFile { name, measurement, warnings })
 }
 
+/// Whether a file is one of ours; what cannot be read is none.
+pub fn is_measurement(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| is_ours(&bytes))
+}
+
 /// Our own files are JSON, lists of times never.
 pub fn is_ours(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
