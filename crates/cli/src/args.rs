@@ -5,6 +5,7 @@ pub mod assess;
 pub mod bench;
 pub mod collective;
 pub mod generated;
+pub mod latency;
 pub mod measure;
 pub mod network;
 pub mod noise;

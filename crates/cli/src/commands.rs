@@ -70,10 +70,12 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             use_threads(&common);
             schedule::run(typed.command, console)
         }
-        Command::Measure(typed) => {
-            let MeasureCommand::Noise(typed) = typed.command;
-            measure::run(&plan::measure::Plan::new(*typed)?, console)
-        }
+        Command::Measure(typed) => match typed.command {
+            MeasureCommand::Noise(typed) => measure::run(&plan::measure::Plan::new(*typed)?, console),
+            MeasureCommand::Latency(typed) => {
+                measure::latency::run(&plan::latency::Plan::new(*typed)?, console)
+            }
+        },
         Command::Trace(typed) => trace::run(*typed, console),
         Command::Network(typed) => network::run(typed.command, console),
         Command::Noise(typed) => noise::run(&typed.command, common.seed, console),

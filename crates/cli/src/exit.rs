@@ -9,6 +9,7 @@ use straggler_analysis::study::{JournalError, PlanError};
 use straggler_measure::cores::CoresError;
 use straggler_measure::noise::MeasureError;
 use straggler_measure::sources::SourcesError;
+use straggler_model::latency::LatencyError;
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
@@ -123,6 +124,7 @@ macro_rules! may_be_unreadable {
 }
 
 may_be_unreadable! {
+    LatencyError::Unreadable { path, fault },
     OffsetsError::Unreadable { path, fault },
     OpenError::Io { path, source },
     ResultsError::Io { path, fault },

@@ -18,6 +18,8 @@ mod guide;
 mod help;
 #[path = "cli/interruption.rs"]
 mod interruption;
+#[path = "cli/latency.rs"]
+mod latency;
 #[path = "cli/measure.rs"]
 mod measure;
 #[path = "cli/mistakes.rs"]

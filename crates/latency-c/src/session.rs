@@ -55,8 +55,8 @@ impl Session {
         let content = self.content();
         let mut measurement = content.measurement.clone();
         for &recorder in &content.recorders {
-            // SAFETY: it comes from `Box::into_raw`, is freed with the session, and nobody writes to it.
-            let series = unsafe { &*recorder }.so_far();
+            // SAFETY: it comes from `Box::into_raw`, is freed with the session, and nobody else uses it.
+            let series = unsafe { &mut *recorder }.so_far();
             if !series.trials.is_empty() {
                 measurement.add(series).map_err(Fault::invalid)?;
             }

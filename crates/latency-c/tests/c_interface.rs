@@ -13,7 +13,9 @@ fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folders = test.ancestors().skip(1).take(2).map(|folder| folder.join("libstraggler_latency.a"));
     let found = folders.filter(|path| path.exists());
-    found.max_by_key(|path| path.metadata().and_then(|about| about.modified()).ok()).expect("libstraggler_latency.a")
+    found
+        .max_by_key(|path| path.metadata().and_then(|about| about.modified()).ok())
+        .expect("libstraggler_latency.a")
 }
 
 fn succeed(command: &mut Command) {
