@@ -6,6 +6,7 @@ pub mod bench;
 pub mod collective;
 pub mod compare;
 pub mod diagnose;
+pub mod drawn_latency;
 pub mod generated;
 pub mod latency;
 pub mod measure;

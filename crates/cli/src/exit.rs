@@ -10,7 +10,7 @@ use straggler_analysis::study::{JournalError, PlanError};
 use straggler_measure::cores::CoresError;
 use straggler_measure::noise::MeasureError;
 use straggler_measure::sources::SourcesError;
-use straggler_model::latency::MergeError;
+use straggler_model::latency::{LatencyError, MergeError};
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
@@ -125,6 +125,7 @@ macro_rules! may_be_unreadable {
 }
 
 may_be_unreadable! {
+    LatencyError::Unreadable { path, fault },
     OffsetsError::Unreadable { path, fault },
     OpenError::Io { path, source },
     ResultsError::Io { path, fault },

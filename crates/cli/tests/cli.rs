@@ -24,6 +24,8 @@ mod interruption;
 mod latency;
 #[path = "cli/measure.rs"]
 mod measure;
+#[path = "cli/measure_latency.rs"]
+mod measure_latency;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
 #[path = "cli/noise_files.rs"]

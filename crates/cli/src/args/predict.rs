@@ -1,6 +1,6 @@
 //! `straggler predict` as typed, and what every command that replays a trace takes.
 
-use super::latency::LatencyOptions;
+use super::drawn_latency::LatencyOptions;
 use super::workload::TypedOnly;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

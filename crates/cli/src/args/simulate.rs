@@ -1,7 +1,7 @@
 //! `straggler simulate` as typed.
 
 use super::collective::{DataOptions, Repetition};
-use super::latency::LatencyOptions;
+use super::drawn_latency::LatencyOptions;
 use super::predict::ReplayOptions;
 pub use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;

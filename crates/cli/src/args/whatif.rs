@@ -1,6 +1,6 @@
 //! `straggler whatif` as typed.
 
-use super::latency::LatencyOptions;
+use super::drawn_latency::LatencyOptions;
 use super::predict::ReadingOptions;
 use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;

@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::latency::{self, LatencyAnswer};
+use super::drawn_latency::{self, LatencyAnswer};
 use super::simulate::{NetworkAnswer, load_network, refuse_stuck};
 use super::{refuse_missing_folder, threads, traced};
 use crate::args::Common;
@@ -109,7 +109,7 @@ pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
     replayed.tell(console);
     let (network, fitted) = network(typed, &replayed)?;
     let began = Instant::now();
-    let latency = latency::load(&typed.latency, &network, common.seed)?;
+    let latency = drawn_latency::load(&typed.latency, &network, common.seed)?;
     latency.iter().flat_map(|latency| &latency.warnings).for_each(|warning| console.warn(warning));
     let mut simulation = Simulation::new(&network);
     simulation.latency = latency.as_ref().map(|latency| &latency.drawn);

@@ -5,7 +5,7 @@ mod page;
 mod several;
 mod words;
 
-use super::latency;
+use super::drawn_latency;
 use super::simulate::load_network;
 use super::trace::{Opened, open_trace, refuse_one_of_many};
 use super::{refuse_unwritable, report, threads};
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
         notes.iter().for_each(|note| console.note(note));
         let network = self.network_of(plan)?;
         let noise = self.noise_of(&plan.noise)?;
-        let latency = latency::load(&plan.latency, &network, self.seed)?;
+        let latency = drawn_latency::load(&plan.latency, &network, self.seed)?;
         latency.iter().flat_map(|latency| &latency.warnings).for_each(|warning| console.warn(warning));
         let latency = latency.map(|latency| latency.drawn);
         let setting = Setting { network: &network, latency, noise, algorithms: plan.algorithms.as_deref() };

@@ -54,6 +54,7 @@ enum Kind {
     Trace,
     Schedule,
     Noise,
+    Latency,
     Toml,
     Csv,
     Results,
@@ -67,6 +68,7 @@ impl Kind {
             Kind::Trace => "a trace",
             Kind::Schedule => "a GOAL schedule",
             Kind::Noise => "a recording of noise",
+            Kind::Latency => "a measurement of latencies",
             Kind::Toml => "a TOML file",
             Kind::Csv => "a CSV table",
             Kind::Results => "a table of results",
@@ -77,7 +79,7 @@ impl Kind {
     /// Which command or option takes it; nothing where many do, or none.
     fn taken_by(self) -> Option<&'static str> {
         match self {
-            Kind::Folder | Kind::Csv => None,
+            Kind::Folder | Kind::Csv | Kind::Latency => None,
             Kind::Trace => {
                 Some("`straggler predict`, `straggler whatif` and `straggler simulate` take it as TRACE")
             }
@@ -120,6 +122,7 @@ impl Kind {
             "parquet" => Some(Kind::Results),
             "html" | "page" => Some(Kind::Report),
             "csv" => Some(Kind::Csv),
+            "lat" => Some(Kind::Latency),
             _ => None,
         }
     }

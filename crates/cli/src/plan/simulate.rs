@@ -4,7 +4,7 @@ use super::collective::CollectiveRequest;
 use super::traced::TraceRequest;
 use super::workload::ApplicationRequest;
 use crate::args::Common;
-use crate::args::latency::LatencyOptions;
+use crate::args::drawn_latency::LatencyOptions;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;

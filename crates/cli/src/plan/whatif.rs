@@ -1,6 +1,6 @@
 //! What is supposed to be different, from the command line and from files.
 
-use crate::args::latency::{LatencyOptions, TypedMeaning};
+use crate::args::drawn_latency::{LatencyOptions, TypedMeaning};
 use crate::args::whatif::{Besides, Changes, Cut, Deleted, Nonblocking, Place, Removed, Scaled, Weighted};
 use crate::exit::{Failure, Outcome};
 use serde::Deserialize;

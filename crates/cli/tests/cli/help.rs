@@ -28,6 +28,7 @@ const COMMANDS: &[&str] = &[
     "schedule check",
     "measure",
     "measure noise",
+    "measure latency",
     "trace",
     "trace info",
     "trace show",

@@ -4,7 +4,7 @@ use super::Findings;
 use super::inputs::Inputs;
 use super::replicas::Replicas;
 use super::stuck::StuckAnswer;
-use crate::commands::latency::LatencyAnswer;
+use crate::commands::drawn_latency::LatencyAnswer;
 use crate::memory::peak_rss_bytes;
 use crate::plan::simulate::Plan;
 use serde::{Deserialize, Serialize};

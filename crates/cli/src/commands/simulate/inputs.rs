@@ -1,7 +1,7 @@
 //! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
 
 use super::workload::Named;
-use crate::commands::latency::{self, LoadedLatency};
+use crate::commands::drawn_latency::{self, LoadedLatency};
 use crate::commands::{application, collective, threads, traced};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -43,7 +43,7 @@ impl Inputs {
             (Some(network), _) => network,
             (None, trace) => fitted(&trace.unwrap_or_default(), plan.network_scale, console)?,
         };
-        let latency = latency::load(&plan.latency, &network, plan.seed)?;
+        let latency = drawn_latency::load(&plan.latency, &network, plan.seed)?;
         latency.iter().for_each(|latency| warnings.extend(latency.warnings.clone()));
         let noise = if plan.noise.spec.is_none() {
             None

@@ -3,7 +3,7 @@
 mod measured;
 
 use super::latency_file;
-use crate::args::latency::{ClassFile, LatencyOptions};
+use crate::args::drawn_latency::{ClassFile, LatencyOptions};
 use crate::exit::{Failure, Outcome};
 use serde::Serialize;
 use straggler_model::network::{Class, Distributions, Drawn, Meaning, Measured, Table};
