@@ -218,7 +218,8 @@ impl Writer<'_> {
         let Some(matched) = self.matched(number) else { return };
         let origin = self.recorded.origin(number) as usize;
         let Some(call) = self.new.calls.get_mut(origin) else { return };
-        if call.peer >= 0 {
+        // The peer of an exchange is whom it sends to.
+        if call.peer >= 0 && !matches!(call.function.class(), Class::Sendrecv(_)) {
             (call.peer, call.tag) = (matched.peer, matched.tag);
         }
         let place = call.details as usize;

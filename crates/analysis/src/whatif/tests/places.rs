@@ -193,3 +193,34 @@ fn a_program_that_would_hang_by_wildcards_still_decides_about_requests() {
     assert_eq!(run.bound, crate::whatif::Bound::Wildcards);
     assert!(run.end > ms(9) && run.end < ms(10), "{}", run.end);
 }
+
+#[test]
+fn an_exchange_that_receives_from_anyone_still_sends_where_it_did() {
+    let program = || {
+        let mut master = Author::new();
+        for from in [1, 2] {
+            let details = Details {
+                matched: Some(Matched { peer: from, tag: 5 }),
+                receive: Some(Matched { peer: special::ANY, tag: 5 }),
+                ..Details::default()
+            };
+            let set = |call: &mut Call| {
+                (call.peer, call.tag, call.sent, call.received) = (1, 9, 8, 8);
+            };
+            master.call(Function::Sendrecv, set, Some(details)).compute(ms(1));
+        }
+        let mut first = Author::new();
+        first.compute(ms(2)).send(0, 5);
+        for _ in 0..2 {
+            first.call(Function::Recv, |call| (call.peer, call.tag, call.received) = (0, 9, 8), None);
+        }
+        trace(vec![master.end(), first.end(), Author::new().compute(ms(5)).send(0, 5).end()])
+    };
+    let slower =
+        Difference::Scale { place: Where { ranks: Some([1].into()), ..Where::default() }, factor: 4.0 };
+    let traced = program();
+    let run = simulate(&with(&traced, slower), Decisions::Redecide);
+    let exchanges = run.trace.ranks[0].calls.iter().filter(|call| call.function == Function::Sendrecv);
+    assert_eq!(exchanges.map(|call| (call.peer, call.tag)).collect::<Vec<_>>(), [(1, 9), (1, 9)]);
+    assert_eq!(run.decisions_changed(), 2);
+}
