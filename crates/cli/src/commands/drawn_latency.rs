@@ -1,6 +1,6 @@
 //! Measured latencies for a simulation: files become distributions that messages draw from.
 
-mod measured;
+pub mod measured;
 
 use super::latency_file;
 use crate::args::drawn_latency::{ClassFile, LatencyOptions};

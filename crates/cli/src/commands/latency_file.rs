@@ -1,11 +1,12 @@
 //! Files of measured latencies: our own, and lists of times of any other program.
 
+use super::drawn_latency::measured;
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use std::path::Path;
 use straggler_analysis::latency::Group;
 use straggler_model::latency::{self, Bins, Histogram, Labels, Measurement, Series};
-use straggler_model::samples;
 use straggler_model::units::TimeUnit;
+use straggler_model::{Time, samples};
 
 /// A measurement and what should be known of it.
 #[derive(Debug)]
@@ -37,6 +38,32 @@ pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
     Ok(LatencyFile { name, measurement, warnings })
 }
 
+/// So many times stand for a distribution that has more.
+const MOST_TIMES: u64 = 1 << 20;
+
+/// The times in a file: those of a list, or of a measurement its exchanges of the smallest size, each time as often as its bin was
+/// met, in order.
+pub fn times(path: &Path, unit: Option<TimeUnit>) -> Outcome<Vec<Time>> {
+    if !is_measurement(path) {
+        return Ok(samples::read(path, unit)?);
+    }
+    let measurement = read(path, unit)?.measurement;
+    let chosen = measured::chosen(path, &measurement)?;
+    let mut weighted: Vec<(Time, u64)> =
+        chosen.iter().flat_map(|one| measured::weighted(&one.trials, one.labels.kind)).collect();
+    weighted.sort_unstable();
+    let count: u64 = weighted.iter().map(|(_, count)| count).sum();
+    // Times at even distances among all of them, where there are too many.
+    let kept = count.min(MOST_TIMES);
+    let (mut times, mut met) = (Vec::with_capacity(kept as usize), 0u64);
+    for (time, more) in weighted {
+        met += more;
+        let up_to = u128::from(met) * u128::from(kept) / u128::from(count);
+        times.resize(up_to as usize, time);
+    }
+    Ok(times)
+}
+
 /// Whether a file is one of ours; what cannot be read is none.
 pub fn is_measurement(path: &Path) -> bool {
     std::fs::read(path).is_ok_and(|bytes| is_ours(&bytes))
@@ -48,7 +75,7 @@ pub fn is_ours(bytes: &[u8]) -> bool {
 }
 
 /// A list of times in the order in which they were measured.
-fn of_times(times: &[straggler_model::Time]) -> Measurement {
+fn of_times(times: &[Time]) -> Measurement {
     let labels = Labels { kernel: "times".into(), ..Labels::default() };
     let mut series = Series::new(labels, FINE);
     let in_cycle = times.len().div_ceil(CYCLES).max(1);

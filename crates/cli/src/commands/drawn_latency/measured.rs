@@ -34,7 +34,7 @@ pub fn classes(
 
 /// The series of the smallest messages, of most processes with most peers: what a full machine sees. Classes of pairs tell more
 /// than pairs, where there are any.
-fn chosen<'m>(path: &Path, measurement: &'m Measurement) -> Outcome<Vec<&'m Series>> {
+pub fn chosen<'m>(path: &Path, measurement: &'m Measurement) -> Outcome<Vec<&'m Series>> {
     let kind = KINDS.into_iter().find(|kind| measurement.series.iter().any(|one| one.labels.kind == *kind));
     let of_kind =
         || measurement.series.iter().filter(|one| Some(one.labels.kind) == kind && !one.trials.is_empty());
@@ -72,7 +72,7 @@ fn link_class(path: &Path, network: &Network, class: Option<&str>) -> Outcome<Op
 }
 
 /// The middle of each bin, as often as it was met; of there and back again, half.
-fn weighted(trials: &Histogram, kind: Kind) -> Vec<(Time, u64)> {
+pub fn weighted(trials: &Histogram, kind: Kind) -> Vec<(Time, u64)> {
     let ways = if kind == Kind::RoundTrip { 2 } else { 1 };
     let (least, most) = (trials.min().unwrap_or_default(), trials.max().unwrap_or_default());
     let middle = |low: Time, high: Time| Time(low.ps() / 2 + high.ps() / 2).clamp(least, most);
