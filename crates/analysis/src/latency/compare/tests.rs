@@ -59,6 +59,9 @@ fn differences_are_what_was_added() {
         let [low, high] = difference.interval_ps;
         assert!(low - 2e4 < 3e5 && 3e5 < high + 2e4, "{difference:?}");
     }
+    // With the medians brought together nothing is left.
+    let left = |difference: &&Difference| excludes(difference.beyond_interval_ps, 0.0);
+    assert_eq!(compared.quantiles.iter().filter(left).count(), 0, "{compared:?}");
     assert!((compared.mean.difference_ps - 3e5).abs() < 3e4);
     assert!(compared.kolmogorov_smirnov.p < 1e-6 && compared.mann_whitney.delta > 0.1);
 }

@@ -82,6 +82,18 @@ fn a_mode_above_sixteen_peers() {
     assert!(hint.at.iter().all(|at| (at.fast_peers - 16.0).abs() < 0.8), "{hint:?}");
 }
 
+/// A slow mode that is there with any number of peers has nothing to do with them.
+#[test]
+fn a_mode_of_all_numbers_of_peers() {
+    let sweep = [4, 8, 16].map(|peers: u32| {
+        let mut values = lognormal(u64::from(peers), 4000, 0.0, 4.6e6, 0.04);
+        values.extend(lognormal(u64::from(peers) + 50, 2000, 0.0, 5.7e6, 0.04));
+        series(labels(Some(peers), None), &values)
+    });
+    let found = diagnosed(&measurement(sweep.into()));
+    assert!(found.hints.iter().all(|hint| matches!(hint, Hint::SeveralModes { .. })), "{:?}", found.hints);
+}
+
 #[test]
 fn one_clean_distribution_gives_no_hint() {
     let clean = |peers| series(labels(Some(peers), None), &lognormal(u64::from(peers), 5000, 3e6, 1e6, 0.3));
