@@ -35,6 +35,11 @@ impl PerByte {
         PerByte((ps as u64) << Self::FRACTION_BITS)
     }
 
+    /// A measured rate, as fixed point; 0 for what is negative or no number.
+    pub fn from_picoseconds(ps: f64) -> PerByte {
+        PerByte((ps.max(0.0) * (1u64 << Self::FRACTION_BITS) as f64) as u64)
+    }
+
     pub fn picoseconds(self) -> f64 {
         self.0 as f64 / (1u64 << Self::FRACTION_BITS) as f64
     }
