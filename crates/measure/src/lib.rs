@@ -1,4 +1,4 @@
-//! Measuring noise on this machine.
+//! Measuring this machine: its noise, and latencies as distributions ([`latency`]).
 //!
 //! ```text
 //!  timer ──► Timebase ──┐
@@ -10,6 +10,7 @@
 
 pub mod cores;
 pub mod kernels;
+pub mod latency;
 pub mod machine;
 pub mod noise;
 pub mod self_test;

@@ -1,9 +1,11 @@
 //! What the rest of straggler is written in: simulated time, networks, noise,
 //! statistics and random numbers. Nothing here knows of schedules or engines.
 
+pub mod latency;
 pub mod network;
 pub mod noise;
 pub mod philox;
+pub mod replace;
 pub mod samples;
 pub mod spelling;
 pub mod stats;

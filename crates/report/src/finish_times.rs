@@ -5,10 +5,10 @@
 
 mod columns;
 
-use crate::replace::{ReplaceError, replace_file};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use straggler_model::Time;
+use straggler_model::replace::{ReplaceError, replace_file};
 
 /// How finish times are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

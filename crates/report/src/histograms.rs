@@ -3,9 +3,9 @@
 //! The columns are `processes`, `quantity`, `from_ps`, `to_ps` and `count`: so many values of the quantity lie
 //! in `[from_ps, to_ps)`. Values that are exactly 0 have the bin `0,1` for themselves.
 
-use crate::replace::{ReplaceError, replace_file};
 use std::io::{self, Write};
 use std::path::Path;
+use straggler_model::replace::{ReplaceError, replace_file};
 use straggler_model::stats::Bin;
 
 const HEADER: &str = "processes,quantity,from_ps,to_ps,count";

@@ -7,11 +7,10 @@ pub mod histograms;
 pub mod numbers;
 pub mod page;
 mod parquet;
-mod replace;
 pub mod study_results;
 mod table;
 mod visible;
 
-pub use replace::{ReplaceError, refuse_missing_folder, replace_file, replace_private_file};
+pub use straggler_model::replace::{ReplaceError, refuse_missing_folder, replace_file, replace_private_file};
 pub use table::Table;
 pub use visible::{visible, visible_name};

@@ -9,9 +9,9 @@ mod text;
 
 pub use text::csv_place;
 
-use crate::replace::{ReplaceError, replace_file};
 use std::io;
 use std::path::{Path, PathBuf};
+use straggler_model::replace::{ReplaceError, replace_file};
 use straggler_model::study::Results;
 
 /// How results are stored.

@@ -380,7 +380,7 @@ impl Core {
 }
 
 /// Times in files are numbers of picoseconds.
-mod picoseconds {
+pub(crate) mod picoseconds {
     use crate::Time;
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,0 +1,108 @@
+//! Round trips over TCP: on the loopback interface with a peer of our own, or to a [`Server`] on another host.
+//!
+//! A client opens a connection for each size and says hello: [`HELLO`], the token of the server, the size as 8 bytes,
+//! little-endian. The server answers one byte, [`WELCOME`] or [`REFUSED`], and then sends every message back.
+
+mod server;
+
+pub use server::{Server, ServerError};
+
+use super::round_trip::{PATIENCE, RoundTrip, answer_on};
+use super::{Ending, Session};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs};
+use straggler_model::latency::{Kind, Labels, Pair, Process};
+
+const HELLO: &[u8; 20] = b"straggler latency 1\n";
+const WELCOME: u8 = 1;
+const REFUSED: u8 = 0;
+
+/// Characters of a token.
+const TOKEN: usize = 32;
+
+/// Memory that a server gives to whoever knows the token.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// A server on another host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remote {
+    /// `HOST:PORT`
+    pub address: String,
+    pub token: String,
+}
+
+pub(super) fn run(session: &mut Session<'_>, remote: Option<&Remote>) -> Ending {
+    let (core, peer) = match remote {
+        None => session.put_two(),
+        Some(remote) => {
+            let (core, _) = session.two_cores();
+            session.put(0, core);
+            let (host, node) = (Some(remote.address.clone()), Some(1));
+            session.measurement.processes.push(Process { rank: 1, host, node, ..Process::default() });
+            (core, core)
+        }
+    };
+    for &size in &session.options.sizes {
+        let pair = Some(Pair { from: 0, to: 1 });
+        let labels = Labels { kind: Kind::RoundTrip, size: Some(size), pair, ..session.labels("tcp") };
+        session.measure(labels, core, || {
+            let stream = match remote {
+                Some(remote) => connect(remote, size)?,
+                None => loopback(peer, size)?,
+            };
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            RoundTrip::new(stream.try_clone()?, stream, size)
+        })?;
+    }
+    Ok(())
+}
+
+fn loopback(core: u32, size: u64) -> io::Result<TcpStream> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let ours = TcpStream::connect(listener.local_addr()?)?;
+    // Others may have connected in the meantime.
+    let theirs = loop {
+        let (stream, address) = listener.accept()?;
+        if address == ours.local_addr()? {
+            break stream;
+        }
+    };
+    theirs.set_nodelay(true)?;
+    answer_on(core, theirs.try_clone()?, theirs, size)?;
+    Ok(ours)
+}
+
+fn connect(remote: &Remote, size: u64) -> io::Result<TcpStream> {
+    let Remote { address, token } = remote;
+    let named = |fault: io::Error| io::Error::new(fault.kind(), format!("{address}: {fault}"));
+    let mut stream = open(address).map_err(named)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut hello = HELLO.to_vec();
+    hello.extend(token.as_bytes());
+    hello.extend(size.to_le_bytes());
+    let mut answer = [REFUSED];
+    let asked = stream.write_all(&hello).and_then(|()| stream.read_exact(&mut answer));
+    match (asked, answer) {
+        (Ok(()), [WELCOME]) => Ok(stream),
+        (Ok(()), _) => Err(io::Error::other(format!(
+            "{address}: it refuses: use the --token that it printed, and a --size of at most {}",
+            straggler_model::units::Bytes(MOST_BYTES)
+        ))),
+        (Err(fault), _) => {
+            Err(io::Error::other(format!("{address}: it does not answer as straggler does: {fault}")))
+        }
+    }
+}
+
+/// The first of the host's addresses that answers.
+fn open(address: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(fault) => last = fault,
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,114 @@
+//! The end that only answers, for a client on another host. It serves one connection at a time, gives memory only to
+//! whoever knows the token, and never more than [`super::MOST_BYTES`].
+
+use super::super::round_trip::message;
+use super::{HELLO, MOST_BYTES, REFUSED, TOKEN, WELCOME};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Why nobody can connect.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("{address}: cannot be listened on: {fault}; give another --listen HOST:PORT")]
+    Address { address: String, fault: io::Error },
+    #[error("the token must be {TOKEN} letters and digits")]
+    Token,
+}
+
+/// Listens for clients.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    token: String,
+}
+
+/// Between two looks at whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A client that says nothing for so long is gone.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// A client must have introduced itself by then.
+const HELLO_TIME: Duration = Duration::from_secs(5);
+
+impl Server {
+    pub fn bind(address: &str, token: String) -> Result<Server, ServerError> {
+        let named = |fault| ServerError::Address { address: address.into(), fault };
+        if token.len() != TOKEN || !token.bytes().all(|letter| letter.is_ascii_alphanumeric()) {
+            return Err(ServerError::Token);
+        }
+        let listener = TcpListener::bind(address).map_err(named)?;
+        listener.set_nonblocking(true).map_err(named)?;
+        Ok(Server { listener, token })
+    }
+
+    /// Where it listens; the system has chosen the port where 0 was asked for.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers clients until `stop` is raised.
+    pub fn serve(&self, stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) {
+            match self.listener.accept() {
+                // What goes wrong with one client concerns no other.
+                Ok((stream, _)) => drop(self.answer(stream, stop)),
+                Err(_) => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    fn answer(&self, mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_write_timeout(Some(SILENCE))?;
+        let mut hello = [0; HELLO.len() + TOKEN + 8];
+        read_all(&mut stream, &mut hello, HELLO_TIME, stop)?;
+        let size = self.asked(&hello).filter(|size| (1..=MOST_BYTES).contains(size));
+        let Some(size) = size else { return stream.write_all(&[REFUSED]) };
+        let mut message = message(size)?;
+        stream.write_all(&[WELCOME])?;
+        loop {
+            read_all(&mut stream, &mut message, SILENCE, stop)?;
+            stream.write_all(&message)?;
+        }
+    }
+
+    /// The size a client asks for, if it knows the token.
+    fn asked(&self, hello: &[u8]) -> Option<u64> {
+        let (greeting, rest) = hello.split_at_checked(HELLO.len())?;
+        let (token, size) = rest.split_at_checked(TOKEN)?;
+        // As long for any wrong token.
+        let differ =
+            token.iter().zip(self.token.as_bytes()).fold(0, |differ, (one, two)| differ | (one ^ two));
+        (greeting == HELLO && differ == 0).then(|| size.try_into().map(u64::from_le_bytes).ok())?
+    }
+}
+
+/// Fills the buffer, unless the client is gone or silent, or somebody says stop.
+fn read_all(
+    stream: &mut TcpStream,
+    buffer: &mut [u8],
+    patience: Duration,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    let (mut filled, mut waiting) = (0, None);
+    while filled < buffer.len() {
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(more) => (filled, waiting) = (filled + more, None),
+            Err(fault) if matches!(fault.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                let since = *waiting.get_or_insert_with(Instant::now);
+                if stop.load(Ordering::Relaxed) || since.elapsed() > patience {
+                    return Err(fault);
+                }
+            }
+            Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! How often an operation took how long.
+
+mod written;
+
+use super::MergeError;
+use super::bins::{Bins, Finder};
+use crate::Time;
+use crate::noise::recording::picoseconds;
+use serde::{Deserialize, Serialize};
+use written::Written;
+
+/// Counts of times in bins, with exact totals. Number, minimum, maximum, sum and sum of squares are those of the
+/// times themselves; quantiles and higher moments are known to the width of a bin.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Histogram {
+    bins: Bins,
+    finder: Finder,
+    /// As many as were needed so far; those behind are 0.
+    counts: Vec<u64>,
+    totals: Totals,
+}
+
+/// What is known of all times together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Totals {
+    /// Shorter than nothing: less than the timer's own cost that was taken off. They count as 0.
+    underflow: u64,
+    /// Beyond the last bin.
+    overflow: u64,
+    count: u64,
+    min: u64,
+    max: u64,
+    sum: u128,
+    /// Nothing when it no longer fits.
+    sum_of_squares: Option<u128>,
+}
+
+impl Default for Totals {
+    fn default() -> Totals {
+        Totals { underflow: 0, overflow: 0, count: 0, min: u64::MAX, max: 0, sum: 0, sum_of_squares: Some(0) }
+    }
+}
+
+impl Totals {
+    #[inline(always)]
+    fn add(&mut self, ps: u64) {
+        self.count += 1;
+        self.min = self.min.min(ps);
+        self.max = self.max.max(ps);
+        self.sum += u128::from(ps);
+        let square = u128::from(ps) * u128::from(ps);
+        self.sum_of_squares = self.sum_of_squares.and_then(|sum| sum.checked_add(square));
+    }
+
+    fn merge(&mut self, other: &Totals) {
+        self.underflow += other.underflow;
+        self.overflow += other.overflow;
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        let sums = self.sum_of_squares.zip(other.sum_of_squares);
+        self.sum_of_squares = sums.and_then(|(one, other)| one.checked_add(other));
+    }
+}
+
+/// Times from `low` up to, but without, `high`. The last bin of all ends at [`Time::NEVER`] and includes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bin {
+    pub low: Time,
+    pub high: Time,
+    pub count: u64,
+}
+
+/// An exact value lies between these two, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    #[serde(with = "picoseconds", rename = "low_ps")]
+    pub low: Time,
+    #[serde(with = "picoseconds", rename = "high_ps")]
+    pub high: Time,
+}
+
+impl Bounds {
+    pub fn middle(self) -> Time {
+        Time(self.low.ps() + (self.high.ps() - self.low.ps()) / 2)
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram::new(Bins::default())
+    }
+}
+
+/// Equal layouts, counts and totals.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Histogram) -> bool {
+        self.bins == other.bins && self.totals == other.totals && self.used() == other.used()
+    }
+}
+
+impl Eq for Histogram {}
+
+impl Histogram {
+    pub fn new(bins: Bins) -> Histogram {
+        Histogram { bins, finder: Finder::new(bins), counts: Vec::new(), totals: Totals::default() }
+    }
+
+    /// One that never asks for memory again.
+    pub fn preallocated(bins: Bins) -> Histogram {
+        let mut histogram = Histogram::new(bins);
+        // Written, not only reserved: pages that are touched first while measuring would be measured, too.
+        histogram.counts = (0..bins.count()).map(|_| std::hint::black_box(0)).collect();
+        histogram
+    }
+
+    pub fn bins(&self) -> Bins {
+        self.bins
+    }
+
+    #[inline(always)]
+    pub fn record(&mut self, time: Time) {
+        self.totals.add(time.ps());
+        match self.finder.position(time.ps()) {
+            Some(position) => match self.counts.get_mut(position) {
+                Some(count) => *count += 1,
+                None => self.grow(position),
+            },
+            None => self.totals.overflow += 1,
+        }
+    }
+
+    /// A time that came out negative because more was taken off than it had.
+    #[inline(always)]
+    pub fn record_underflow(&mut self) {
+        self.totals.add(0);
+        self.totals.underflow += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, position: usize) {
+        self.counts.resize(position + 1, 0);
+        self.counts[position] += 1;
+    }
+
+    /// Adds what another histogram of the same layout holds.
+    pub fn merge(&mut self, other: &Histogram) -> Result<(), MergeError> {
+        if self.bins != other.bins {
+            return Err(MergeError::Layouts { first: self.bins, second: other.bins });
+        }
+        // Every other number is at most the count, or the count times the longest time.
+        if self.totals.count.checked_add(other.totals.count).is_none() {
+            return Err(MergeError::TooMany);
+        }
+        let used = other.used();
+        if self.counts.len() < used.len() {
+            self.counts.resize(used.len(), 0);
+        }
+        self.counts.iter_mut().zip(used).for_each(|(count, more)| *count += more);
+        self.totals.merge(&other.totals);
+        Ok(())
+    }
+
+    /// Forgets all times and keeps its memory.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        self.totals = Totals::default();
+    }
+
+    /// Counts without the zeros at the end.
+    fn used(&self) -> &[u64] {
+        let used = self.counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+        &self.counts[..used]
+    }
+
+    pub fn count(&self) -> u64 {
+        self.totals.count
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.totals.count == 0
+    }
+
+    /// Times that were shorter than the timer's cost that was taken off.
+    pub fn underflow(&self) -> u64 {
+        self.totals.underflow
+    }
+
+    /// Times beyond the last bin.
+    pub fn overflow(&self) -> u64 {
+        self.totals.overflow
+    }
+
+    pub fn min(&self) -> Option<Time> {
+        (!self.is_empty()).then_some(Time(self.totals.min))
+    }
+
+    pub fn max(&self) -> Option<Time> {
+        (!self.is_empty()).then_some(Time(self.totals.max))
+    }
+
+    /// The exact sum of all times, in ps.
+    pub fn sum_ps(&self) -> u128 {
+        self.totals.sum
+    }
+
+    /// The exact mean, in ps.
+    pub fn mean_ps(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.totals.sum as f64 / self.totals.count as f64)
+    }
+
+    /// The variance of the sample, in ps², from exact sums: nothing for less than two times, or where the squares no
+    /// longer fit.
+    pub fn variance_ps2(&self) -> Option<f64> {
+        let (count, sum) = (u128::from(self.totals.count), self.totals.sum);
+        let squares = self.totals.sum_of_squares.filter(|_| count > 1)?;
+        // n Σx² - (Σx)² in whole numbers; where that does not fit, the rounding of floats has to do.
+        let exact = squares.checked_mul(count).zip(sum.checked_mul(sum)).map(|(a, b)| a.saturating_sub(b));
+        let scaled = match exact {
+            Some(scaled) => scaled as f64 / count as f64,
+            None => (squares as f64 - sum as f64 / count as f64 * sum as f64).max(0.0),
+        };
+        Some(scaled / (count - 1) as f64)
+    }
+
+    /// Bins that are not empty, in order. Under- and overflow are not among them.
+    pub fn iter(&self) -> impl Iterator<Item = Bin> + '_ {
+        let filled = self.used().iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(position, &count)| self.bin(position, count))
+    }
+
+    fn bin(&self, position: usize, count: u64) -> Bin {
+        Bin { low: self.finder.low(position), high: self.finder.low(position + 1), count }
+    }
+
+    /// The bounds of the smallest time with at least a share `q` of all times at or below it: those of its bin, or
+    /// the minimum and maximum where these are closer.
+    pub fn quantile(&self, q: f64) -> Option<Bounds> {
+        if self.is_empty() {
+            return None;
+        }
+        let rank = (q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64;
+        Some(self.at_rank(rank.clamp(1, self.count())))
+    }
+
+    /// The bounds of the time that stands at `rank` (from 1) when all are sorted.
+    pub fn at_rank(&self, rank: u64) -> Bounds {
+        let (min, max) = (Time(self.totals.min), Time(self.totals.max));
+        let mut seen = self.totals.underflow;
+        if rank <= seen || rank <= 1 {
+            return Bounds { low: min, high: min };
+        }
+        if rank >= self.count() {
+            return Bounds { low: max, high: max };
+        }
+        for bin in self.iter() {
+            seen += bin.count;
+            if rank <= seen {
+                let last = if bin.high == Time::NEVER { bin.high } else { Time(bin.high.ps() - 1) };
+                return Bounds { low: bin.low.clamp(min, max), high: last.clamp(min, max) };
+            }
+        }
+        Bounds { low: self.finder.low(self.bins.count()).clamp(min, max), high: max }
+    }
+
+    /// All of it as numbers, for sending; [`Histogram::from_words`] turns them back.
+    pub fn to_words(&self) -> Vec<u64> {
+        let Totals { underflow, overflow, count, min, max, sum, sum_of_squares } = self.totals;
+        let squares = sum_of_squares.unwrap_or(u128::MAX);
+        let halves = |value: u128| [value as u64, (value >> 64) as u64];
+        let mut words = vec![underflow, overflow, count, min, max, u64::from(sum_of_squares.is_some())];
+        words.extend(halves(sum).into_iter().chain(halves(squares)));
+        words.extend(self.used());
+        words
+    }
+
+    /// What [`Histogram::to_words`] gave for the same bins; nothing where it cannot be that.
+    pub fn from_words(bins: Bins, words: &[u64]) -> Option<Histogram> {
+        let (&[underflow, overflow, count, min, max, fits, low, high, low2, high2], counts) =
+            words.split_first_chunk()?;
+        let whole = |low: u64, high: u64| u128::from(low) | u128::from(high) << 64;
+        let sum_of_squares = (fits == 1).then(|| whole(low2, high2));
+        let totals = Totals { underflow, overflow, count, min, max, sum: whole(low, high), sum_of_squares };
+        let mut histogram = Histogram::new(bins);
+        (histogram.counts, histogram.totals) = (counts.to_vec(), totals);
+        histogram.contradiction().is_none().then_some(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests;

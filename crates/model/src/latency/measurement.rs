@@ -1,0 +1,172 @@
+//! A measurement of latencies: its distributions, and all that is needed to judge and to repeat it.
+
+use super::series::{Labels, Series};
+use super::{Fault, MergeError};
+use crate::Rank;
+use crate::noise::recording::{Machine, Origin, Timer};
+use serde::{Deserialize, Serialize};
+
+/// Where a process ran. What is unknown is left out.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    pub rank: Rank,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub host: Option<String>,
+    /// Nodes are counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub node: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub socket: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub numa: Option<u32>,
+    /// As the kernel numbers it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub core: Option<u32>,
+    /// The switch its node is connected to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub switch: Option<String>,
+}
+
+/// What one run, or several merged ones, measured.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// The kernel that was run, as it is chosen on the command line.
+    pub kernel: String,
+    /// Of each run that was merged: version, command line and time, or from which description it was drawn.
+    pub origins: Vec<Origin>,
+    /// One for each host that is known.
+    pub machines: Vec<Machine>,
+    /// One for each host or run; usually they say the same.
+    pub timers: Vec<Timer>,
+    /// By rank, each once.
+    pub processes: Vec<Process>,
+    /// By labels, each once.
+    pub series: Vec<Series>,
+    /// What a reader should know, one sentence each.
+    pub notes: Vec<String>,
+    /// Why a run ended early, one sentence each; what was measured until then is here. Empty when all is complete.
+    pub interruptions: Vec<String>,
+}
+
+impl Measurement {
+    pub fn new(kernel: &str, origin: Origin) -> Measurement {
+        Measurement { kernel: kernel.into(), origins: vec![origin], ..Measurement::default() }
+    }
+
+    /// Whether everything that was asked for has been measured.
+    pub fn is_finished(&self) -> bool {
+        self.interruptions.is_empty()
+    }
+
+    /// Whether any of it was drawn from a description.
+    pub fn is_synthetic(&self) -> bool {
+        self.origins.iter().any(|origin| matches!(origin, Origin::Synthetic { .. }))
+    }
+
+    /// Why the timer may not run at one rate; nothing where it does.
+    pub fn timer_doubts(&self) -> Option<&str> {
+        self.timers.iter().find_map(|timer| timer.not_invariant.as_deref())
+    }
+
+    pub fn find(&self, labels: &Labels) -> Option<&Series> {
+        self.series.iter().find(|series| series.labels == *labels)
+    }
+
+    pub fn process(&self, rank: Rank) -> Option<&Process> {
+        self.processes.iter().find(|process| process.rank == rank)
+    }
+
+    /// Adds a series, to one of the same labels if there is any.
+    pub fn add(&mut self, series: Series) -> Result<(), MergeError> {
+        match self.series.binary_search_by(|known| known.labels.cmp(&series.labels)) {
+            Ok(position) => self.series[position].merge(&series),
+            Err(position) => {
+                self.series.insert(position, series);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds another measurement of the same kernel and placement; nothing is changed when that cannot be done.
+    pub fn merge(&mut self, other: &Measurement) -> Result<(), MergeError> {
+        if self.kernel != other.kernel {
+            let (first, second) = (self.kernel.clone(), other.kernel.clone());
+            return Err(MergeError::Kernels { first, second });
+        }
+        let mut merged = self.clone();
+        for process in &other.processes {
+            merged.add_process(process)?;
+        }
+        for series in &other.series {
+            merged.add(series.clone())?;
+        }
+        add_all(&mut merged.origins, &other.origins);
+        add_all(&mut merged.machines, &other.machines);
+        add_all(&mut merged.timers, &other.timers);
+        add_all(&mut merged.notes, &other.notes);
+        add_all(&mut merged.interruptions, &other.interruptions);
+        *self = merged;
+        Ok(())
+    }
+
+    fn add_process(&mut self, process: &Process) -> Result<(), MergeError> {
+        match self.processes.binary_search_by_key(&process.rank, |known| known.rank) {
+            Ok(position) if self.processes[position] == *process => Ok(()),
+            Ok(_) => Err(MergeError::Placement { rank: process.rank }),
+            Err(position) => {
+                self.processes.insert(position, process.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether it keeps what its description promises.
+    pub fn check(&self) -> Result<(), Fault> {
+        if let Some(pair) = self.processes.windows(2).find(|pair| pair[0].rank >= pair[1].rank) {
+            return Err(Fault::Processes { rank: pair[1].rank });
+        }
+        if let Some(pair) = self.series.windows(2).find(|pair| pair[0].labels >= pair[1].labels) {
+            return Err(Fault::Order { labels: pair[1].labels.clone() });
+        }
+        self.series.iter().try_for_each(Series::check)
+    }
+}
+
+/// The union of two lists, in an order that does not depend on which came first.
+fn add_all<T: Clone + PartialEq + Serialize>(list: &mut Vec<T>, more: &[T]) {
+    more.iter().for_each(|item| {
+        if !list.contains(item) {
+            list.push(item.clone());
+        }
+    });
+    list.sort_by_cached_key(|item| serde_json::to_string(item).unwrap_or_default());
+}
+
+impl Series {
+    fn check(&self) -> Result<(), Fault> {
+        let fault = |field, what| Fault::Series { labels: self.labels.clone(), field, what };
+        if !self.minima.is_sorted() {
+            return Err(fault("minima", "they are not ascending"));
+        }
+        if !self.cycles.is_sorted() {
+            return Err(fault("cycles", "they are not in order of time"));
+        }
+        let outside = |time| self.trials.min().is_none_or(|min| time < min);
+        if self.minima.iter().any(|&minimum| outside(minimum)) {
+            return Err(fault("minima", "one is less than the least of all trials"));
+        }
+        let wrong = |cycle: &super::Cycle| cycle.min > cycle.median || cycle.median > cycle.max;
+        if self.cycles.iter().any(wrong) {
+            return Err(fault("cycles", "min, median and max of one are not ascending"));
+        }
+        if self.timer.subtracted.is_some_and(|bounds| bounds.low > bounds.high) {
+            return Err(fault("timer.subtracted", "low is larger than high"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

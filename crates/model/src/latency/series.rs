@@ -1,0 +1,211 @@
+//! One distribution, what it is of, and what is needed to judge it.
+
+use super::file::list_of_picoseconds;
+use super::histogram::{Bounds, Histogram};
+use super::{Bins, MergeError};
+use crate::noise::recording::picoseconds;
+use crate::{Rank, Time};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What was timed, seen from the communicating processes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One call or action of one process: a system call, a copy, a command.
+    #[default]
+    Operation,
+    /// An exchange as one of its two ends sees it.
+    OneSided,
+    /// The mean of what the two ends of an exchange see.
+    Pairwise,
+    /// There and back again.
+    RoundTrip,
+    /// Half of a round trip.
+    OneWay,
+    /// A collective as one rank sees it.
+    PerRank,
+    /// A collective from the first that enters to the last that leaves.
+    AllRanks,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Kind::Operation => "operation",
+            Kind::OneSided => "one-sided",
+            Kind::Pairwise => "pairwise",
+            Kind::RoundTrip => "round trip",
+            Kind::OneWay => "one way",
+            Kind::PerRank => "per rank",
+            Kind::AllRanks => "all ranks",
+        })
+    }
+}
+
+/// Two processes of [`super::Measurement::processes`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    pub from: Rank,
+    pub to: Rank,
+}
+
+/// What tells one distribution of a measurement from the others. Series with equal labels are merged.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labels {
+    /// `sendrecv`, `ping-pong`, `tcp`, `getpid`, …
+    pub kernel: String,
+    pub kind: Kind,
+    /// The bytes of a message, a file access or a copy; nothing where there are none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub size: Option<u64>,
+    /// Nothing where the distribution is of many pairs, or of no pair.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pair: Option<Pair>,
+    /// Pairs that are alike: `same node`, `same socket`, `across switches`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub class: Option<String>,
+    /// How many peers each process communicates with.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peers: Option<u32>,
+    /// How many processes of each node communicate.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub processes_per_node: Option<u32>,
+}
+
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kernel)?;
+        if self.kind != Kind::Operation {
+            write!(f, ", {}", self.kind)?;
+        }
+        if let Some(size) = self.size {
+            write!(f, ", {}", crate::units::Bytes(size))?;
+        }
+        if let Some(Pair { from, to }) = self.pair {
+            write!(f, ", {from}–{to}")?;
+        }
+        if let Some(class) = &self.class {
+            write!(f, ", {class}")?;
+        }
+        match self.peers {
+            Some(1) => write!(f, ", 1 peer")?,
+            Some(peers) => write!(f, ", {peers} peers")?,
+            None => {}
+        }
+        match self.processes_per_node {
+            Some(count) => write!(f, ", {count} a node"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A batch of trials in a row, for judging whether the distribution changes over time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cycle {
+    /// When it began, in ns since 1970.
+    pub started_ns: u64,
+    pub count: u64,
+    /// Saturates; the sum of all trials is exact in the histogram.
+    pub sum_ps: u64,
+    #[serde(with = "picoseconds", rename = "min_ps")]
+    pub min: Time,
+    /// The middle of the bin that holds it.
+    #[serde(with = "picoseconds", rename = "median_ps")]
+    pub median: Time,
+    #[serde(with = "picoseconds", rename = "max_ps")]
+    pub max: Time,
+}
+
+impl Cycle {
+    /// What a histogram of one cycle comes to; nothing when it is empty.
+    pub fn of(histogram: &Histogram, started_ns: u64) -> Option<Cycle> {
+        Some(Cycle {
+            started_ns,
+            count: histogram.count(),
+            sum_ps: u64::try_from(histogram.sum_ps()).unwrap_or(u64::MAX),
+            min: histogram.min()?,
+            median: histogram.quantile(0.5)?.middle(),
+            max: histogram.max()?,
+        })
+    }
+}
+
+/// What the timer itself costs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimerCost {
+    /// The least cost of a pair of readings, which was taken off every trial. Recorders that were calibrated apart
+    /// may have taken off different amounts: the smallest and the largest.
+    pub subtracted: Option<Bounds>,
+    /// Pairs of readings with nothing between them, timed now and then during the run; nothing was taken off.
+    pub calls: Histogram,
+}
+
+impl Default for TimerCost {
+    fn default() -> TimerCost {
+        TimerCost { subtracted: None, calls: Histogram::default() }
+    }
+}
+
+impl TimerCost {
+    fn merge(&mut self, other: &TimerCost) -> Result<(), MergeError> {
+        self.subtracted = match (self.subtracted, other.subtracted) {
+            (Some(one), Some(two)) => {
+                Some(Bounds { low: one.low.min(two.low), high: one.high.max(two.high) })
+            }
+            (one, two) => one.or(two),
+        };
+        self.calls.merge(&other.calls)
+    }
+}
+
+/// One distribution.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    pub labels: Labels,
+    /// All trials.
+    pub trials: Histogram,
+    /// The least time of each cycle of each pair, ascending.
+    #[serde(with = "list_of_picoseconds", rename = "minima_ps")]
+    pub minima: Vec<Time>,
+    /// In order of time.
+    pub cycles: Vec<Cycle>,
+    pub timer: TimerCost,
+}
+
+impl Series {
+    pub fn new(labels: Labels, bins: Bins) -> Series {
+        Series { labels, trials: Histogram::new(bins), ..Series::default() }
+    }
+
+    /// Adds a finished cycle.
+    pub fn add_cycle(&mut self, cycle: &Histogram, started_ns: u64) -> Result<(), MergeError> {
+        self.trials.merge(cycle)?;
+        if let Some(summary) = Cycle::of(cycle, started_ns) {
+            let minimum = self.minima.partition_point(|&other| other <= summary.min);
+            self.minima.insert(minimum, summary.min);
+            let place = self.cycles.partition_point(|other| *other <= summary);
+            self.cycles.insert(place, summary);
+        }
+        Ok(())
+    }
+
+    /// Adds another series of the same labels.
+    pub fn merge(&mut self, other: &Series) -> Result<(), MergeError> {
+        let named = |fault: MergeError| fault.of_series(&self.labels);
+        let mut trials = self.trials.clone();
+        trials.merge(&other.trials).map_err(named)?;
+        self.timer.merge(&other.timer).map_err(|fault| fault.of_series(&other.labels))?;
+        self.trials = trials;
+        self.minima.extend(&other.minima);
+        self.minima.sort_unstable();
+        self.cycles.extend(&other.cycles);
+        self.cycles.sort_unstable();
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! What is typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use straggler_model::units::Bytes;
+
+/// Measures an MPI library and its network from inside of an MPI job.
+#[derive(Parser, Debug)]
+#[command(
+    name = "straggler-mpi",
+    version,
+    after_help = "Example:\n  mpirun -n 4 straggler-mpi latency -o four.lat\n  straggler diagnose four.lat"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Measures latencies between all pairs of processes, as distributions
+    ///
+    /// Every process cycles through all of its peers, in an order in which nobody has to wait for a third, and exchanges
+    /// messages with each (Settlemyer et al., "Confidence"). Times are kept as histograms, by pair and by class of pairs.
+    #[command(after_help = "Examples:\n  mpirun -n 4 straggler-mpi latency -o four.lat\n  \
+        mpirun -n 8 straggler-mpi latency --sweep --trials 10000 -o sweep.lat\n  \
+        mpirun -n 4 straggler-mpi latency --kernel allreduce --sizes 8,64KiB -o allreduce.lat")]
+    Latency(LatencyOptions),
+}
+
+#[derive(Args, Debug)]
+pub struct LatencyOptions {
+    /// What is timed
+    #[arg(long, value_enum, default_value_t = Kernel::Exchange)]
+    pub kernel: Kernel,
+    /// Bytes of a message; several sizes are measured one after the other
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "1")]
+    pub sizes: Vec<Bytes>,
+    /// Passes through all peers in each cycle
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub trials: u64,
+    /// Cycles; the least time of each is kept apart
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cycles: u32,
+    /// With how many peers each process exchanges messages; several numbers are measured one after the other [default: all]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "sweep")]
+    pub peers: Vec<u32>,
+    /// How many processes of each node communicate, while the others wait [default: all]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "sweep")]
+    pub per_node: Vec<u32>,
+    /// Measures 1, 2, 4, … processes per node, each with 1, 2, 4, … peers
+    #[arg(long)]
+    pub sweep: bool,
+    /// Stops after so many seconds and keeps what was measured
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub time_limit: Option<u64>,
+    /// Where the distributions go
+    #[arg(short, long, value_name = "FILE", default_value = "latency.lat")]
+    pub output: PathBuf,
+    /// Prints the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Prints no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kernel {
+    /// MPI_Sendrecv between both of a pair
+    Exchange,
+    /// A message there, and one back
+    PingPong,
+    /// MPI_Irecv, MPI_Isend and MPI_Waitall between both of a pair
+    Nonblocking,
+    /// MPI_Barrier
+    Barrier,
+    /// MPI_Bcast from the first process
+    Bcast,
+    /// MPI_Allreduce
+    Allreduce,
+    /// MPI_Alltoall, so many bytes to each
+    Alltoall,
+}
+
+impl Kernel {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Exchange => "sendrecv",
+            Kernel::PingPong => "ping-pong",
+            Kernel::Nonblocking => "isend-irecv",
+            Kernel::Barrier => "barrier",
+            Kernel::Bcast => "bcast",
+            Kernel::Allreduce => "allreduce",
+            Kernel::Alltoall => "alltoall",
+        }
+    }
+
+    /// Whether all processes take part together.
+    pub fn is_collective(self) -> bool {
+        matches!(self, Kernel::Barrier | Kernel::Bcast | Kernel::Allreduce | Kernel::Alltoall)
+    }
+}

@@ -1,0 +1,239 @@
+//! `straggler-mpi latency`: distributions of what messages and collectives take.
+
+mod collectives;
+mod order;
+mod pairs;
+mod plan;
+mod summary;
+
+use crate::args::LatencyOptions;
+use crate::session::Session;
+use anyhow::{Context, Result};
+use mpi::topology::{Color, SimpleCommunicator};
+use mpi::traits::*;
+use plan::Configuration;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use straggler_measure::latency::begin;
+use straggler_model::latency::{Measurement, Series};
+
+/// The processes that communicate in one configuration.
+pub struct Members {
+    pub comm: SimpleCommunicator,
+    /// World ranks, in the order of the communicator.
+    pub ranks: Vec<u32>,
+}
+
+/// Something that is measured cycle by cycle, by all processes of the job together.
+trait Measured {
+    /// Runs trials without recording them, until everything is warm.
+    fn warm_up(&mut self, trials: u64) -> Result<()>;
+    /// Runs this many trials.
+    fn run(&mut self, trials: u64) -> Result<()>;
+    /// How many trials are run before somebody looks whether to stop.
+    fn batch(&self) -> u64;
+    fn end_cycle(&mut self);
+    /// What this process has recorded.
+    fn series(&self) -> Vec<Series>;
+    /// What people should know.
+    fn notes(&self) -> Vec<String>;
+}
+
+pub fn run(session: &Session, options: &LatencyOptions) -> Result<ExitCode> {
+    let configurations = plan::configurations(session, options)?;
+    let mut job = Job::new(session, options);
+    for (number, configuration) in configurations.iter().enumerate() {
+        let ranks = plan::active(session, configuration.per_node);
+        let color = if ranks.contains(&session.rank) { Color::with_value(0) } else { Color::undefined() };
+        let comm = session.world.split_by_color(color);
+        let members = comm.map(|comm| Members { comm, ranks });
+        let place = (number, configurations.len());
+        if options.kernel.is_collective() {
+            let mut measured = members
+                .as_ref()
+                .map(|members| collectives::Together::new(session, members, options.kernel, configuration));
+            job.measure(measured.as_mut().map(|one| one as &mut dyn Measured), configuration, place)?;
+        } else {
+            let mut measured = members
+                .as_ref()
+                .map(|members| pairs::Pairs::new(session, members, options.kernel, configuration));
+            job.measure(measured.as_mut().map(|one| one as &mut dyn Measured), configuration, place)?;
+        }
+        if job.stopped {
+            break;
+        }
+    }
+    job.finish()
+}
+
+/// How far a whole measurement is.
+struct Job<'a> {
+    session: &'a Session,
+    options: &'a LatencyOptions,
+    started: Instant,
+    saved: Instant,
+    told: Instant,
+    stopped: bool,
+    /// What rank 0 has of all processes.
+    total: Measurement,
+}
+
+/// Between two intermediate files, and between two lines of progress.
+const SAVE: Duration = Duration::from_secs(10);
+const TELL: Duration = Duration::from_secs(5);
+
+impl<'a> Job<'a> {
+    fn new(session: &'a Session, options: &'a LatencyOptions) -> Job<'a> {
+        let command = std::env::args().collect::<Vec<_>>().join(" ");
+        let mut total = begin(options.kernel.name(), &command, &session.timer);
+        total.processes = session.processes.clone();
+        total.notes.push(format!("MPI library: {}", library()));
+        if session.unbound {
+            total.notes.push(
+                "Not every process is bound to one core: the system may have moved them. Bind them, with \
+                 `mpirun --bind-to core`."
+                    .into(),
+            );
+        }
+        let now = Instant::now();
+        Job { session, options, started: now, saved: now, told: now, stopped: false, total }
+    }
+
+    fn measure(
+        &mut self,
+        mut measured: Option<&mut dyn Measured>,
+        configuration: &Configuration,
+        place: (usize, usize),
+    ) -> Result<()> {
+        let LatencyOptions { trials, cycles, .. } = *self.options;
+        let batch = self.agreed_batch(measured.as_deref());
+        if let Some(measured) = &mut measured {
+            measured.warm_up((trials / 10).clamp(1, 1000))?;
+        }
+        for cycle in 0..cycles {
+            let mut done = 0;
+            while done < trials && !self.stopped {
+                let next = batch.min(trials - done);
+                if let Some(measured) = &mut measured {
+                    measured.run(next)?;
+                }
+                done += next;
+                let over =
+                    self.options.time_limit.is_some_and(|limit| self.started.elapsed().as_secs() >= limit);
+                self.stopped = self.session.any_of(self.session.stopped() || over, measured.is_none());
+                let of_cycle = done as f64 / trials as f64;
+                self.tell((f64::from(cycle) + of_cycle) / f64::from(cycles), place);
+            }
+            if let Some(measured) = &mut measured {
+                measured.end_cycle();
+            }
+            if self.stopped {
+                self.total.interruptions.push(format!(
+                    "Stopped in cycle {} of {cycles} of {configuration}, after {} s.",
+                    cycle + 1,
+                    self.started.elapsed().as_secs()
+                ));
+                break;
+            }
+            let due = self.session.is_first() && self.saved.elapsed() >= SAVE;
+            if cycle + 1 < cycles && self.session.any_of(due, measured.is_none()) {
+                let mut so_far = self.total.clone();
+                so_far.interruptions.push("Not finished: this is what was there while it ran.".into());
+                self.collect(measured.as_deref(), &mut so_far)?;
+                self.save(&so_far)?;
+            }
+        }
+        let mut total = std::mem::take(&mut self.total);
+        self.collect(measured.as_deref(), &mut total)?;
+        self.total = total;
+        self.save(&self.total.clone())
+    }
+
+    /// The smallest that any process wants, so that all look at the same time.
+    fn agreed_batch(&self, measured: Option<&dyn Measured>) -> u64 {
+        let own = measured.map_or(u64::MAX, |measured| measured.batch());
+        let mut least = 0u64;
+        self.session.world.all_reduce_into(&own, &mut least, mpi::collective::SystemOperation::min());
+        least.max(1)
+    }
+
+    /// Adds what all processes have recorded to `total`, on rank 0.
+    fn collect(&self, measured: Option<&dyn Measured>, total: &mut Measurement) -> Result<()> {
+        let mut own = Measurement::default();
+        for series in measured.map(|measured| measured.series()).unwrap_or_default() {
+            own.add(series)?;
+        }
+        own.notes = measured.map(|measured| measured.notes()).unwrap_or_default();
+        let add = |sum: &mut Measurement, more: Measurement| -> Result<()> {
+            for series in more.series {
+                sum.add(series)?;
+            }
+            for note in more.notes {
+                if !sum.notes.contains(&note) {
+                    sum.notes.push(note);
+                }
+            }
+            Ok(())
+        };
+        match self.session.merge(own, add)? {
+            Some(all) => add(total, all),
+            None => Ok(()),
+        }
+    }
+
+    fn save(&mut self, measurement: &Measurement) -> Result<()> {
+        self.saved = Instant::now();
+        let path = &self.options.output;
+        let written = if self.session.is_first() {
+            straggler_model::latency::write(path, measurement).map_err(|error| error.to_string())
+        } else {
+            Ok(())
+        };
+        // All end together where one cannot go on.
+        if self.session.any(written.is_err()) {
+            anyhow::bail!(written.err().unwrap_or_else(|| "rank 0 cannot write the file".into()));
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, share: f64, (number, of): (usize, usize)) {
+        if self.options.quiet || !self.session.is_first() || self.told.elapsed() < TELL {
+            return;
+        }
+        self.told = Instant::now();
+        let done = (number as f64 + share) / of as f64;
+        if done >= 1.0 {
+            return;
+        }
+        let spent = self.started.elapsed().as_secs_f64();
+        let left = spent * (1.0 - done) / done.max(1e-6);
+        let part = if of > 1 { format!("configuration {} of {of}, ", number + 1) } else { String::new() };
+        self.session.tell(&format!(
+            "{part}{:.0} % done, {} left",
+            done * 100.0,
+            straggler_report::numbers::seconds(left)
+        ));
+    }
+
+    fn finish(self) -> Result<ExitCode> {
+        if self.session.is_first() {
+            let text = if self.options.json {
+                serde_json::to_string_pretty(&summary::json(&self.total, &self.options.output))?
+            } else {
+                summary::text(&self.total, &self.options.output)
+            };
+            use std::io::Write;
+            writeln!(std::io::stdout(), "{text}").context("cannot print")?;
+        }
+        Ok(if self.stopped && self.session.any(self.session.stopped()) {
+            ExitCode::from(130)
+        } else {
+            ExitCode::SUCCESS
+        })
+    }
+}
+
+fn library() -> String {
+    let version = mpi::environment::library_version().unwrap_or_default();
+    version.lines().next().unwrap_or_default().trim_end_matches(['\0', ',']).trim().to_owned()
+}

@@ -1,0 +1,252 @@
+//! Collectives, begun by all processes at one moment.
+//!
+//! The clocks of all processes are compared with that of the first, by the fastest of many round trips, at the beginning of
+//! each cycle. The first sets a time for each trial; everybody waits for it and then calls. A trial that somebody came late for
+//! is not counted. What counts is the time from the moment that was set to the end of each process's call, and to the last
+//! of these.
+
+use super::plan::Configuration;
+use super::{Measured, Members};
+use crate::args::Kernel;
+use crate::session::Session;
+use anyhow::Result;
+use mpi::collective::SystemOperation;
+use mpi::topology::Rank;
+use mpi::traits::*;
+use straggler_measure::latency::Recorder;
+use straggler_model::Time;
+use straggler_model::latency::{Bins, Kind, Labels, Series};
+
+pub struct Together<'a> {
+    members: &'a Members,
+    kernel: Kernel,
+    configuration: Configuration,
+    clock: Clock,
+    /// What is added to the first one's time to get this process's, in ps.
+    offset: i64,
+    /// How far that may be off: half of the fastest round trip.
+    error: u64,
+    /// From one trial to the next, in ps.
+    window: u64,
+    per_rank: Recorder,
+    /// Of all processes, on the first.
+    all: Option<Recorder>,
+    trials: u64,
+    late: u64,
+    sent: Vec<u8>,
+    received: Vec<u8>,
+}
+
+/// This process's time, in ps since it began.
+struct Clock {
+    recorder: Recorder,
+    zero: u64,
+    ps_per_tick: f64,
+}
+
+impl Clock {
+    fn now(&mut self) -> u64 {
+        let straggler_measure::latency::Begun(ticks) = self.recorder.begin();
+        ((ticks - self.zero) as f64 * self.ps_per_tick) as u64
+    }
+}
+
+/// Round trips by which two clocks are compared.
+const ROUND_TRIPS: u32 = 200;
+/// Trials with one appointment.
+const BATCH: u64 = 64;
+/// Between the appointment and the first trial at least.
+const LEAD_PS: u64 = 200_000_000;
+
+impl<'a> Together<'a> {
+    pub fn new(
+        session: &'a Session,
+        members: &'a Members,
+        kernel: Kernel,
+        configuration: &Configuration,
+    ) -> Together<'a> {
+        let labels = |kind| Labels {
+            kernel: kernel.name().into(),
+            kind,
+            size: Some(configuration.size).filter(|_| kernel != Kernel::Barrier),
+            processes_per_node: Some(configuration.per_node),
+            peers: Some(configuration.peers),
+            ..Labels::default()
+        };
+        let distribution = |kind| Recorder::new(&session.timer, labels(kind), Bins::default());
+        let mut recorder = Recorder::new(&session.timer, Labels::default(), Bins::default());
+        let straggler_measure::latency::Begun(zero) = recorder.begin();
+        let clock = Clock { recorder, zero, ps_per_tick: 1e12 / session.timer.ticks_per_second };
+        let count = members.ranks.len();
+        let each = if kernel == Kernel::Alltoall { count } else { 1 };
+        Together {
+            members,
+            kernel,
+            configuration: *configuration,
+            clock,
+            offset: 0,
+            error: 0,
+            window: 0,
+            per_rank: distribution(Kind::PerRank),
+            all: (members.comm.rank() == 0).then(|| distribution(Kind::AllRanks)),
+            trials: 0,
+            late: 0,
+            sent: vec![0; configuration.size as usize * each],
+            received: vec![0; configuration.size as usize * each],
+        }
+    }
+
+    fn call(&mut self) {
+        let Together { members, kernel, sent, received, .. } = self;
+        match kernel {
+            Kernel::Barrier => members.comm.barrier(),
+            Kernel::Bcast => members.comm.process_at_rank(0).broadcast_into(&mut sent[..]),
+            Kernel::Alltoall => members.comm.all_to_all_into(&sent[..], &mut received[..]),
+            _ => members.comm.all_reduce_into(&sent[..], &mut received[..], SystemOperation::max()),
+        }
+    }
+
+    /// Compares the clocks of all with the first one's.
+    fn compare_clocks(&mut self) {
+        let comm = &self.members.comm;
+        let me = comm.rank();
+        let mut worst = 0;
+        for other in 1..comm.size() {
+            if me == 0 {
+                let (mut fastest, mut offset) = (u64::MAX, 0);
+                for _ in 0..ROUND_TRIPS {
+                    let asked = self.clock.now();
+                    comm.process_at_rank(other).send(&0u64);
+                    let (theirs, _) = comm.process_at_rank(other).receive::<u64>();
+                    let answered = self.clock.now();
+                    if answered - asked < fastest {
+                        fastest = answered - asked;
+                        offset = theirs as i64 - (asked + fastest / 2) as i64;
+                    }
+                }
+                comm.process_at_rank(other as Rank).send(&offset);
+                worst = worst.max(fastest / 2);
+            } else if me == other {
+                for _ in 0..ROUND_TRIPS {
+                    let _ = comm.process_at_rank(0).receive::<u64>();
+                    comm.process_at_rank(0).send(&self.clock.now());
+                }
+                self.offset = comm.process_at_rank(0).receive::<i64>().0;
+            }
+        }
+        comm.process_at_rank(0).broadcast_into(&mut worst);
+        self.error = worst;
+    }
+
+    /// The longest of a few calls, of all processes.
+    fn longest_call(&mut self, trials: u64) -> u64 {
+        let mut longest = 0;
+        for _ in 0..trials {
+            self.members.comm.barrier();
+            let begun = self.clock.now();
+            self.call();
+            longest = longest.max(self.clock.now() - begun);
+        }
+        let mut of_all = 0;
+        self.members.comm.all_reduce_into(&longest, &mut of_all, SystemOperation::max());
+        of_all
+    }
+
+    /// Leaves more time between trials where processes come late, and less where calls take much less than that. Everybody
+    /// knows the same times, so all change alike.
+    fn adapt(&mut self, longest: &[u64], late: u64) {
+        let mut sorted = longest.to_vec();
+        sorted.sort_unstable();
+        let most = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(LATE);
+        if late * 10 > longest.len() as u64 {
+            self.window = (self.window * 2).min(LONGEST_WINDOW_PS);
+        } else if most < self.window / 8 {
+            self.window = (self.window / 2).max(SHORTEST_WINDOW_PS);
+        }
+    }
+
+    /// Calls at the moments that were set. Gives how long each took, or that this process was late.
+    fn keep_appointments(&mut self, trials: u64) -> Vec<u64> {
+        let mut start =
+            if self.members.comm.rank() == 0 { self.clock.now() + LEAD_PS.max(4 * self.window) } else { 0 };
+        self.members.comm.process_at_rank(0).broadcast_into(&mut start);
+        (0..trials)
+            .map(|trial| {
+                let at = (start + trial * self.window).saturating_add_signed(self.offset);
+                let mut now = self.clock.now();
+                let late = now > at;
+                while now < at {
+                    std::hint::spin_loop();
+                    now = self.clock.now();
+                }
+                self.call();
+                let took = self.clock.now().saturating_sub(at);
+                if late { LATE } else { took.min(LATE - 1) }
+            })
+            .collect()
+    }
+}
+
+/// Larger than any time: the process was not there.
+const LATE: u64 = u64::MAX;
+
+impl Measured for Together<'_> {
+    fn warm_up(&mut self, trials: u64) -> Result<()> {
+        self.compare_clocks();
+        // The first calls open connections.
+        self.longest_call(trials.min(50));
+        self.window = 2 * self.longest_call(trials.clamp(10, 50)) + SHORTEST_WINDOW_PS;
+        Ok(())
+    }
+
+    fn run(&mut self, trials: u64) -> Result<()> {
+        let own = self.keep_appointments(trials);
+        let mut longest = vec![0u64; own.len()];
+        self.members.comm.all_reduce_into(&own[..], &mut longest[..], SystemOperation::max());
+        for (own, longest) in own.iter().zip(&longest).filter(|(_, longest)| **longest != LATE) {
+            self.per_rank.record(Time(*own));
+            if let Some(all) = &mut self.all {
+                all.record(Time(*longest));
+            }
+        }
+        let late = longest.iter().filter(|&&longest| longest == LATE).count() as u64;
+        (self.trials, self.late) = (self.trials + trials, self.late + late);
+        self.adapt(&longest, late);
+        Ok(())
+    }
+
+    fn batch(&self) -> u64 {
+        BATCH
+    }
+
+    fn end_cycle(&mut self) {
+        for one in [Some(&mut self.per_rank), self.all.as_mut()].into_iter().flatten() {
+            one.end_cycle();
+        }
+        self.compare_clocks();
+    }
+
+    fn series(&self) -> Vec<Series> {
+        let all = [Some(&self.per_rank), self.all.as_ref()].into_iter().flatten();
+        all.map(|one| one.so_far()).filter(|series| !series.trials.is_empty()).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.members.comm.rank() == 0 {
+            let what = self.configuration;
+            notes.push(format!("{what}: clocks were compared to {} or better.", Time(self.error)));
+            if self.late > 0 {
+                notes.push(format!(
+                    "{what}: {} of {} trials were not counted, because a process came late for them.",
+                    self.late, self.trials
+                ));
+            }
+        }
+        notes
+    }
+}
+
+const SHORTEST_WINDOW_PS: u64 = 5_000_000;
+/// A tenth of a second: whoever is late by more is late for good.
+const LONGEST_WINDOW_PS: u64 = 100_000_000_000;

@@ -1,0 +1,109 @@
+//! What a measurement says, for people and for programs.
+
+use std::path::Path;
+use straggler_model::latency::{Histogram, Kind, Labels, Measurement, Series};
+use straggler_model::units::Bytes;
+use straggler_report::Table;
+use straggler_report::numbers::{counted, grouped};
+
+/// Distributions of many pairs, or of all processes: those of single pairs are in the file.
+fn shown(measurement: &Measurement) -> impl Iterator<Item = &Series> {
+    measurement.series.iter().filter(|series| series.labels.pair.is_none())
+}
+
+pub fn text(measurement: &Measurement, path: &Path) -> String {
+    let mut lines = Vec::new();
+    lines.extend(sentence(measurement));
+    let mut table = Table::with_header([
+        "what", "size", "peers", "per node", "between", "trials", "minimum", "median", "99 %", "99.9 %",
+        "longest",
+    ]);
+    for series in shown(measurement) {
+        table.row(row(series));
+    }
+    lines.push(String::new());
+    lines.push(table.text(4).to_string().trim_end().to_owned());
+    lines.push(String::new());
+    lines.extend(measurement.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(measurement.interruptions.iter().map(|note| format!("warning: {note}")));
+    lines.push(format!(
+        "All distributions are in {0}: look at them with `straggler diagnose {0}`.",
+        path.display()
+    ));
+    lines.join("\n")
+}
+
+/// Of the last configuration, which is the largest.
+fn sentence(measurement: &Measurement) -> Option<String> {
+    let main = |series: &&Series| !matches!(series.labels.kind, Kind::OneSided | Kind::PerRank);
+    let series = shown(measurement).filter(main).max_by_key(|series| {
+        let Labels { peers, processes_per_node, .. } = series.labels;
+        (processes_per_node, peers, series.trials.count())
+    })?;
+    let size = series.labels.size.map_or_else(String::new, |size| format!(" of {}", Bytes(size)));
+    let what = match series.labels.kind {
+        Kind::RoundTrip => format!("A round trip{size}"),
+        Kind::AllRanks => format!("{}{size}", series.labels.kernel),
+        _ => format!("An exchange{size}"),
+    };
+    let [median, rare] = [0.5, 0.99].map(|share| quantile(&series.trials, share));
+    let processes = measurement.processes.len();
+    let hosts: std::collections::BTreeSet<_> =
+        measurement.processes.iter().map(|process| &process.host).collect();
+    Some(format!(
+        "{what} takes {median} in the middle, and more than {rare} once in a hundred times ({}, {}).",
+        counted(processes as u64, "process", "processes"),
+        counted(hosts.len() as u64, "node", "nodes")
+    ))
+}
+
+fn row(series: &Series) -> Vec<String> {
+    let Labels { kind, size, class, peers, processes_per_node, .. } = &series.labels;
+    let number = |number: &Option<u32>| number.map_or_else(|| "–".into(), |number| number.to_string());
+    let mut cells = vec![
+        kind.to_string(),
+        size.map_or_else(|| "–".into(), |size| Bytes(size).to_string()),
+        number(peers),
+        number(processes_per_node),
+        class.clone().unwrap_or_else(|| "all".into()),
+        grouped(series.trials.count()),
+        series.trials.min().map_or_else(|| "–".into(), |time| time.to_string()),
+    ];
+    cells.extend([0.5, 0.99, 0.999].map(|share| quantile(&series.trials, share)));
+    cells.push(series.trials.max().map_or_else(|| "–".into(), |time| time.to_string()));
+    cells
+}
+
+/// A quantile that there are enough trials for.
+fn quantile(trials: &Histogram, share: f64) -> String {
+    let beyond = trials.count() as f64 * (1.0 - share);
+    match trials.quantile(share) {
+        Some(bounds) if beyond >= 10.0 => bounds.middle().to_string(),
+        _ => "–".into(),
+    }
+}
+
+pub fn json(measurement: &Measurement, path: &Path) -> serde_json::Value {
+    let series: Vec<_> = shown(measurement)
+        .map(|series| {
+            let at = |share| series.trials.quantile(share).map(|bounds| bounds.middle().ps());
+            serde_json::json!({
+                "labels": series.labels,
+                "count": series.trials.count(),
+                "min_ps": series.trials.min().map(|time| time.ps()),
+                "median_ps": at(0.5),
+                "p99_ps": at(0.99),
+                "p999_ps": at(0.999),
+                "max_ps": series.trials.max().map(|time| time.ps()),
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "file": path,
+        "processes": measurement.processes.len(),
+        "series": series,
+        "notes": measurement.notes,
+        "interruptions": measurement.interruptions,
+        "finished": measurement.is_finished(),
+    })
+}

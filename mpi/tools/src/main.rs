@@ -1,0 +1,50 @@
+//! `straggler-mpi`: what is measured by several processes of an MPI program.
+//!
+//! ```text
+//! Session (who runs where) ─┬─► latency: Plan ─► rounds of pairs, or collectives ─► Series of each process
+//!                           │                                                        │ merged up a tree
+//!                           │                                                        ▼
+//!                           │                                            rank 0: Measurement ─► FILE.lat
+//! ```
+//! All processes run the same code and take the same decisions: what one alone knows (a signal, the time that is left) is
+//! agreed on before anybody acts on it. Only rank 0 prints and writes.
+
+mod args;
+mod latency;
+mod session;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use session::Session;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Every process of the job would print the same; MPI has not been asked yet who is the first.
+    let first = session::is_first();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let code = error.exit_code();
+            if first {
+                let _ = error.print();
+            }
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    let Some(universe) = mpi::initialize() else {
+        eprintln!("error: MPI cannot be initialised: start it with mpirun");
+        return ExitCode::from(3);
+    };
+    let run = Session::new(universe.world()).and_then(|session| match &arguments.command {
+        Command::Latency(options) => latency::run(&session, options),
+    });
+    match run {
+        Ok(code) => code,
+        Err(error) => {
+            if first {
+                eprintln!("error: {error:#}");
+            }
+            ExitCode::from(3)
+        }
+    }
+}

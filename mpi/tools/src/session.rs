@@ -1,0 +1,168 @@
+//! The processes of a job: where each runs, and how they agree.
+
+use anyhow::{Context, Result};
+use mpi::collective::SystemOperation;
+use mpi::topology::{Rank, SimpleCommunicator};
+use mpi::traits::*;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use straggler_measure::latency::place;
+use straggler_measure::{cores, timer};
+use straggler_model::latency::Process;
+use straggler_model::noise::recording::Timer;
+
+/// What launchers tell the processes they start about their rank.
+const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
+
+/// Whether this process is rank 0, before MPI is asked.
+pub fn is_first() -> bool {
+    let told = RANKS.iter().find_map(|name| std::env::var(name).ok());
+    told.is_none_or(|rank| rank == "0")
+}
+
+/// How long a process sleeps that has nothing to do.
+const NAP: Duration = Duration::from_micros(200);
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+pub struct Session {
+    pub world: SimpleCommunicator,
+    pub rank: u32,
+    pub size: u32,
+    pub timer: Timer,
+    /// By rank.
+    pub processes: Vec<Process>,
+    /// Of each process, its number among those of its node.
+    pub local: Vec<u32>,
+    /// Whether some process may be moved from one core to another.
+    pub unbound: bool,
+}
+
+impl Session {
+    pub fn new(world: SimpleCommunicator) -> Result<Session> {
+        // The first signal ends the measurement in order, the second the program.
+        let handler = || {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        };
+        ctrlc::set_handler(handler).context("signals cannot be handled")?;
+        let (rank, size) = (world.rank() as u32, world.size() as u32);
+        let timer = timer::examine().context("the timer cannot be calibrated")?;
+        let bound = cores::allowed().is_ok_and(|cores| cores.len() == 1);
+        let core = rustix::thread::sched_getcpu();
+        let host = mpi::environment::processor_name().unwrap_or_default();
+        let own = place(Path::new("/"), rank, Some(host), u32::try_from(core).unwrap_or_default());
+        let mut session =
+            Session { world, rank, size, timer, processes: Vec::new(), local: Vec::new(), unbound: false };
+        session.unbound = session.any(!bound);
+        session.processes = session.gather_all(&own)?;
+        session.number_nodes();
+        Ok(session)
+    }
+
+    /// Nodes are counted in the order of their first processes.
+    fn number_nodes(&mut self) {
+        let mut nodes: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+        for process in &mut self.processes {
+            let next = nodes.len() as u32;
+            let (node, count) = nodes.entry(process.host.clone().unwrap_or_default()).or_insert((next, 0));
+            process.node = Some(*node);
+            self.local.push(*count);
+            *count += 1;
+        }
+    }
+
+    /// The processes of the node that has most.
+    pub fn most_on_a_node(&self) -> u32 {
+        self.local.iter().max().map_or(1, |last| last + 1)
+    }
+
+    pub fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// Whether this process was told to stop; others may not have been.
+    pub fn stopped(&self) -> bool {
+        STOP.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is so for any process. All must ask.
+    pub fn any(&self, own: bool) -> bool {
+        let mut all = 0u8;
+        self.world.all_reduce_into(&u8::from(own), &mut all, SystemOperation::max());
+        all > 0
+    }
+
+    /// The same; a process that is idle sleeps meanwhile instead of keeping a core busy. MPI wants all to begin it in
+    /// the same way.
+    pub fn any_of(&self, own: bool, idle: bool) -> bool {
+        let (own, mut all) = (u8::from(own), 0u8);
+        mpi::request::scope(|scope| {
+            let mut request =
+                self.world.immediate_all_reduce_into(scope, &own, &mut all, SystemOperation::max());
+            while let Err(unfinished) = request.test() {
+                request = unfinished;
+                if idle {
+                    std::thread::sleep(NAP);
+                }
+            }
+        });
+        all > 0
+    }
+
+    /// Gives every process what all of them have, by rank.
+    pub fn gather_all<T: serde::Serialize + serde::de::DeserializeOwned>(&self, own: &T) -> Result<Vec<T>> {
+        let bytes = serde_json::to_vec(own)?;
+        let mut lengths = vec![0i32; self.size as usize];
+        self.world.all_gather_into(&i32::try_from(bytes.len())?, &mut lengths[..]);
+        let starts: Vec<i32> = lengths
+            .iter()
+            .scan(0, |sum, &length| {
+                *sum += length;
+                Some(*sum - length)
+            })
+            .collect();
+        let mut all = vec![0u8; lengths.iter().map(|&length| length as usize).sum()];
+        let mut parts = mpi::datatype::PartitionMut::new(&mut all[..], &lengths[..], &starts[..]);
+        self.world.all_gather_varcount_into(&bytes[..], &mut parts);
+        let part = |(&start, &length): (&i32, &i32)| {
+            Ok(serde_json::from_slice(&all[start as usize..(start + length) as usize])?)
+        };
+        starts.iter().zip(&lengths).map(part).collect()
+    }
+
+    /// Merges what all processes have, up a tree to rank 0; the others have nothing left. Nobody holds more than the result
+    /// and one more.
+    pub fn merge<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &self,
+        mut own: T,
+        merge: impl Fn(&mut T, T) -> Result<()>,
+    ) -> Result<Option<T>> {
+        let mut distance = 1;
+        while distance < self.size {
+            if self.rank & distance != 0 {
+                let bytes = serde_json::to_vec(&own)?;
+                self.world.process_at_rank((self.rank - distance) as Rank).send(&bytes[..]);
+                return Ok(None);
+            }
+            if self.rank + distance < self.size {
+                let from = self.world.process_at_rank((self.rank + distance) as Rank);
+                let (bytes, _) = from.receive_vec::<u8>();
+                merge(&mut own, serde_json::from_slice(&bytes)?)?;
+            }
+            distance *= 2;
+        }
+        Ok(Some(own))
+    }
+
+    /// Says something on stderr, once for all.
+    pub fn tell(&self, text: &str) {
+        if self.is_first() {
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+"""Runs straggler-mpi as a job of a few processes and looks at what it writes.
+
+    tools.py STRAGGLER_MPI STRAGGLER LAUNCHER...
+
+Prints a line for each check that fails, and ends with 1 if there is one. Times are not looked at: what matters is that
+every pair is there, that counts are right, and what happens when something is wrong.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+class Job:
+    def __init__(self, tool, launcher):
+        self.tool, self.launcher = tool, launcher
+        self.faults = 0
+        self.folder = Path(tempfile.mkdtemp(prefix="tools-"))
+        os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+    def command(self, processes, *arguments):
+        return [*self.launcher, "-n", str(processes), self.tool, *map(str, arguments)]
+
+    def run(self, processes, *arguments):
+        command = self.command(processes, *arguments)
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    def check(self, name, holds, what=""):
+        if not holds:
+            self.faults += 1
+            print(f"{name}: failed {what}")
+
+    def latency(self, name, processes, *arguments):
+        path = self.folder / f"{name}.lat"
+        done = self.run(processes, "latency", "-o", path, "--json", "--quiet", *arguments)
+        self.check(name, done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
+        if done.returncode != 0:
+            return None, None
+        return json.loads(done.stdout), json.loads(path.read_text())["measurement"]
+
+
+def pairs_of(measurement, kind):
+    of_kind = [one for one in measurement["series"] if one["labels"]["kind"] == kind and "pair" in one["labels"]]
+    return {(one["labels"]["pair"]["from"], one["labels"]["pair"]["to"]): one for one in of_kind}
+
+
+def exchanges(job):
+    for processes in (2, 3):
+        name = f"exchange of {processes}"
+        answer, measurement = job.latency(name, processes, "--trials", 50, "--cycles", 3)
+        if answer is None:
+            continue
+        ordered = {(a, b) for a in range(processes) for b in range(processes) if a != b}
+        one_sided, pairwise = pairs_of(measurement, "one-sided"), pairs_of(measurement, "pairwise")
+        job.check(name, set(one_sided) == ordered, f"one-sided: {sorted(one_sided)}")
+        job.check(name, set(pairwise) == {(a, b) for a, b in ordered if a < b}, f"pairwise: {sorted(pairwise)}")
+        for pair, one in {**one_sided, **pairwise}.items():
+            counts = (one["trials"]["count"], len(one["minima_ps"]), len(one["cycles"]))
+            job.check(name, counts == (150, 3, 3), f"{pair}: {counts}")
+        classes = sum(one["count"] for one in answer["series"] if one["labels"]["kind"] == "one-sided")
+        job.check(name, classes == 150 * len(ordered), f"classes hold {classes}")
+        job.check(name, len(measurement["processes"]) == processes)
+        job.check(name, answer["finished"])
+
+
+def kernels(job):
+    for kernel in ("ping-pong", "nonblocking"):
+        answer, measurement = job.latency(kernel, 2, "--kernel", kernel, "--trials", 20, "--cycles", 2, "--sizes", "1,64KiB")
+        if answer is not None:
+            sizes = {one["labels"]["size"] for one in answer["series"]}
+            job.check(kernel, sizes == {1, 65536}, f"sizes {sizes}")
+            kind = "round-trip" if kernel == "ping-pong" else "pairwise"
+            job.check(kernel, set(pairs_of(measurement, kind)) == {(0, 1)})
+    for kernel in ("barrier", "bcast", "allreduce", "alltoall"):
+        answer, _ = job.latency(kernel, 2, "--kernel", kernel, "--trials", 20, "--cycles", 2, "--sizes", "8")
+        if answer is not None:
+            # Trials that somebody comes late for are dropped, which a busy machine may do to any of them.
+            counts = {one["labels"]["kind"]: one["count"] for one in answer["series"]}
+            late = any("not counted" in note for note in answer["notes"])
+            expected = counts.get("all-ranks", 0) * 2 == counts.get("per-rank", 0)
+            job.check(kernel, expected and (late or counts.get("all-ranks") == 40), f"{counts} {answer['notes']}")
+
+
+def sweep(job):
+    answer, _ = job.latency("sweep", 4, "--sweep", "--trials", 5, "--cycles", 1)
+    if answer is not None:
+        labels = {(one["labels"]["processes_per_node"], one["labels"]["peers"]) for one in answer["series"]}
+        job.check("sweep", labels == {(2, 1), (4, 1), (4, 2), (4, 3)}, f"{sorted(labels)}")
+
+
+def mistakes(job):
+    for name, processes, arguments, code, words in (
+        ("one process", 1, (), 3, "needs two processes"),
+        ("too many peers", 2, ("--peers", "7"), 3, "each has 1 to 1 peers"),
+        ("unknown kernel", 2, ("--kernel", "gossip"), 2, "possible values"),
+        ("no such folder", 2, ("--trials", "5", "--cycles", "1", "-o", "/nonexistent/x.lat"), 3, "/nonexistent"),
+    ):
+        done = job.run(processes, "latency", *arguments)
+        job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
+def interruption(job):
+    path = job.folder / "stopped.lat"
+    command = job.command(2, "latency", "--trials", 100_000_000, "--quiet", "-o", path)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(4)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+    # Launchers differ in whether they let processes end in order; a time limit always does.
+    if path.exists():
+        job.check("stopped", json.loads(path.read_text())["measurement"]["interruptions"])
+    answer, measurement = job.latency("time limit", 2, "--trials", 100_000_000, "--time-limit", 1)
+    if answer is not None:
+        job.check("time limit", not answer["finished"] and measurement["interruptions"])
+        job.check("time limit", pairs_of(measurement, "pairwise")[(0, 1)]["trials"]["count"] > 0)
+
+
+def main():
+    tool, _straggler, *launcher = sys.argv[1:]
+    job = Job(tool, launcher)
+    for part in (exchanges, kernels, sweep, mistakes, interruption):
+        part(job)
+    print("straggler-mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
+    sys.exit(job.faults > 0)
+
+
+main()
