@@ -185,19 +185,22 @@ impl LogGp {
 pub enum Stage {
     /// Looking for S.
     EagerLimit,
-    /// The share of batches that are done.
+    /// Batches that are done.
     Batches { done: usize, of: usize },
 }
 
-/// Measures. Fails only if the probe does.
+/// Measures. Fails only if the probe does. `proceed` is told how far it is and says whether to go on; where it says no, the
+/// batches so far count. None if these are fewer than six, of which nothing can be said.
 pub fn measure<P: Probe>(
     probe: &mut P,
     settings: &Settings,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<LogGp, P::Error> {
-    progress(Stage::EagerLimit);
+    proceed: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Option<LogGp>, P::Error> {
+    if !proceed(Stage::EagerLimit) {
+        return Ok(None);
+    }
     let limit = limit::find(probe, settings.largest.max(1))?;
-    let samples = experiments::make(probe, &limit, settings, progress)?;
+    let Some(samples) = experiments::make(probe, &limit, settings, proceed)? else { return Ok(None) };
     let estimates = estimate::Estimates::new(&samples, settings);
-    Ok(judge::judge(&samples, &estimates, &limit))
+    Ok(Some(judge::judge(&samples, &estimates, &limit)))
 }

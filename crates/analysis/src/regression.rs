@@ -169,7 +169,8 @@ mod tests {
     #[test]
     fn equations_that_agree() {
         let equation = |weight, first, second, value| Equation { weight, first, second, value };
-        let given = [equation(1.0, 1.0, 1.0, 3.0), equation(5.0, 1.0, 2.0, 4.0), equation(0.5, 2.0, 1.0, 5.0)];
+        let given =
+            [equation(1.0, 1.0, 1.0, 3.0), equation(5.0, 1.0, 2.0, 4.0), equation(0.5, 2.0, 1.0, 5.0)];
         let (x, y) = least_squares(given).unwrap();
         assert!((x - 2.0).abs() < 1e-9 && (y - 1.0).abs() < 1e-9, "{x} {y}");
         assert_eq!(least_squares([equation(1.0, 1.0, 2.0, 3.0), equation(1.0, 2.0, 4.0, 6.0)]), None);

@@ -7,7 +7,7 @@ mod presets;
 mod scale;
 
 pub use error::NetworkError;
-pub use parse::DEFAULT_EAGER_LIMIT;
+pub use parse::{DEFAULT_EAGER_LIMIT, MEASURED_FILE};
 pub use presets::{Parameter, Preset, presets};
 pub use scale::Factor;
 

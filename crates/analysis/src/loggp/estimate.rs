@@ -79,8 +79,7 @@ impl Estimates {
         let point = analysis.values(&all, &mut |sizes| sizes.collect());
         let drawn = (0..settings.draws.max(1)).map(|draw| {
             let mut stream = Stream::new(settings.seed, draw as u32, 0, 0);
-            let mut pick =
-                |range: Range<usize>| range.start + stream.below(range.len() as u64) as usize;
+            let mut pick = |range: Range<usize>| range.start + stream.below(range.len() as u64) as usize;
             let batches: Vec<usize> = all.iter().map(|_| pick(0..all.len())).collect();
             analysis.values(&batches, &mut |sizes| sizes.clone().map(|_| pick(sizes.clone())).collect())
         });
@@ -123,7 +122,8 @@ fn error(series: &Series) -> f64 {
     let middle = median_in_place(&mut series.clone()).unwrap_or(0);
     let mut off: Vec<u64> = series.iter().map(|value| value.abs_diff(middle)).collect();
     let deviation = OF_DEVIATION * median_in_place(&mut off).unwrap_or(0) as f64;
-    1.0 + STRAIGHT * middle.unsigned_abs() as f64 + OF_MEDIAN * deviation / (series.len().max(1) as f64).sqrt()
+    1.0 + STRAIGHT * middle.unsigned_abs() as f64
+        + OF_MEDIAN * deviation / (series.len().max(1) as f64).sqrt()
 }
 
 impl<'a> Analysis<'a> {
@@ -138,7 +138,8 @@ impl<'a> Analysis<'a> {
         };
         let all: Vec<usize> = (0..samples.batches).collect();
         let single = medians(&samples.single, &all);
-        let points: Vec<Point> = (0..single.len()).map(|index| analysis.single_point(&single, index)).collect();
+        let points: Vec<Point> =
+            (0..single.len()).map(|index| analysis.single_point(&single, index)).collect();
         analysis.pieces = segments(&points);
         let (sent, sends) = (medians(&samples.sent, &all), medians(&samples.sends, &all));
         let held_up = |&index: &usize| sent[index] > HELD_UP * sends[index];
@@ -155,11 +156,7 @@ impl<'a> Analysis<'a> {
         Point { x: self.paid(index), y: single[index], error: self.single_errors[index] }
     }
 
-    fn values(
-        &self,
-        batches: &[usize],
-        choose: &mut dyn FnMut(Range<usize>) -> Vec<usize>,
-    ) -> Values {
+    fn values(&self, batches: &[usize], choose: &mut dyn FnMut(Range<usize>) -> Vec<usize>) -> Values {
         let of = |series: &Series| median(series, batches);
         let single = medians(&self.samples.single, batches);
         let sends = medians(&self.samples.sends, batches);
@@ -181,13 +178,15 @@ impl<'a> Analysis<'a> {
 
     /// Where g + b·G holds up the sender, b·G is what a message of that size takes longer than one byte.
     fn gap(&self, sent: &[f64], single: &[f64]) -> Option<f64> {
-        let told = self.telling.iter().map(|&index| (sent[index] - (single[index] - single[0])).round() as i64);
+        let told =
+            self.telling.iter().map(|&index| (sent[index] - (single[index] - single[0])).round() as i64);
         let mut told: Vec<i64> = told.collect();
         median_in_place(&mut told).map(|gap| gap as f64)
     }
 
     fn overhead_per_byte(&self, sends: &[f64], chosen: Vec<usize>) -> Option<f64> {
-        let point = |index: usize| Point { x: self.paid(index), y: sends[index], error: self.send_errors[index] };
+        let point =
+            |index: usize| Point { x: self.paid(index), y: sends[index], error: self.send_errors[index] };
         let points: Vec<Point> = chosen.into_iter().map(point).collect();
         robust_line(&points).map(|line| line.slope)
     }

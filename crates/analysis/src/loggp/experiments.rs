@@ -39,19 +39,18 @@ pub(super) struct Samples {
     pub spaced: Series,
 }
 
-/// Makes the experiments.
+/// Makes the experiments; none if it is stopped before there are enough batches.
 pub(super) fn make<P: Probe>(
     probe: &mut P,
     limit: &Limit,
     settings: &Settings,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<Samples, P::Error> {
+    proceed: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Option<Samples>, P::Error> {
     let sizes = sizes(limit);
     let eager = sizes.iter().take_while(|&&bytes| limit.is_eager(bytes)).count();
     let batches = settings.batches.max(FEWEST_BATCHES);
     let empty = |count: usize| vec![Series::with_capacity(batches); count];
     let mut samples = Samples {
-        batches,
         single: empty(sizes.len()),
         stream: empty(sizes.len()),
         sent: empty(eager),
@@ -60,12 +59,11 @@ pub(super) fn make<P: Probe>(
         ..Samples::default()
     };
     let mut bench = Bench { probe, repetitions: settings.repetitions.max(1) };
-    for done in 0..batches {
-        progress(Stage::Batches { done, of: batches });
+    while samples.batches < batches && proceed(Stage::Batches { done: samples.batches, of: batches }) {
         samples.add_batch(&mut bench)?;
+        samples.batches += 1;
     }
-    progress(Stage::Batches { done: batches, of: batches });
-    Ok(samples)
+    Ok((samples.batches >= FEWEST_BATCHES).then_some(samples))
 }
 
 /// Two sizes for each power of two, and both sides of S.
@@ -117,10 +115,7 @@ struct Bench<'a, P> {
 }
 
 impl<P: Probe> Bench<'_, P> {
-    fn low(
-        &mut self,
-        mut experiment: impl FnMut(&mut P) -> Result<Time, P::Error>,
-    ) -> Result<i64, P::Error> {
+    fn low(&mut self, mut experiment: impl FnMut(&mut P) -> Result<Time, P::Error>) -> Result<i64, P::Error> {
         let mut times = Vec::with_capacity(self.repetitions);
         for _ in 0..self.repetitions {
             times.push(experiment(self.probe)?);

@@ -38,7 +38,9 @@ impl LogGp {
         lines.extend(provenance.place.iter().map(|place| format!("Where: {place}")));
         lines.push("Values with their intervals of 95 % confidence:".into());
         lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:3} {value}")));
-        lines.push("A message of k bytes takes, from the beginning of its send to the end of its receive:".into());
+        lines.push(
+            "A message of k bytes takes, from the beginning of its send to the end of its receive:".into(),
+        );
         lines.extend(self.protocols.iter().map(|protocol| {
             format!(
                 "  {} to {}: {} + (k-1) * {}",

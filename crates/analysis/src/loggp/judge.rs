@@ -113,12 +113,15 @@ fn rates(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Estimate
     let gap = estimates.of(slope);
     if gap.low_ps <= 0.0 {
         doubts.push(
-            "G cannot be told from 0: the noise is larger than what the bytes of the largest messages take".into(),
+            "G cannot be told from 0: the noise is larger than what the bytes of the largest messages take"
+                .into(),
         );
     }
     let gap = gap.at_least_nothing();
     let Some(_) = estimates.point.overhead_per_byte else {
-        doubts.push("O is taken to be 0: too few sizes are sent eagerly to see what a byte costs the sender".into());
+        doubts.push(
+            "O is taken to be 0: too few sizes are sent eagerly to see what a byte costs the sender".into(),
+        );
         return (gap, Estimate::exactly(0.0));
     };
     let overhead = estimates.of(|values| values.overhead_per_byte.unwrap_or(0.0));
@@ -184,9 +187,8 @@ fn protocols(samples: &Samples, estimates: &Estimates) -> Vec<Protocol> {
 }
 
 fn points(samples: &Samples) -> Vec<Measured> {
-    let middle = |series: &Vec<i64>| {
-        straggler_model::stats::median_in_place(&mut series.clone()).unwrap_or(0) as f64
-    };
+    let middle =
+        |series: &Vec<i64>| straggler_model::stats::median_in_place(&mut series.clone()).unwrap_or(0) as f64;
     let back = samples.single.first().map_or(0.0, middle) / 2.0;
     let sizes = samples.sizes.iter().zip(&samples.single).zip(&samples.stream);
     let point = |((&bytes, single), stream)| Measured {

@@ -53,8 +53,7 @@ pub(super) fn find<P: Probe>(probe: &mut P, largest: u64) -> Result<Limit, P::Er
         let middle = eager + (first - eager) / 2;
         if is_late(probe, middle, VOTES)? { first = middle } else { eager = middle }
     }
-    let certain =
-        is_late(probe, first, FINAL_VOTES)? && (eager == 0 || !is_late(probe, eager, FINAL_VOTES)?);
+    let certain = is_late(probe, first, FINAL_VOTES)? && (eager == 0 || !is_late(probe, eager, FINAL_VOTES)?);
     Ok(Limit { bytes: Some(eager), certain, largest })
 }
 
