@@ -4,9 +4,13 @@ use super::{Probe, Train};
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
 
-/// The receiver comes at least so late, and so many times as late as a message takes by itself.
-const LATE: Time = Time::from_ns(200_000);
+/// The receiver comes so many times as late as a message takes by itself, but not earlier or later than this.
 const MANY: u64 = 20;
+const LATE: Time = Time::from_ns(200_000);
+const LATEST: Time = Time::from_ns(1_000_000_000);
+
+/// Messages of which the fastest tells what one takes by itself.
+const TRIES: usize = 3;
 
 /// Sends that are asked whether they waited; the majority counts.
 const VOTES: usize = 5;
@@ -59,8 +63,11 @@ pub(super) fn find<P: Probe>(probe: &mut P, largest: u64) -> Result<Limit, P::Er
 
 /// Whether most sends of this size last until their late receiver comes.
 fn is_late<P: Probe>(probe: &mut P, bytes: u64, votes: usize) -> Result<bool, P::Error> {
-    let usual = probe.round_trip(Train { count: 1, delay: Time::ZERO, bytes })?.back;
-    let late = LATE.max(Time(usual.ps().saturating_mul(MANY)));
+    let mut usual = Time::NEVER;
+    for _ in 0..TRIES {
+        usual = usual.min(probe.round_trip(Train { count: 1, delay: Time::ZERO, bytes })?.back);
+    }
+    let late = Time(usual.ps().saturating_mul(MANY)).clamp(LATE, LATEST);
     let mut times = Vec::with_capacity(votes);
     for _ in 0..votes {
         times.push(probe.send(bytes, late)?);
