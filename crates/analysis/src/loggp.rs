@@ -16,11 +16,11 @@
 //! The experiments with n messages and a delay are those of Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter
 //! assessment for modern interconnection networks" (2007).
 //!
-//! - [`experiments`](mod@experiments) makes them in batches, each of which holds all of them once, so that a
+//! - `experiments.rs` makes them in batches, each of which holds all of them once, so that a
 //!   disturbance of seconds falls on all alike. The value of a batch is the lower quartile of its repetitions.
-//! - [`estimate`](mod@estimate) makes parameters of the medians over the batches, and confidence intervals by drawing
+//! - `estimate.rs` makes parameters of the medians over the batches, and confidence intervals by drawing
 //!   batches and sizes again (bootstrap).
-//! - [`judge`](mod@judge) decides what may be believed, and says what could not be found and was assumed instead.
+//! - `judge.rs` decides what may be believed, and says what could not be found and was assumed instead.
 
 mod estimate;
 mod experiments;

@@ -1,10 +1,12 @@
 //! What may be believed of the estimates, and what is said of the rest.
 
 use super::estimate::{Estimates, Values};
-use super::experiments::Samples;
+use super::experiments::{Samples, Series};
 use super::limit::Limit;
 use super::words::{rate, time};
 use super::{Estimate, LogGp, Measured, Protocol};
+use std::ops::Range;
+use straggler_model::stats::median_in_place;
 use straggler_model::units::Bytes;
 
 /// An interval wider than this share of its value is said to be wide.
@@ -85,6 +87,13 @@ fn latency(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
 /// g is seen where it is longer than what else may hold up messages: both overheads, or the sender's alone, or with
 /// the bytes of larger messages the sender's alone again.
 fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
+    if estimates.point.send.is_none() {
+        doubts.push(
+            "g is taken to be 0: messages that wait for their receiver do not follow each other closely"
+                .into(),
+        );
+        return None;
+    }
     let both = |values: &Values| values.send_overhead().max(values.receive);
     let period = estimates.of(|values| values.period);
     if estimates.of(|values| values.period - CLEARLY * both(values)).low_ps > 0.0 {
@@ -176,7 +185,7 @@ fn eager_limit(limit: &Limit, doubts: &mut Vec<String>) {
 
 fn protocols(samples: &Samples, estimates: &Estimates) -> Vec<Protocol> {
     let line = |values: &Values, index: usize| values.lines.get(index).copied();
-    let protocol = |(index, piece): (usize, &std::ops::Range<usize>)| Protocol {
+    let protocol = |(index, piece): (usize, &Range<usize>)| Protocol {
         from_bytes: samples.sizes[piece.start],
         to_bytes: samples.sizes[piece.end - 1],
         at_zero: estimates
@@ -187,8 +196,7 @@ fn protocols(samples: &Samples, estimates: &Estimates) -> Vec<Protocol> {
 }
 
 fn points(samples: &Samples) -> Vec<Measured> {
-    let middle =
-        |series: &Vec<i64>| straggler_model::stats::median_in_place(&mut series.clone()).unwrap_or(0) as f64;
+    let middle = |series: &Series| median_in_place(&mut series.clone()).unwrap_or(0) as f64;
     let back = samples.single.first().map_or(0.0, middle) / 2.0;
     let sizes = samples.sizes.iter().zip(&samples.single).zip(&samples.stream);
     let point = |((&bytes, single), stream)| Measured {

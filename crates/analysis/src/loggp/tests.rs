@@ -132,7 +132,7 @@ fn what_is_stopped_counts_if_it_is_enough() {
 fn nothing_is_eager() {
     let link = link(2_500, 700, 900, 1_500, 250, 0);
     let found = measured(&mut Simulated::new(link), &QUICK);
-    assert_eq!(found.eager_limit, Some(0));
+    assert_eq!((found.eager_limit, found.gap), (Some(0), None));
     assert!(found.doubts[0].starts_with("o_s is taken to be a quarter"), "{:?}", found.doubts);
     assert!(is_about(found.recv_overhead.ps, 900_000.0, 0.03));
 }
