@@ -126,6 +126,12 @@ fn error(series: &Series) -> f64 {
         + OF_MEDIAN * deviation / (series.len().max(1) as f64).sqrt()
 }
 
+/// A line at the median of some times.
+fn level(times: &[f64]) -> Line {
+    let mut times: Vec<i64> = times.iter().map(|time| time.round() as i64).collect();
+    Line { at_zero: median_in_place(&mut times).unwrap_or(0) as f64, slope: 0.0 }
+}
+
 impl<'a> Analysis<'a> {
     fn new(samples: &'a Samples) -> Analysis<'a> {
         let errors = |all: &[Series]| all.iter().map(error).collect();
@@ -191,7 +197,8 @@ impl<'a> Analysis<'a> {
         robust_line(&points).map(|line| line.slope)
     }
 
-    /// The line of a protocol. Few sizes may be drawn so that they make none; then all of them count.
+    /// The line of a protocol. Few sizes may be drawn so that they make none; then all of them count. A line that falls is
+    /// noise: no message is faster for being larger.
     fn line(
         &self,
         single: &[f64],
@@ -202,8 +209,8 @@ impl<'a> Analysis<'a> {
             chosen.into_iter().map(|index| self.single_point(single, index)).collect()
         };
         let line = robust_line(&points(choose(piece.clone())));
-        let level = || Line { at_zero: single.get(piece.start).copied().unwrap_or(0.0), slope: 0.0 };
-        line.or_else(|| robust_line(&points(piece.clone().collect()))).unwrap_or_else(level)
+        let line = line.or_else(|| robust_line(&points(piece.clone().collect())));
+        line.filter(|line| line.slope >= 0.0).unwrap_or_else(|| level(&single[piece.clone()]))
     }
 
     /// From the two largest sizes that are a factor of two apart.

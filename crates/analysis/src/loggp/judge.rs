@@ -111,7 +111,7 @@ fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
     doubts.push(format!(
         "g is taken to be 0: messages follow each other every {}, which is no longer than o_s or o_r, so g is at most \
          that and hidden behind them",
-        period.as_time()
+        period.at_least_nothing().as_time()
     ));
     None
 }

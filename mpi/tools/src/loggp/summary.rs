@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use straggler_analysis::loggp::{LogGp, Protocol, Provenance, rate};
-use straggler_model::units::{Bytes, limit_in_words};
+use straggler_model::units::Bytes;
 use straggler_report::Table;
 
 /// What the parameters are, for those who do not know the letters.
@@ -42,11 +42,13 @@ pub fn text(measured: &LogGp, provenance: &Provenance, path: &Path) -> String {
 fn sentence(measured: &LogGp, provenance: &Provenance) -> String {
     let link = measured.link();
     let one_byte = link.flight() + link.recv_overhead;
-    let limit =
-        measured.eager_limit.map_or_else(|| limit_in_words(u64::MAX), |limit| Bytes(limit).to_string());
+    let ends = provenance.place.get(..2).map_or_else(String::new, |ends| ends.join(" to "));
+    let waits = match measured.eager_limit {
+        Some(limit) => format!("sends wait for their receiver above {}", Bytes(limit)),
+        None => "no send waits for its receiver".into(),
+    };
     format!(
-        "A byte takes {one_byte} from {}, further bytes {}, and sends wait for their receiver above {limit}.",
-        provenance.place.get(..2).map_or_else(String::new, |ends| ends.join(" to ")),
+        "One byte takes {one_byte} from {ends}, each further one {}, and {waits}.",
         rate(measured.gap_per_byte.ps)
     )
 }
