@@ -56,6 +56,15 @@ pub struct RoundTrip {
     pub back: Time,
 }
 
+/// What a receiver does before it asks for a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Receiver {
+    /// It computes, and its communication library does nothing.
+    Computes,
+    /// It waits for something else inside of the library, which works on all messages.
+    Polls,
+}
+
 /// Two processes that can be told to exchange messages. Each call is one experiment, from a quiet network to a quiet
 /// network, and takes off what its clock costs.
 pub trait Probe {
@@ -64,7 +73,7 @@ pub trait Probe {
     fn round_trip(&mut self, train: Train) -> Result<RoundTrip, Self::Error>;
 
     /// How long a send takes whose receiver asks for the message `late` after it was told that the message will come.
-    fn send(&mut self, bytes: u64, late: Time) -> Result<Time, Self::Error>;
+    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Self::Error>;
 
     /// How long a receive takes that is called `after` the message was on its way.
     fn receive(&mut self, bytes: u64, after: Time) -> Result<Time, Self::Error>;
@@ -199,8 +208,9 @@ pub fn measure<P: Probe>(
     if !proceed(Stage::EagerLimit) {
         return Ok(None);
     }
-    let limit = limit::find(probe, settings.largest.max(1))?;
+    let limit = limit::find(probe, settings.largest.max(1), Receiver::Polls)?;
+    let silent = limit::find(probe, settings.largest.max(1), Receiver::Computes)?;
     let Some(samples) = experiments::make(probe, &limit, settings, proceed)? else { return Ok(None) };
     let estimates = estimate::Estimates::new(&samples, settings);
-    Ok(Some(judge::judge(&samples, &estimates, &limit)))
+    Ok(Some(judge::judge(&samples, &estimates, &limit, &silent)))
 }

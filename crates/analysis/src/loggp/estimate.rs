@@ -103,6 +103,8 @@ struct Analysis<'a> {
     single_errors: Vec<f64>,
     send_errors: Vec<f64>,
     pieces: Vec<Range<usize>>,
+    /// Eager sizes that tell O: the largest of those that are sent in one way.
+    copied: Range<usize>,
     /// Sizes that tell g.
     telling: Vec<usize>,
 }
@@ -140,6 +142,7 @@ impl<'a> Analysis<'a> {
             single_errors: errors(&samples.single),
             send_errors: errors(&samples.sends),
             pieces: Vec::new(),
+            copied: 0..0,
             telling: Vec::new(),
         };
         let all: Vec<usize> = (0..samples.batches).collect();
@@ -148,6 +151,8 @@ impl<'a> Analysis<'a> {
             (0..single.len()).map(|index| analysis.single_point(&single, index)).collect();
         analysis.pieces = segments(&points);
         let (sent, sends) = (medians(&samples.sent, &all), medians(&samples.sends, &all));
+        let points: Vec<Point> = (0..sends.len()).map(|index| analysis.send_point(&sends, index)).collect();
+        analysis.copied = segments(&points).pop().unwrap_or(0..0);
         let held_up = |&index: &usize| sent[index] > HELD_UP * sends[index];
         analysis.telling = (0..sent.len()).filter(held_up).take(TELLING).collect();
         analysis
@@ -160,6 +165,10 @@ impl<'a> Analysis<'a> {
 
     fn single_point(&self, single: &[f64], index: usize) -> Point {
         Point { x: self.paid(index), y: single[index], error: self.single_errors[index] }
+    }
+
+    fn send_point(&self, sends: &[f64], index: usize) -> Point {
+        Point { x: self.paid(index), y: sends[index], error: self.send_errors[index] }
     }
 
     fn values(&self, batches: &[usize], choose: &mut dyn FnMut(Range<usize>) -> Vec<usize>) -> Values {
@@ -176,7 +185,7 @@ impl<'a> Analysis<'a> {
             period: stream.first().copied().unwrap_or(0.0),
             sent_period: sent.first().copied().unwrap_or(0.0),
             gap: self.gap(&sent, &single),
-            overhead_per_byte: self.overhead_per_byte(&sends, choose(0..sends.len())),
+            overhead_per_byte: self.overhead_per_byte(&sends, choose(self.copied.clone())),
             lines: self.pieces.iter().map(|piece| self.line(&single, piece, choose)).collect(),
             stream_per_byte: self.stream_per_byte(&stream),
         }
@@ -191,8 +200,7 @@ impl<'a> Analysis<'a> {
     }
 
     fn overhead_per_byte(&self, sends: &[f64], chosen: Vec<usize>) -> Option<f64> {
-        let point =
-            |index: usize| Point { x: self.paid(index), y: sends[index], error: self.send_errors[index] };
+        let point = |index| self.send_point(sends, index);
         let points: Vec<Point> = chosen.into_iter().map(point).collect();
         robust_line(&points).map(|line| line.slope)
     }

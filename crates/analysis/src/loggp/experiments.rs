@@ -1,7 +1,7 @@
 //! Makes all experiments, batch after batch.
 
 use super::limit::Limit;
-use super::{Probe, Settings, Stage, Train};
+use super::{Probe, Receiver, Settings, Stage, Train};
 use straggler_model::Time;
 use straggler_model::stats::quantile_in_place;
 
@@ -100,7 +100,7 @@ impl Samples {
                 self.receive.push(bench.low(|probe| probe.receive(1, Time(4 * trip.ps())))?);
             }
             if let Some(sends) = self.sends.get_mut(index) {
-                sends.push(bench.low(|probe| probe.send(bytes, trip))?);
+                sends.push(bench.low(|probe| probe.send(bytes, trip, Receiver::Polls))?);
                 self.sent[index].push(between(sent, all_sent));
             }
         }

@@ -21,7 +21,7 @@ const AGREE: f64 = 0.2;
 /// The network file holds one line for all sizes; where it is off by more than this share, that is said.
 const OFF: f64 = 0.1;
 
-pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit) -> LogGp {
+pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit, silent: &Limit) -> LogGp {
     let mut doubts = Vec::new();
     let overheads = overheads(estimates, &mut doubts);
     let latency = latency(estimates, &mut doubts);
@@ -29,6 +29,7 @@ pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit) -> 
     let (gap_per_byte, overhead_per_byte) = rates(estimates, &mut doubts);
     let stream_per_byte = stream(estimates, &gap_per_byte, &mut doubts);
     eager_limit(limit, &mut doubts);
+    doubts.extend(silent_limit(limit, silent));
     let measured = LogGp {
         latency,
         send_overhead: overheads.0,
@@ -181,6 +182,15 @@ fn eager_limit(limit: &Limit, doubts: &mut Vec<String>) {
     if limit.bytes.is_none() && !limit.certain {
         doubts.push(format!("sends of {} waited for their receiver some of the time", Bytes(limit.largest)));
     }
+}
+
+/// Says where senders wait until their receiver is inside of the library, whatever it asks for there.
+fn silent_limit(limit: &Limit, silent: &Limit) -> Option<String> {
+    let bytes = silent.bytes.filter(|&bytes| limit.is_eager(bytes.saturating_add(1)) && silent.certain)?;
+    Some(format!(
+        "sends above {bytes} bytes wait until their receiver is inside of any call of MPI, though only above S until it \
+         asks for the message: a receiver that computes holds them up, and the model does not know that"
+    ))
 }
 
 fn protocols(samples: &Samples, estimates: &Estimates) -> Vec<Protocol> {

@@ -1,6 +1,6 @@
 //! S, the largest message that is sent eagerly: its send does not wait for a receiver that comes late.
 
-use super::{Probe, Train};
+use super::{Probe, Receiver, Train};
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
 
@@ -35,11 +35,12 @@ impl Limit {
 }
 
 /// Doubles the size until a send waits, and closes in on the smallest size that does.
-pub(super) fn find<P: Probe>(probe: &mut P, largest: u64) -> Result<Limit, P::Error> {
+pub(super) fn find<P: Probe>(probe: &mut P, largest: u64, receiver: Receiver) -> Result<Limit, P::Error> {
+    let mut is_late = |bytes, votes| is_late(probe, bytes, votes, receiver);
     let (mut eager, mut waits) = (0, None);
     let mut bytes = 1;
     while waits.is_none() {
-        if is_late(probe, bytes, VOTES)? {
+        if is_late(bytes, VOTES)? {
             waits = Some(bytes);
         } else {
             eager = bytes;
@@ -50,19 +51,19 @@ pub(super) fn find<P: Probe>(probe: &mut P, largest: u64) -> Result<Limit, P::Er
         }
     }
     let Some(mut first) = waits else {
-        let certain = !is_late(probe, largest, FINAL_VOTES)?;
+        let certain = !is_late(largest, FINAL_VOTES)?;
         return Ok(Limit { bytes: None, certain, largest });
     };
     while first - eager > 1 {
         let middle = eager + (first - eager) / 2;
-        if is_late(probe, middle, VOTES)? { first = middle } else { eager = middle }
+        if is_late(middle, VOTES)? { first = middle } else { eager = middle }
     }
-    let certain = is_late(probe, first, FINAL_VOTES)? && (eager == 0 || !is_late(probe, eager, FINAL_VOTES)?);
+    let certain = is_late(first, FINAL_VOTES)? && (eager == 0 || !is_late(eager, FINAL_VOTES)?);
     Ok(Limit { bytes: Some(eager), certain, largest })
 }
 
 /// Whether most sends of this size last until their late receiver comes.
-fn is_late<P: Probe>(probe: &mut P, bytes: u64, votes: usize) -> Result<bool, P::Error> {
+fn is_late<P: Probe>(probe: &mut P, bytes: u64, votes: usize, receiver: Receiver) -> Result<bool, P::Error> {
     let mut usual = Time::NEVER;
     for _ in 0..TRIES {
         usual = usual.min(probe.round_trip(Train { count: 1, delay: Time::ZERO, bytes })?.back);
@@ -70,7 +71,7 @@ fn is_late<P: Probe>(probe: &mut P, bytes: u64, votes: usize) -> Result<bool, P:
     let late = Time(usual.ps().saturating_mul(MANY)).clamp(LATE, LATEST);
     let mut times = Vec::with_capacity(votes);
     for _ in 0..votes {
-        times.push(probe.send(bytes, late)?);
+        times.push(probe.send(bytes, late, receiver)?);
     }
     Ok(median_in_place(&mut times).is_some_and(|time| time.ps() > late.ps() / 2))
 }

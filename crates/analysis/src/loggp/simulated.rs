@@ -1,7 +1,7 @@
 //! A probe whose two processes and network are simulated: its messages go through the project's engine, with
 //! parameters that are known. It shows that what is put in comes out again.
 
-use super::{Probe, RoundTrip, Train};
+use super::{Probe, Receiver, RoundTrip, Train};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use straggler_model::noise::Injection;
@@ -88,7 +88,8 @@ impl Probe for Simulated {
         Ok(RoundTrip { sent, back: received + back })
     }
 
-    fn send(&mut self, bytes: u64, late: Time) -> Result<Time, RunError> {
+    /// In the model, messages are handled whatever their receiver does.
+    fn send(&mut self, bytes: u64, late: Time, _: Receiver) -> Result<Time, RunError> {
         self.experiments += 1;
         let receiver = [Operation::calc(late), Operation::recv(bytes, 0, 0)];
         let [sent, _] = self.run(bytes, [&[Operation::send(bytes, 1, 0)], &receiver])?;

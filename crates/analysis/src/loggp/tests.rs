@@ -199,8 +199,8 @@ impl Probe for Jittery {
         Ok(RoundTrip { sent: self.off(sent), back: self.off(back) })
     }
 
-    fn send(&mut self, bytes: u64, late: Time) -> Result<Time, Self::Error> {
-        let time = self.inner.send(bytes, late)?;
+    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Self::Error> {
+        let time = self.inner.send(bytes, late, receiver)?;
         Ok(self.off(time))
     }
 
@@ -208,6 +208,39 @@ impl Probe for Jittery {
         let time = self.inner.receive(bytes, after)?;
         Ok(self.off(time))
     }
+}
+
+/// A library that holds up senders of more than 256 bytes until the receiver is in any call, and copies a byte in 20 ps.
+struct Lazy(Simulated);
+
+impl Probe for Lazy {
+    type Error = straggler_sim::RunError;
+
+    fn round_trip(&mut self, train: Train) -> Result<RoundTrip, Self::Error> {
+        self.0.round_trip(train)
+    }
+
+    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Self::Error> {
+        let time = self.0.send(bytes, late, receiver)?;
+        Ok(match receiver {
+            _ if bytes <= 256 => time,
+            Receiver::Polls => time + Time::from_ns(3_000),
+            Receiver::Computes => time.max(late),
+        })
+    }
+
+    fn receive(&mut self, bytes: u64, after: Time) -> Result<Time, Self::Error> {
+        self.0.receive(bytes, after)
+    }
+}
+
+#[test]
+fn senders_that_wait_for_any_call_are_told_apart_from_rendezvous() {
+    let link = Link { overhead_per_byte: PerByte::from_ps(20), ..link(2_500, 700, 900, 1_500, 250, 65_536) };
+    let mut probe = Lazy(Simulated::new(link));
+    let found = measure(&mut probe, &QUICK, &mut |_| true).unwrap().unwrap();
+    check(&found, &link, 0.03).unwrap();
+    assert!(found.doubts[0].starts_with("sends above 256 bytes wait until"), "{:?}", found.doubts);
 }
 
 proptest! {
@@ -234,7 +267,7 @@ proptest! {
     #[test]
     fn any_limit_is_found(limit in 0u64..(1 << 20)) {
         let mut probe = Simulated::new(link(1_000, 500, 600, 700, 100, limit));
-        let found = super::limit::find(&mut probe, 1 << 20).unwrap();
+        let found = super::limit::find(&mut probe, 1 << 20, Receiver::Polls).unwrap();
         prop_assert_eq!((found.bytes, found.certain), (Some(limit), true));
     }
 }

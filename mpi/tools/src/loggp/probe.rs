@@ -11,7 +11,7 @@
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Process;
 use std::convert::Infallible;
-use straggler_analysis::loggp::{Probe, RoundTrip, Train};
+use straggler_analysis::loggp::{Probe, Receiver, RoundTrip, Train};
 use straggler_measure::timer::{Clock, Native};
 use straggler_model::Time;
 use straggler_model::noise::recording::Timer;
@@ -20,12 +20,15 @@ use straggler_model::noise::recording::Timer;
 const COMMAND: i32 = 1;
 const READY: i32 = 2;
 const MESSAGE: i32 = 3;
+/// What nobody sends.
+const NOTHING: i32 = 4;
 
 /// What the other process is told to do: the first word of a command.
 const STOP: u64 = 0;
 const ROUND_TRIP: u64 = 1;
 const RECEIVE_LATE: u64 = 2;
-const SEND: u64 = 3;
+const RECEIVE_AFTER_POLLS: u64 = 3;
+const SEND: u64 = 4;
 
 /// A clock that knows its own cost.
 struct Stopwatch {
@@ -56,13 +59,18 @@ impl Stopwatch {
 
     /// Keeps the processor busy, as a computation does.
     fn compute(&mut self, time: Time) {
+        self.compute_with(time, std::hint::spin_loop);
+    }
+
+    /// The same, and does something again and again.
+    fn compute_with(&mut self, time: Time, mut work: impl FnMut()) {
         if time == Time::ZERO {
             return;
         }
         let start = self.now();
         let ticks = (time.ps() as f64 / self.ps_per_tick) as u64;
         while self.now().saturating_sub(start) < ticks {
-            std::hint::spin_loop();
+            work();
         }
     }
 }
@@ -115,8 +123,12 @@ impl Probe for Driver<'_> {
         Ok(RoundTrip { sent: self.watch.between(start, sent), back: self.watch.between(start, back) })
     }
 
-    fn send(&mut self, bytes: u64, late: Time) -> Result<Time, Infallible> {
-        self.command(RECEIVE_LATE, 1, bytes, late);
+    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Infallible> {
+        let what = match receiver {
+            Receiver::Computes => RECEIVE_LATE,
+            Receiver::Polls => RECEIVE_AFTER_POLLS,
+        };
+        self.command(what, 1, bytes, late);
         let message = &self.buffer[..bytes as usize];
         let start = self.watch.now();
         self.other.send_with_tag(message, MESSAGE);
@@ -157,6 +169,12 @@ pub fn follow(driver: &Process<'_>, timer: &Timer, largest: u64) {
             }
             RECEIVE_LATE => {
                 watch.compute(Time(wait));
+                driver.receive_into_with_tag(message, MESSAGE);
+            }
+            RECEIVE_AFTER_POLLS => {
+                watch.compute_with(Time(wait), || {
+                    driver.immediate_probe_with_tag(NOTHING);
+                });
                 driver.receive_into_with_tag(message, MESSAGE);
             }
             _ => driver.send_with_tag(&message[..], MESSAGE),
