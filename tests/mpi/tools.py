@@ -17,8 +17,8 @@ from pathlib import Path
 
 
 class Job:
-    def __init__(self, tool, launcher):
-        self.tool, self.launcher = tool, launcher
+    def __init__(self, tool, straggler, launcher):
+        self.tool, self.straggler, self.launcher = tool, straggler, launcher
         self.faults = 0
         self.folder = Path(tempfile.mkdtemp(prefix="tools-"))
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -93,6 +93,35 @@ def sweep(job):
         job.check("sweep", labels == {(2, 1), (4, 1), (4, 2), (4, 3)}, f"{sorted(labels)}")
 
 
+def loggp(job):
+    path = job.folder / "net.toml"
+    short = ("--batches", 6, "--repetitions", 2, "--largest", "64KiB", "--quiet")
+    for processes in (2, 3):
+        name = f"loggp of {processes}"
+        done = job.run(processes, "loggp", "-o", path, "--json", *short)
+        job.check(name, done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
+        if done.returncode != 0:
+            continue
+        found = json.loads(done.stdout)["parameters"]
+        for key in ("latency", "send_overhead", "recv_overhead", "gap_per_byte"):
+            low, value, high = (found[key][part] for part in ("low_ps", "ps", "high_ps"))
+            job.check(name, 0 <= low <= value <= high, f"{key}: {low} {value} {high}")
+        job.check(name, found["send_overhead"]["ps"] > 0 and found["recv_overhead"]["ps"] > 0, "no overheads")
+        sizes = [(line["from_bytes"], line["to_bytes"]) for line in found["protocols"]]
+        job.check(name, sizes and sizes[0][0] == 1 and sizes[-1][1] == 65536, f"{sizes}")
+        barrier = ("simulate", "--collective", "barrier", "--processes", "8", "--size", "1", "--network", path)
+        used = subprocess.run([job.straggler, *barrier], capture_output=True, text=True, check=False)
+        job.check(name, used.returncode == 0, f"the file cannot be used: {used.stderr}")
+    for name, processes, arguments, code, words in (
+        ("loggp of one", 1, (), 3, "mpirun -n 2"),
+        ("too large", 2, ("--largest", "8GiB"), 3, "--largest 8 GiB"),
+        ("too few batches", 2, ("--batches", "2"), 2, "from 6"),
+        ("no folder for loggp", 2, ("-o", "/nonexistent/net.toml"), 3, "/nonexistent"),
+    ):
+        done = job.run(processes, "loggp", *arguments)
+        job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
 def mistakes(job):
     for name, processes, arguments, code, words in (
         ("one process", 1, (), 3, "needs two processes"),
@@ -121,9 +150,9 @@ def interruption(job):
 
 
 def main():
-    tool, _straggler, *launcher = sys.argv[1:]
-    job = Job(tool, launcher)
-    for part in (exchanges, kernels, sweep, mistakes, interruption):
+    tool, straggler, *launcher = sys.argv[1:]
+    job = Job(tool, straggler, launcher)
+    for part in (exchanges, kernels, sweep, loggp, mistakes, interruption):
         part(job)
     print("straggler-mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
     sys.exit(job.faults > 0)

@@ -1,6 +1,7 @@
 //! What the rest of straggler is written in: simulated time, networks, noise,
 //! statistics and random numbers. Nothing here knows of schedules or engines.
 
+pub mod date;
 pub mod latency;
 pub mod network;
 pub mod noise;

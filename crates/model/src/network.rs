@@ -9,7 +9,7 @@ mod scale;
 
 pub use drawn::{BASE, Class, Distributions, Draw, Drawn, DrawnError, Meaning, Measured, Table, Weighted};
 pub use error::NetworkError;
-pub use parse::DEFAULT_EAGER_LIMIT;
+pub use parse::{DEFAULT_EAGER_LIMIT, MEASURED_FILE};
 pub use presets::{Parameter, Preset, presets};
 pub use scale::Factor;
 
@@ -35,6 +35,11 @@ impl PerByte {
 
     pub const fn from_ps(ps: u32) -> PerByte {
         PerByte((ps as u64) << Self::FRACTION_BITS)
+    }
+
+    /// A measured rate, as fixed point; 0 for what is negative or no number.
+    pub fn from_picoseconds(ps: f64) -> PerByte {
+        PerByte((ps.max(0.0) * (1u64 << Self::FRACTION_BITS) as f64) as u64)
     }
 
     pub fn picoseconds(self) -> f64 {

@@ -26,6 +26,53 @@ pub enum Command {
         mpirun -n 8 straggler-mpi latency --sweep --trials 10000 -o sweep.lat\n  \
         mpirun -n 4 straggler-mpi latency --kernel allreduce --sizes 8,64KiB -o allreduce.lat")]
     Latency(LatencyOptions),
+    /// Measures the parameters of LogGP between two processes, for `straggler … --network`
+    ///
+    /// L, o_s, o_r, g, G, O and S of the model, with confidence intervals, from trains of messages with and without
+    /// computation between them (Hoefler et al., "Low-overhead LogGP parameter assessment"). Rank 0 measures with the first
+    /// process on another node; further processes are idle. Where protocols change with the size, each has its line.
+    #[command(
+        name = "loggp",
+        after_help = "Examples:\n  mpirun -n 2 straggler-mpi loggp\n  \
+        straggler predict run --network measured\n  \
+        mpirun -n 2 --map-by node straggler-mpi loggp --largest 1MiB -o net.toml"
+    )]
+    LogGp(LogGpOptions),
+}
+
+#[derive(Args, Debug)]
+pub struct LogGpOptions {
+    /// The largest message
+    #[arg(long, value_name = "BYTES", default_value = "4MiB")]
+    pub largest: Bytes,
+    /// How often all experiments are made; intervals of confidence need six
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = at_least::<6>)]
+    pub batches: usize,
+    /// How often each experiment is repeated in a batch, of which the lower quartile counts
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least::<1>)]
+    pub repetitions: usize,
+    /// What the confidence intervals are drawn from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// What reports call the network [default: the name of the file]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Where the network goes; `--network measured` finds the default
+    #[arg(short, long, value_name = "FILE", default_value = straggler_model::network::MEASURED_FILE)]
+    pub output: PathBuf,
+    /// Prints the parameters as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Prints no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn at_least<const LEAST: usize>(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (LEAST..=100_000).contains(&number) => Ok(number),
+        _ => Err(format!("give a number from {LEAST} to 100000")),
+    }
 }
 
 #[derive(Args, Debug)]

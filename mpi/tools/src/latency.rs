@@ -233,7 +233,8 @@ impl<'a> Job<'a> {
     }
 }
 
-fn library() -> String {
+/// The MPI library, as it names itself.
+pub fn library() -> String {
     let version = mpi::environment::library_version().unwrap_or_default();
     version.lines().next().unwrap_or_default().trim_end_matches(['\0', ',']).trim().to_owned()
 }

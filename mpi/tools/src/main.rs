@@ -5,12 +5,14 @@
 //!                           │                                                        │ merged up a tree
 //!                           │                                                        ▼
 //!                           │                                            rank 0: Measurement ─► FILE.lat
+//!                           └─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
 //! ```
 //! All processes run the same code and take the same decisions: what one alone knows (a signal, the time that is left) is
 //! agreed on before anybody acts on it. Only rank 0 prints and writes.
 
 mod args;
 mod latency;
+mod loggp;
 mod session;
 
 use args::{Arguments, Command};
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     };
     let run = Session::new(universe.world()).and_then(|session| match &arguments.command {
         Command::Latency(options) => latency::run(&session, options),
+        Command::LogGp(options) => loggp::run(&session, options),
     });
     match run {
         Ok(code) => code,

@@ -6,6 +6,7 @@
 //! G is set such that all large messages together take the time they took.
 
 use super::evidence::{Costs, Evidence};
+use crate::regression::{Equation, least_squares};
 use std::collections::BTreeMap;
 use straggler_model::stats::median_in_place;
 
@@ -17,9 +18,6 @@ const DISTURBED: f64 = 3.0;
 
 /// Evidence of this many calls counts.
 pub(super) const ENOUGH: f64 = 5.0;
-
-/// Below this, as 1 − cos² of the angle between flights and bytes, sizes are too close together for a line.
-const ONE_SIZE: f64 = 0.01;
 
 /// What a byte takes at most, in picoseconds, where nothing tells it from a flight.
 const ONE_BYTE: f64 = 1_000.0;
@@ -171,18 +169,13 @@ fn flight(groups: &[Group], receive: f64) -> Option<f64> {
     if groups.iter().all(Group::is_small) {
         return flight_with(groups, receive, 0.0);
     }
-    let [mut aa, mut ab, mut bb, mut ay, mut by] = [0.0; 5];
-    for Group { sum, count, .. } in groups {
-        let weight = count / (sum.time * sum.time);
-        let (a, b, y) = (sum.flights, sum.bytes, sum.time - sum.others() * receive);
-        aa += weight * a * a;
-        ab += weight * a * b;
-        bb += weight * b * b;
-        ay += weight * a * y;
-        by += weight * b * y;
-    }
-    let determinant = aa * bb - ab * ab;
-    (determinant > ONE_SIZE * aa * bb).then(|| (ay * bb - by * ab) / determinant)
+    let equations = groups.iter().map(|Group { sum, count, .. }| Equation {
+        weight: count / (sum.time * sum.time),
+        first: sum.flights,
+        second: sum.bytes,
+        value: sum.time - sum.others() * receive,
+    });
+    least_squares(equations).map(|(flight, _)| flight)
 }
 
 /// The same for one size: of large messages the bytes take the time, of others they do not.

@@ -167,8 +167,8 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
         send_overhead: time(send),
         recv_overhead: time(receive),
         gap: Time::ZERO,
-        gap_per_byte: per_byte(byte),
-        overhead_per_byte: per_byte(sends.costs.byte.min(byte)),
+        gap_per_byte: PerByte::from_picoseconds(byte),
+        overhead_per_byte: PerByte::from_picoseconds(sends.costs.byte.min(byte)),
         eager_limit: u64::MAX,
     }
 }
@@ -177,10 +177,6 @@ fn link(received: &Settled, sends: &Settled, assumed: &mut Vec<String>) -> Link 
 /// before, or the message is too small.
 fn is_quick_send(pair: &Pair) -> bool {
     pair.only_sends && (pair.sent.1 < pair.posted || pair.posted + CLEARLY < pair.sent.0 || pair.bytes <= 256)
-}
-
-fn per_byte(ps: f64) -> PerByte {
-    PerByte::from_bits((ps.max(0.0) * (1u64 << PerByte::FRACTION_BITS) as f64) as u64)
 }
 
 /// The largest size that was sent without waiting for its receiver, below those that did wait; none if the receivers of too

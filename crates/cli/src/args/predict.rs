@@ -29,7 +29,7 @@ of all ranks become collectives of all copies: a weak scaling.";
 pub struct Predict {
     /// The trace: a folder, or a file of it
     pub trace: PathBuf,
-    /// The network: LogGOPS parameters, a preset, a .toml file, or fit
+    /// The network: LogGOPS parameters, a preset, a .toml file, measured (measured.toml), or fit
     #[arg(long, value_name = "NETWORK", conflicts_with = "fit")]
     pub network: Option<String>,
     /// Find the network's parameters from the trace itself; done unless --network is given

@@ -111,7 +111,7 @@ pub struct CollectiveOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelOptions {
-    /// The network: LogGOPS parameters, a preset or a .toml file; of a trace also fit
+    /// The network: LogGOPS parameters, a preset, a .toml file or measured (measured.toml); of a trace also fit
     #[arg(long, value_name = "NETWORK", required_unless_present = "fit")]
     pub network: Option<String>,
     /// Find the network's parameters from the trace that is simulated

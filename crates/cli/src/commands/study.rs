@@ -6,7 +6,7 @@ pub mod driver;
 mod export;
 mod label;
 pub mod page;
-pub mod provenance;
+mod provenance;
 mod words;
 
 use crate::args::Common;

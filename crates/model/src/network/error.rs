@@ -16,6 +16,11 @@ pub enum NetworkError {
         hint(*.nearest)
     )]
     UnknownName { name: String, known: String, nearest: Option<&'static str> },
+    #[error(
+        "there is no measured network, {path}: make it with `mpirun -n 2 straggler-mpi loggp -o {path}`, or give another \
+         network (`straggler network list`)"
+    )]
+    NotMeasured { path: PathBuf },
     #[error("`{text}` is not KEY=VALUE, like L=2500ns")]
     NotAPair { text: String },
     #[error("network parameter {key} is given twice")]

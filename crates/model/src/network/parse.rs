@@ -16,6 +16,10 @@ const KEY_LIST: [&str; 10] = ["L", "o", "os", "or", "o_s", "o_r", "g", "G", "O",
 /// The eager limit of a network that states none: the reference simulator's default.
 pub const DEFAULT_EAGER_LIMIT: u64 = 65_535;
 
+/// The name of a network that was measured, and the file in which a measurement is kept unless another is named.
+const MEASURED: &str = "measured";
+pub const MEASURED_FILE: &str = "measured.toml";
+
 /// Beyond this a parameter is a slip of the pen, and sums of a few of them stay representable.
 const LONGEST: Time = Time(86_400_000_000_000_000);
 
@@ -163,7 +167,8 @@ impl Network {
         }
     }
 
-    /// As [`Network::parse`], and a name that ends in `.toml` is the path of a network file.
+    /// As [`Network::parse`]; and a name that ends in `.toml` is the path of a network file, and `measured` stands for
+    /// [`MEASURED_FILE`].
     pub fn load(text: &str) -> Result<Network, NetworkError> {
         Network::load_from(text, Path::new(""))
     }
@@ -173,6 +178,13 @@ impl Network {
         match split(text)? {
             (Some(name), changes) if name.ends_with(".toml") => {
                 Network::read(&folder.join(name))?.changed(changes)
+            }
+            (Some(MEASURED), changes) => {
+                let path = folder.join(MEASURED_FILE);
+                if !path.is_file() {
+                    return Err(NetworkError::NotMeasured { path });
+                }
+                Network::read(&path)?.changed(changes)
             }
             _ => Network::parse(text),
         }
@@ -229,6 +241,18 @@ mod tests {
         assert_eq!(network.base.eager_limit, 1 << 20);
         let network = Network::parse("chic,S=unlimited").unwrap();
         assert_eq!(network.base.eager_limit, u64::MAX);
+    }
+
+    #[test]
+    fn a_measured_network_is_found_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = Network::load_from("measured", folder.path()).unwrap_err();
+        assert!(missing.to_string().contains("straggler-mpi loggp"), "{missing}");
+        let chic = Network::parse("chic").unwrap();
+        std::fs::write(folder.path().join(MEASURED_FILE), chic.to_toml().unwrap()).unwrap();
+        assert_eq!(Network::load_from("measured", folder.path()).unwrap(), chic);
+        let changed = Network::load_from("measured,L=1us", folder.path()).unwrap();
+        assert_eq!(changed.base.latency, Time::from_ns(1000));
     }
 
     #[test]

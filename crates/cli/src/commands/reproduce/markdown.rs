@@ -2,8 +2,8 @@
 
 use super::catalogue::NOT_SIMULATED;
 use super::{Answer, Made, Size, words};
-use crate::commands::study::provenance;
 use std::fmt::Write;
+use straggler_model::date::utc_now;
 use straggler_report::numbers::seconds;
 
 pub fn text(answer: &Answer) -> String {
@@ -17,7 +17,7 @@ pub fn text(answer: &Answer) -> String {
         text,
         "{}\n\nMade on {} by `{}` (version {}, seed {}) in {}. {size} Slowdown is T/T0 − 1.\n",
         words::summary(&answer.reproductions).join(" "),
-        &provenance::utc_now()[..10],
+        &utc_now()[..10],
         answer.command,
         answer.version,
         answer.seed,

@@ -1,0 +1,216 @@
+//! The parameters of LogGP between two processes, measured.
+//!
+//! A [`Probe`] makes the few experiments that are needed, on MPI or in a simulation; [`measure`] repeats them and
+//! works out L, o_s, o_r, g, G, O and S as this project's model means them. With b = max(k, 1) − 1 for messages of
+//! k bytes, and O ≤ G:
+//!
+//! | experiment | what the model says it takes |
+//! |---|---|
+//! | one message there, one byte back | 2·(o_s + L + o_r) + b·G |
+//! | n messages in a row there, one byte back | the same + (n−1)·max(o_s + b·O, o_r + b·G, g + b·G) |
+//! | n sends in a row, as their sender sees it | o_s + b·O + (n−1)·max(o_s + b·O, g + b·G) |
+//! | the same with a computation of d between them | the same + (n−1)·max(o_s + b·O + d, …) |
+//! | a send whose receiver comes late by d | o_s + b·O if k ≤ S, else d and more |
+//! | a receive whose message is there | o_r + b·G |
+//!
+//! The experiments with n messages and a delay are those of Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter
+//! assessment for modern interconnection networks" (2007).
+//!
+//! - `experiments.rs` makes them in batches, each of which holds all of them once, so that a
+//!   disturbance of seconds falls on all alike. The value of a batch is the lower quartile of its repetitions.
+//! - `estimate.rs` makes parameters of the medians over the batches, and confidence intervals by drawing
+//!   batches and sizes again (bootstrap).
+//! - `judge.rs` decides what may be believed, and says what could not be found and was assumed instead.
+
+mod estimate;
+mod experiments;
+mod file;
+mod judge;
+mod limit;
+pub mod simulated;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use file::Provenance;
+pub use words::rate;
+
+use straggler_model::Time;
+use straggler_model::network::{Link, Network, PerByte};
+
+/// Messages that follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Train {
+    pub count: u32,
+    /// What the sender computes between two of them.
+    pub delay: Time,
+    pub bytes: u64,
+}
+
+/// How long a train took, as its sender sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoundTrip {
+    /// Until the last send was over.
+    pub sent: Time,
+    /// Until the answer of one byte had come, which the receiver sends when it has received the last message.
+    pub back: Time,
+}
+
+/// What a receiver does before it asks for a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Receiver {
+    /// It computes, and its communication library does nothing.
+    Computes,
+    /// It waits for something else inside of the library, which works on all messages.
+    Polls,
+}
+
+/// Two processes that can be told to exchange messages. Each call is one experiment, from a quiet network to a quiet
+/// network, and takes off what its clock costs.
+pub trait Probe {
+    type Error;
+
+    fn round_trip(&mut self, train: Train) -> Result<RoundTrip, Self::Error>;
+
+    /// How long a send takes whose receiver asks for the message `late` after it was told that the message will come.
+    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Self::Error>;
+
+    /// How long a receive takes that is called `after` the message was on its way.
+    fn receive(&mut self, bytes: u64, after: Time) -> Result<Time, Self::Error>;
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// The largest message, in bytes.
+    pub largest: u64,
+    /// An interval of 95 % confidence takes at least six.
+    pub batches: usize,
+    /// Of each experiment in a batch.
+    pub repetitions: usize,
+    /// Draws for the confidence intervals, and what they are drawn from.
+    pub draws: usize,
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { largest: 4 << 20, batches: 21, repetitions: 8, draws: 400, seed: 0 }
+    }
+}
+
+/// A time in picoseconds, and between what it lies with 95 % confidence.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+pub struct Estimate {
+    pub ps: f64,
+    pub low_ps: f64,
+    pub high_ps: f64,
+}
+
+impl Estimate {
+    /// The width of the interval as a share of the value; infinite for 0.
+    pub fn width(&self) -> f64 {
+        let width = self.high_ps - self.low_ps;
+        if width == 0.0 { 0.0 } else { width / self.ps.abs() }
+    }
+
+    fn exactly(ps: f64) -> Estimate {
+        Estimate { ps, low_ps: ps, high_ps: ps }
+    }
+
+    /// The same, where nothing is negative.
+    fn at_least_nothing(self) -> Estimate {
+        let up = |ps: f64| ps.max(0.0);
+        Estimate { ps: up(self.ps), low_ps: up(self.low_ps), high_ps: up(self.high_ps) }
+    }
+}
+
+/// Messages that are sent in one way: the time from the beginning of a send to the end of its receive is
+/// `at_zero` + (k−1)·`per_byte`.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+pub struct Protocol {
+    /// The smallest and the largest size that was measured of it.
+    pub from_bytes: u64,
+    pub to_bytes: u64,
+    pub at_zero: Estimate,
+    pub per_byte: Estimate,
+}
+
+/// What messages of one size took.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+pub struct Measured {
+    pub bytes: u64,
+    /// From the beginning of a send to the end of its receive.
+    pub one_way_ps: f64,
+    /// From one message to the next, where many follow each other.
+    pub stream_ps: f64,
+}
+
+/// The parameters that were measured.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct LogGp {
+    pub latency: Estimate,
+    pub send_overhead: Estimate,
+    pub recv_overhead: Estimate,
+    /// g; none where it hides behind the overheads and is taken to be 0.
+    pub gap: Option<Estimate>,
+    /// G of the largest messages, which is the one of the network file.
+    pub gap_per_byte: Estimate,
+    pub overhead_per_byte: Estimate,
+    /// S in bytes; none if even the largest messages are sent eagerly.
+    pub eager_limit: Option<u64>,
+    /// What a byte takes in a stream of the largest messages.
+    pub stream_per_byte: Estimate,
+    /// By size.
+    pub protocols: Vec<Protocol>,
+    pub points: Vec<Measured>,
+    /// What could not be found, what was assumed instead, and what does not fit together.
+    pub doubts: Vec<String>,
+}
+
+impl LogGp {
+    /// The link that the model needs.
+    pub fn link(&self) -> Link {
+        let time = |estimate: &Estimate| Time(estimate.ps.max(0.0).round() as u64);
+        Link {
+            // Without any latency, nothing could be simulated in parallel.
+            latency: time(&self.latency).max(Time::from_ns(1)),
+            send_overhead: time(&self.send_overhead),
+            recv_overhead: time(&self.recv_overhead),
+            gap: self.gap.as_ref().map_or(Time::ZERO, time),
+            gap_per_byte: PerByte::from_picoseconds(self.gap_per_byte.ps),
+            overhead_per_byte: PerByte::from_picoseconds(self.overhead_per_byte.ps),
+            eager_limit: self.eager_limit.unwrap_or(u64::MAX),
+        }
+    }
+
+    pub fn network(&self, name: &str) -> Network {
+        Network::uniform(name, self.link())
+    }
+}
+
+/// What a measurement is at.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Stage {
+    /// Looking for S.
+    EagerLimit,
+    /// Batches that are done.
+    Batches { done: usize, of: usize },
+}
+
+/// Measures. Fails only if the probe does. `proceed` is told how far it is and says whether to go on; where it says no, the
+/// batches so far count. None if these are fewer than six, of which nothing can be said.
+pub fn measure<P: Probe>(
+    probe: &mut P,
+    settings: &Settings,
+    proceed: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Option<LogGp>, P::Error> {
+    if !proceed(Stage::EagerLimit) {
+        return Ok(None);
+    }
+    let limit = limit::find(probe, settings.largest.max(1), Receiver::Polls)?;
+    let silent = limit::find(probe, settings.largest.max(1), Receiver::Computes)?;
+    let Some(samples) = experiments::make(probe, &limit, settings, proceed)? else { return Ok(None) };
+    let estimates = estimate::Estimates::new(&samples, settings);
+    Ok(Some(judge::judge(&samples, &estimates, &limit, &silent)))
+}

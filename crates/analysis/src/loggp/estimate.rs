@@ -1,0 +1,232 @@
+//! Parameters from what was measured, and how sure they are.
+//!
+//! [`Values`] is one set of parameters, from the medians over some batches and from some of the sizes. Taken from all
+//! of them it is the estimate; taken again and again from batches and sizes that are drawn with replacement, it shows
+//! what the same measurement might have given another time. An interval holds 95 % of these.
+
+use super::experiments::{Samples, Series};
+use super::{Estimate, Settings};
+use crate::regression::{Line, Point, robust_line, segments};
+use std::ops::Range;
+use straggler_model::philox::Stream;
+use straggler_model::stats::{median_in_place, quantile_of_sorted};
+
+/// What lies outside of an interval, at either end.
+const OUTSIDE: f64 = 0.025;
+
+/// Lines of a real network are no straighter than this, as a share of the time.
+const STRAIGHT: f64 = 0.005;
+
+/// The error of the median of normal values, and their deviation as a multiple of the median one.
+const OF_MEDIAN: f64 = 1.2533;
+const OF_DEVIATION: f64 = 1.4826;
+
+/// A sender that takes so many times as long in a row as by itself is held up by g + b·G.
+const HELD_UP: f64 = 1.1;
+
+/// Sizes that tell g at most: the smallest, since the error of b·G grows with b.
+const TELLING: usize = 8;
+
+/// One set of parameters, in picoseconds.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Values {
+    /// o_s; none if no message is sent eagerly.
+    pub send: Option<f64>,
+    /// o_s by sends with a computation between them.
+    pub spaced: f64,
+    /// o_r.
+    pub receive: f64,
+    /// One byte there and one byte back.
+    pub trip: f64,
+    /// From one byte to the next in a train, until all were received: max(o_s, o_r, g).
+    pub period: f64,
+    /// The same until the sender is done: max(o_s, g).
+    pub sent_period: f64,
+    /// g by the sizes that hold up their sender; none if there are none.
+    pub gap: Option<f64>,
+    /// O; none if too few sizes are sent eagerly.
+    pub overhead_per_byte: Option<f64>,
+    /// There and back, for each protocol.
+    pub lines: Vec<Line>,
+    /// What a byte takes in a stream of the largest messages.
+    pub stream_per_byte: f64,
+}
+
+impl Values {
+    /// o_s, or a quarter of a flight where nothing tells it.
+    pub fn send_overhead(&self) -> f64 {
+        self.send.unwrap_or(self.trip / 8.0)
+    }
+
+    pub fn latency(&self) -> f64 {
+        self.trip / 2.0 - self.send_overhead() - self.receive
+    }
+}
+
+/// The parameters, and what else they might have been.
+#[derive(Debug)]
+pub(super) struct Estimates {
+    /// Which sizes belong to which protocol.
+    pub pieces: Vec<Range<usize>>,
+    pub point: Values,
+    drawn: Vec<Values>,
+}
+
+impl Estimates {
+    pub fn new(samples: &Samples, settings: &Settings) -> Estimates {
+        let analysis = Analysis::new(samples);
+        let all: Vec<usize> = (0..samples.batches).collect();
+        let point = analysis.values(&all, &mut |sizes| sizes.collect());
+        let drawn = (0..settings.draws.max(1)).map(|draw| {
+            let mut stream = Stream::new(settings.seed, draw as u32, 0, 0);
+            let mut pick = |range: Range<usize>| range.start + stream.below(range.len() as u64) as usize;
+            let batches: Vec<usize> = all.iter().map(|_| pick(0..all.len())).collect();
+            analysis.values(&batches, &mut |sizes| sizes.clone().map(|_| pick(sizes.clone())).collect())
+        });
+        Estimates { drawn: drawn.collect(), pieces: analysis.pieces.clone(), point }
+    }
+
+    /// Any quantity with its interval, which holds the estimate itself.
+    pub fn of(&self, quantity: impl Fn(&Values) -> f64) -> Estimate {
+        let ps = quantity(&self.point);
+        let mut drawn: Vec<f64> = self.drawn.iter().map(quantity).collect();
+        drawn.sort_unstable_by(f64::total_cmp);
+        let at = |share| quantile_of_sorted(&drawn, share).unwrap_or(ps);
+        Estimate { ps, low_ps: at(OUTSIDE).min(ps), high_ps: at(1.0 - OUTSIDE).max(ps) }
+    }
+}
+
+/// What is decided once, for all draws.
+struct Analysis<'a> {
+    samples: &'a Samples,
+    /// The errors of single messages and of sends.
+    single_errors: Vec<f64>,
+    send_errors: Vec<f64>,
+    pieces: Vec<Range<usize>>,
+    /// Eager sizes that tell O: the largest of those that are sent in one way.
+    copied: Range<usize>,
+    /// Sizes that tell g.
+    telling: Vec<usize>,
+}
+
+/// The median of some batches.
+fn median(series: &Series, batches: &[usize]) -> f64 {
+    let mut values: Vec<i64> = batches.iter().filter_map(|&batch| series.get(batch).copied()).collect();
+    median_in_place(&mut values).unwrap_or(0) as f64
+}
+
+fn medians(all: &[Series], batches: &[usize]) -> Vec<f64> {
+    all.iter().map(|series| median(series, batches)).collect()
+}
+
+/// How far the median of a series may be off a straight line.
+fn error(series: &Series) -> f64 {
+    let middle = median_in_place(&mut series.clone()).unwrap_or(0);
+    let mut off: Vec<u64> = series.iter().map(|value| value.abs_diff(middle)).collect();
+    let deviation = OF_DEVIATION * median_in_place(&mut off).unwrap_or(0) as f64;
+    1.0 + STRAIGHT * middle.unsigned_abs() as f64
+        + OF_MEDIAN * deviation / (series.len().max(1) as f64).sqrt()
+}
+
+/// A line at the median of some times.
+fn level(times: &[f64]) -> Line {
+    let mut times: Vec<i64> = times.iter().map(|time| time.round() as i64).collect();
+    Line { at_zero: median_in_place(&mut times).unwrap_or(0) as f64, slope: 0.0 }
+}
+
+impl<'a> Analysis<'a> {
+    fn new(samples: &'a Samples) -> Analysis<'a> {
+        let errors = |all: &[Series]| all.iter().map(error).collect();
+        let mut analysis = Analysis {
+            samples,
+            single_errors: errors(&samples.single),
+            send_errors: errors(&samples.sends),
+            pieces: Vec::new(),
+            copied: 0..0,
+            telling: Vec::new(),
+        };
+        let all: Vec<usize> = (0..samples.batches).collect();
+        let single = medians(&samples.single, &all);
+        let points: Vec<Point> =
+            (0..single.len()).map(|index| analysis.single_point(&single, index)).collect();
+        analysis.pieces = segments(&points);
+        let (sent, sends) = (medians(&samples.sent, &all), medians(&samples.sends, &all));
+        let points: Vec<Point> = (0..sends.len()).map(|index| analysis.send_point(&sends, index)).collect();
+        analysis.copied = segments(&points).pop().unwrap_or(0..0);
+        let held_up = |&index: &usize| sent[index] > HELD_UP * sends[index];
+        analysis.telling = (0..sent.len()).filter(held_up).take(TELLING).collect();
+        analysis
+    }
+
+    /// The bytes that a message pays for.
+    fn paid(&self, index: usize) -> f64 {
+        self.samples.sizes[index].saturating_sub(1) as f64
+    }
+
+    fn single_point(&self, single: &[f64], index: usize) -> Point {
+        Point { x: self.paid(index), y: single[index], error: self.single_errors[index] }
+    }
+
+    fn send_point(&self, sends: &[f64], index: usize) -> Point {
+        Point { x: self.paid(index), y: sends[index], error: self.send_errors[index] }
+    }
+
+    fn values(&self, batches: &[usize], choose: &mut dyn FnMut(Range<usize>) -> Vec<usize>) -> Values {
+        let of = |series: &Series| median(series, batches);
+        let single = medians(&self.samples.single, batches);
+        let sends = medians(&self.samples.sends, batches);
+        let sent = medians(&self.samples.sent, batches);
+        let stream = medians(&self.samples.stream, batches);
+        Values {
+            send: sends.first().copied(),
+            spaced: of(&self.samples.spaced),
+            receive: of(&self.samples.receive),
+            trip: single.first().copied().unwrap_or(0.0),
+            period: stream.first().copied().unwrap_or(0.0),
+            sent_period: sent.first().copied().unwrap_or(0.0),
+            gap: self.gap(&sent, &single),
+            overhead_per_byte: self.overhead_per_byte(&sends, choose(self.copied.clone())),
+            lines: self.pieces.iter().map(|piece| self.line(&single, piece, choose)).collect(),
+            stream_per_byte: self.stream_per_byte(&stream),
+        }
+    }
+
+    /// Where g + b·G holds up the sender, b·G is what a message of that size takes longer than one byte.
+    fn gap(&self, sent: &[f64], single: &[f64]) -> Option<f64> {
+        let told =
+            self.telling.iter().map(|&index| (sent[index] - (single[index] - single[0])).round() as i64);
+        let mut told: Vec<i64> = told.collect();
+        median_in_place(&mut told).map(|gap| gap as f64)
+    }
+
+    fn overhead_per_byte(&self, sends: &[f64], chosen: Vec<usize>) -> Option<f64> {
+        let point = |index| self.send_point(sends, index);
+        let points: Vec<Point> = chosen.into_iter().map(point).collect();
+        robust_line(&points).map(|line| line.slope)
+    }
+
+    /// The line of a protocol. Few sizes may be drawn so that they make none; then all of them count. A line that falls is
+    /// noise: no message is faster for being larger.
+    fn line(
+        &self,
+        single: &[f64],
+        piece: &Range<usize>,
+        choose: &mut dyn FnMut(Range<usize>) -> Vec<usize>,
+    ) -> Line {
+        let points = |chosen: Vec<usize>| -> Vec<Point> {
+            chosen.into_iter().map(|index| self.single_point(single, index)).collect()
+        };
+        let line = robust_line(&points(choose(piece.clone())));
+        let line = line.or_else(|| robust_line(&points(piece.clone().collect())));
+        line.filter(|line| line.slope >= 0.0).unwrap_or_else(|| level(&single[piece.clone()]))
+    }
+
+    /// From the two largest sizes that are a factor of two apart.
+    fn stream_per_byte(&self, stream: &[f64]) -> f64 {
+        let sizes = &self.samples.sizes;
+        let (Some(last), Some(&largest)) = (sizes.len().checked_sub(1), sizes.last()) else { return 0.0 };
+        let half = sizes.partition_point(|&bytes| bytes < largest / 2);
+        let bytes = self.paid(last) - self.paid(half);
+        if bytes > 0.0 { (stream[last] - stream[half]) / bytes } else { 0.0 }
+    }
+}

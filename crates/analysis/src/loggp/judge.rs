@@ -1,0 +1,258 @@
+//! What may be believed of the estimates, and what is said of the rest.
+
+use super::estimate::{Estimates, Values};
+use super::experiments::{Samples, Series};
+use super::limit::Limit;
+use super::words::{rate, time};
+use super::{Estimate, LogGp, Measured, Protocol};
+use std::ops::Range;
+use straggler_model::stats::median_in_place;
+use straggler_model::units::Bytes;
+
+/// An interval wider than this share of its value is said to be wide.
+const WIDE: f64 = 0.25;
+
+/// g counts as seen only if it is so many times as long as what hides it.
+const CLEARLY: f64 = 1.02;
+
+/// Two ways to the same number may differ by this share.
+const AGREE: f64 = 0.2;
+
+/// The network file holds one line for all sizes; where it is off by more than this share, that is said.
+const OFF: f64 = 0.1;
+
+pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit, silent: &Limit) -> LogGp {
+    let mut doubts = Vec::new();
+    let overheads = overheads(estimates, &mut doubts);
+    let latency = latency(estimates, &mut doubts);
+    let gap = gap(estimates, &mut doubts);
+    let (gap_per_byte, overhead_per_byte) = rates(estimates, &mut doubts);
+    let stream_per_byte = stream(estimates, &gap_per_byte, &mut doubts);
+    eager_limit(limit, &mut doubts);
+    doubts.extend(silent_limit(limit, silent));
+    let measured = LogGp {
+        latency,
+        send_overhead: overheads.0,
+        recv_overhead: overheads.1,
+        gap,
+        gap_per_byte,
+        overhead_per_byte,
+        eager_limit: limit.bytes,
+        stream_per_byte,
+        protocols: protocols(samples, estimates),
+        points: points(samples),
+        doubts: Vec::new(),
+    };
+    wide(&measured, &mut doubts);
+    doubts.extend(one_line(&measured));
+    LogGp { doubts, ..measured }
+}
+
+fn overheads(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Estimate) {
+    let send = estimates.of(Values::send_overhead).at_least_nothing();
+    let spaced = estimates.of(|values| values.spaced);
+    if estimates.point.send.is_none() {
+        doubts.push(
+            "o_s is taken to be a quarter of a flight: every send waits for its receiver, so that none shows what it \
+             takes by itself"
+                .into(),
+        );
+    } else if disagree(&send, &spaced) {
+        doubts.push(format!(
+            "o_s is {} by single sends and {} by sends with computation between them: what a send costs depends on \
+             what was done before",
+            send.as_time(),
+            spaced.as_time()
+        ));
+    }
+    (send, estimates.of(|values| values.receive).at_least_nothing())
+}
+
+/// Whether two estimates of one quantity contradict each other.
+fn disagree(one: &Estimate, other: &Estimate) -> bool {
+    let apart = one.low_ps > other.high_ps || other.low_ps > one.high_ps;
+    apart && (one.ps - other.ps).abs() > AGREE * one.ps.abs().max(other.ps.abs())
+}
+
+fn latency(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
+    let latency = estimates.of(Values::latency);
+    if latency.ps <= 0.0 {
+        doubts.push(format!(
+            "L is taken to be 1 ns: o_s and o_r together are all of half a round trip, {}",
+            time(estimates.point.trip / 2.0)
+        ));
+    }
+    latency.at_least_nothing()
+}
+
+/// g is seen where it is longer than what else may hold up messages: both overheads, or the sender's alone, or with
+/// the bytes of larger messages the sender's alone again.
+fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
+    if estimates.point.send.is_none() {
+        doubts.push(
+            "g is taken to be 0: messages that wait for their receiver do not follow each other closely"
+                .into(),
+        );
+        return None;
+    }
+    let both = |values: &Values| values.send_overhead().max(values.receive);
+    let period = estimates.of(|values| values.period);
+    if estimates.of(|values| values.period - CLEARLY * both(values)).low_ps > 0.0 {
+        return Some(period);
+    }
+    if estimates.of(|values| values.sent_period - CLEARLY * values.send_overhead()).low_ps > 0.0 {
+        return Some(estimates.of(|values| values.sent_period));
+    }
+    if estimates.point.gap.is_some() {
+        let gap = estimates.of(|values| values.gap.unwrap_or(0.0));
+        if gap.low_ps > 0.0 && gap.width() < 2.0 * WIDE && gap.low_ps <= period.high_ps {
+            return Some(gap);
+        }
+    }
+    doubts.push(format!(
+        "g is taken to be 0: messages follow each other every {}, which is no longer than o_s or o_r, so g is at most \
+         that and hidden behind them",
+        period.at_least_nothing().as_time()
+    ));
+    None
+}
+
+/// G and O.
+fn rates(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Estimate) {
+    let slope = |values: &Values| values.lines.last().map_or(0.0, |line| line.slope);
+    let gap = estimates.of(slope);
+    if gap.low_ps <= 0.0 {
+        doubts.push(
+            "G cannot be told from 0: the noise is larger than what the bytes of the largest messages take"
+                .into(),
+        );
+    }
+    let gap = gap.at_least_nothing();
+    let Some(_) = estimates.point.overhead_per_byte else {
+        doubts.push(
+            "O is taken to be 0: too few sizes are sent eagerly to see what a byte costs the sender".into(),
+        );
+        return (gap, Estimate::exactly(0.0));
+    };
+    let overhead = estimates.of(|values| values.overhead_per_byte.unwrap_or(0.0));
+    if overhead.low_ps <= 0.0 {
+        if overhead.high_ps > 0.01 * gap.ps {
+            doubts.push(format!(
+                "O is taken to be 0: the noise hides whether a byte costs its sender anything; it is at most {}",
+                rate(overhead.high_ps)
+            ));
+        }
+        return (gap, Estimate::exactly(0.0));
+    }
+    if overhead.ps > gap.ps {
+        doubts.push(format!(
+            "O is taken to be G: eager sends cost their sender {}, more than G. The model would charge that for \
+             large messages too, which are not copied",
+            rate(overhead.ps)
+        ));
+        return (gap, gap);
+    }
+    (gap, overhead)
+}
+
+fn stream(estimates: &Estimates, gap: &Estimate, doubts: &mut Vec<String>) -> Estimate {
+    let stream = estimates.of(|values| values.stream_per_byte);
+    if disagree(&stream, gap) {
+        doubts.push(format!(
+            "a byte takes {} in single messages and {} in streams of messages: the model has one G for both, that of \
+             single messages",
+            rate(gap.ps),
+            rate(stream.ps)
+        ));
+    }
+    stream.at_least_nothing()
+}
+
+fn eager_limit(limit: &Limit, doubts: &mut Vec<String>) {
+    match limit.bytes {
+        None => doubts.push(format!(
+            "S is taken to be unlimited: even sends of {} do not wait for a late receiver",
+            Bytes(limit.largest)
+        )),
+        Some(bytes) if !limit.certain => doubts.push(format!(
+            "S may not be {bytes} bytes: asked again, sends around that size waited differently for their receivers"
+        )),
+        Some(_) => {}
+    }
+    if limit.bytes.is_none() && !limit.certain {
+        doubts.push(format!("sends of {} waited for their receiver some of the time", Bytes(limit.largest)));
+    }
+}
+
+/// Says where senders wait until their receiver is inside of the library, whatever it asks for there.
+fn silent_limit(limit: &Limit, silent: &Limit) -> Option<String> {
+    let bytes = silent.bytes.filter(|&bytes| limit.is_eager(bytes.saturating_add(1)) && silent.certain)?;
+    Some(format!(
+        "sends above {bytes} bytes wait until their receiver is inside of any call of MPI, though only above S until it \
+         asks for the message: a receiver that computes holds them up, and the model does not know that"
+    ))
+}
+
+fn protocols(samples: &Samples, estimates: &Estimates) -> Vec<Protocol> {
+    let line = |values: &Values, index: usize| values.lines.get(index).copied();
+    let protocol = |(index, piece): (usize, &Range<usize>)| Protocol {
+        from_bytes: samples.sizes[piece.start],
+        to_bytes: samples.sizes[piece.end - 1],
+        at_zero: estimates
+            .of(|values| line(values, index).map_or(0.0, |line| line.at_zero - values.trip / 2.0)),
+        per_byte: estimates.of(|values| line(values, index).map_or(0.0, |line| line.slope)),
+    };
+    estimates.pieces.iter().enumerate().map(protocol).collect()
+}
+
+fn points(samples: &Samples) -> Vec<Measured> {
+    let middle = |series: &Series| median_in_place(&mut series.clone()).unwrap_or(0) as f64;
+    let back = samples.single.first().map_or(0.0, middle) / 2.0;
+    let sizes = samples.sizes.iter().zip(&samples.single).zip(&samples.stream);
+    let point = |((&bytes, single), stream)| Measured {
+        bytes,
+        one_way_ps: middle(single) - back,
+        stream_ps: middle(stream),
+    };
+    sizes.map(point).collect()
+}
+
+/// Says which parameters are uncertain.
+fn wide(measured: &LogGp, doubts: &mut Vec<String>) {
+    let times = [
+        ("L", Some(measured.latency)),
+        ("o_s", Some(measured.send_overhead)),
+        ("o_r", Some(measured.recv_overhead)),
+        ("g", measured.gap),
+    ];
+    let times = times.into_iter().filter_map(|(name, estimate)| Some((name, estimate?)));
+    for (name, estimate) in times.filter(|(_, estimate)| estimate.width() > WIDE) {
+        doubts.push(format!("{name} is uncertain: {}", estimate.as_time()));
+    }
+    if measured.gap_per_byte.width() > WIDE {
+        doubts.push(format!("G is uncertain: {}", measured.gap_per_byte.as_rate()));
+    }
+}
+
+/// Says how far the one line of the model is off where several protocols were seen.
+fn one_line(measured: &LogGp) -> Option<String> {
+    let link = measured.link();
+    let flight = (link.flight() + link.recv_overhead).ps() as f64;
+    let off = |point: &Measured| {
+        let modelled = flight + point.bytes.saturating_sub(1) as f64 * measured.gap_per_byte.ps;
+        modelled / point.one_way_ps - 1.0
+    };
+    let worst = measured.points.iter().filter(|point| point.one_way_ps > 0.0);
+    let worst = worst.max_by(|one, other| off(one).abs().total_cmp(&off(other).abs()))?;
+    let share = off(worst);
+    (share.abs() > OFF).then(|| {
+        let direction = if share > 0.0 { "longer" } else { "shorter" };
+        format!(
+            "the model has one line for all sizes, from L, o_s and o_r of one byte and G of the largest messages: \
+             messages of {} take {} and are modelled {:.0} % {direction}",
+            Bytes(worst.bytes),
+            time(worst.one_way_ps),
+            100.0 * share.abs()
+        )
+    })
+}

@@ -1,0 +1,66 @@
+//! What was measured, for people and for programs.
+
+use std::path::Path;
+use straggler_analysis::loggp::{LogGp, Protocol, Provenance, rate};
+use straggler_model::units::Bytes;
+use straggler_report::Table;
+
+/// What the parameters are, for those who do not know the letters.
+fn meaning(letter: &str) -> &'static str {
+    match letter {
+        "L" => "latency",
+        "o_s" => "overhead of a send",
+        "o_r" => "overhead of a receive",
+        "g" => "gap between messages",
+        "G" => "gap per byte",
+        "O" => "overhead per byte",
+        _ => "largest eager message",
+    }
+}
+
+pub fn text(measured: &LogGp, provenance: &Provenance, path: &Path) -> String {
+    let mut lines = vec![sentence(measured, provenance), String::new()];
+    let mut table = Table::with_header(["parameter", "is", "value (95 % confidence)"]).text(1).text(2);
+    for (letter, value) in measured.rows() {
+        table.row([letter.to_owned(), meaning(letter).to_owned(), value]);
+    }
+    lines.push(table.to_string().trim_end().to_owned());
+    lines.push(String::new());
+    lines.push(
+        "What a message of k bytes takes, from the beginning of its send to the end of its receive:".into(),
+    );
+    let mut table = Table::with_header(["sizes", "time", "slope"]).text(1).text(2);
+    measured.protocols.iter().for_each(|protocol| table.row(row(protocol)));
+    lines.push(table.to_string().trim_end().to_owned());
+    lines.push(String::new());
+    lines.extend(measured.doubts.iter().map(|doubt| format!("note: {doubt}.")));
+    let path = path.display();
+    lines.push(format!("The network is in {path}: use it with `straggler simulate … --network {path}`."));
+    lines.join("\n")
+}
+
+fn sentence(measured: &LogGp, provenance: &Provenance) -> String {
+    let link = measured.link();
+    let one_byte = link.flight() + link.recv_overhead;
+    let ends = provenance.place.get(..2).map_or_else(String::new, |ends| ends.join(" to "));
+    let waits = match measured.eager_limit {
+        Some(limit) => format!("sends wait for their receiver above {}", Bytes(limit)),
+        None => "no send waits for its receiver".into(),
+    };
+    format!(
+        "One byte takes {one_byte} from {ends}, each further one {}, and {waits}.",
+        rate(measured.gap_per_byte.ps)
+    )
+}
+
+fn row(protocol: &Protocol) -> [String; 3] {
+    [
+        format!("{} to {}", Bytes(protocol.from_bytes), Bytes(protocol.to_bytes)),
+        protocol.at_zero.as_time(),
+        format!("+ (k-1) · {}", protocol.per_byte.as_rate()),
+    ]
+}
+
+pub fn json(measured: &LogGp, provenance: &Provenance, path: &Path) -> serde_json::Value {
+    serde_json::json!({ "file": path, "provenance": provenance, "parameters": measured })
+}
