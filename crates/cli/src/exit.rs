@@ -10,7 +10,7 @@ use straggler_analysis::study::{JournalError, PlanError};
 use straggler_measure::cores::CoresError;
 use straggler_measure::noise::MeasureError;
 use straggler_measure::sources::SourcesError;
-use straggler_model::latency::{LatencyError, MergeError};
+use straggler_model::latency::LatencyError;
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
@@ -197,7 +197,6 @@ macro_rules! leads_to {
 
 leads_to! {
     JoinError => BadInput,
-    MergeError => BadInput,
     TooFew => BadInput,
     JournalError => BadInput,
     PlanError => BadInput,

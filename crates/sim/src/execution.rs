@@ -91,7 +91,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let sender = site.sender(operation.cpu, operation.nic);
         let sent = self.rules.send((self.rank, operation.peer), sender, t, operation.amount);
         let what = What::Send { rendezvous: sent.rendezvous };
-        let stamp = self.observe(site, what, id, sent.number, operation, t, sent.charge);
+        let stamp = self.observe(site, what, (id, sent.number), operation, t, sent.charge);
         site.send(id, operation, &sent, stamp);
         site.tell(Happened::Started { id, at: t }, t);
         if !sent.rendezvous {
@@ -110,7 +110,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         let early = site.post(id, operation);
         let done = early.map_or(t, |early| t.max(early.done));
         let what = What::Recv { matched: early.is_some() };
-        let stamp = self.observe(site, what, id, 0, operation, t, Charge { done, noise: Time::ZERO });
+        let stamp = self.observe(site, what, (id, 0), operation, t, Charge { done, noise: Time::ZERO });
         site.tell(Happened::Started { id, at: t }, t);
         if let Some(early) = early {
             self.acknowledge(site, t, &early, stamp);
@@ -135,7 +135,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         }
         let (cpu, _) = site.host().sending(operation.cpu, operation.nic);
         let charge = self.rules.calc(self.rank, cpu, t, Time(operation.amount));
-        self.observe(site, What::Calc, id, 0, operation, t, charge);
+        self.observe(site, What::Calc, (id, 0), operation, t, charge);
         site.tell(Happened::Started { id, at: t }, t);
         site.tell(Happened::Completed { id, done: charge.done }, t);
     }
@@ -206,8 +206,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         &self,
         site: &mut impl Site<P, O>,
         what: What,
-        id: u32,
-        number: u32,
+        (id, number): (u32, u32),
         operation: &Operation,
         t: Time,
         charge: Charge,

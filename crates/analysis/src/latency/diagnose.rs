@@ -98,9 +98,16 @@ impl Diagnosis {
         let empty = empty.map(|group| group.labels.to_string()).collect();
         let groups: Vec<GroupFound> =
             groups.iter().filter_map(|group| GroupFound::of(measurement, group, noise)).collect();
-        let mut hints: Vec<Hint> = peers::find(&groups).into_iter().map(Hint::AbovePeers).collect();
+        let sweeps = peers::find(&groups);
         let of_group = |(index, group): (usize, &GroupFound)| group.hints(index);
-        hints.extend(groups.iter().enumerate().flat_map(of_group));
+        let swept: Vec<&str> = sweeps.iter().map(|found| found.name.as_str()).collect();
+        // Modes that a sweep over peers explains need no hint of their own.
+        let is_explained = |hint: &Hint| match *hint {
+            Hint::SeveralModes { group } => swept.contains(&peers::sweep(&groups[group]).as_str()),
+            _ => false,
+        };
+        let of_groups = groups.iter().enumerate().flat_map(of_group).filter(|hint| !is_explained(hint));
+        let hints = sweeps.iter().cloned().map(Hint::AbovePeers).chain(of_groups).collect();
         Diagnosis { groups, hints, empty }
     }
 }

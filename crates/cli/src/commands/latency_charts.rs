@@ -21,36 +21,67 @@ fn times() -> Axis {
     Axis::new("time of a trial", Unit::Seconds, Scale::Log10)
 }
 
-/// Counts in steps of equal ratio, the same for all curves.
-fn stepped(all: &[Named<'_>], distribution: &Distribution) -> (f64, f64, Vec<f64>) {
-    let low = all.iter().map(|one| one.distribution.min_ps.max(1.0)).fold(f64::INFINITY, f64::min);
-    let high = all.iter().map(|one| one.distribution.max_ps).fold(low, f64::max);
-    let step = ((high / low).ln() / POINTS).max(FINEST);
+/// Counts in steps of equal ratio: where they begin, their size on a logarithmic axis, and the counts.
+fn stepped(distribution: &Distribution) -> (f64, f64, Vec<f64>) {
+    let low = distribution.min_ps.max(1.0);
+    let step = ((distribution.max_ps.max(low) / low).ln() / POINTS).max(FINEST);
     let (from, counts) = distribution.on_log_grid(step, 0.0);
     (from, step, counts)
 }
 
 /// How dense trials are, per microsecond; both axes are logarithmic.
 pub fn density(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart {
-    let line = |one: &Named<'_>| {
-        let (from, step, counts) = stepped(all, one.distribution);
-        let edge = |place: usize| (from + place as f64 * step).exp();
-        let total = one.distribution.count() as f64;
-        let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
-        let point = |(place, &count): (usize, &f64)| {
-            let microseconds = (edge(place + 1) - edge(place)) * 1e-6;
-            ((edge(place) * edge(place + 1)).sqrt() * SECONDS, count / total / microseconds)
-        };
-        curve(&one.name, filled.map(point))
-    };
+    let line = |one: &Named<'_>| curve(&one.name, densities(one.distribution).into_iter());
     let y = Axis::new("density per µs", Unit::None, Scale::Log10);
     let lines = Lines { x: times(), y, series: all.iter().map(line).collect(), marks: Vec::new() };
     Chart::new("Probability density", command, lines).synthetic(synthetic)
 }
 
+/// Steps are put together until they hold so many trials: single ones would make a comb.
+const TOGETHER: f64 = 3.0;
+/// More empty steps than this are a gap, not chance.
+const GAP: usize = 4;
+
+/// Times in seconds and densities per microsecond. At both ends of a gap the curve falls to a floor below all of its
+/// points, since a logarithmic axis has no 0.
+fn densities(distribution: &Distribution) -> Vec<(f64, f64)> {
+    let (from, step, counts) = stepped(distribution);
+    let edge = |place: usize| (from + place as f64 * step).exp();
+    let (mut points, mut gaps) = (Vec::new(), Vec::new());
+    let (mut start, mut held, mut empty) = (None, 0.0, 0);
+    for (place, &count) in counts.iter().enumerate() {
+        empty = if count > 0.0 { 0 } else { empty + 1 };
+        if count > 0.0 && start.is_none() {
+            start = Some(place);
+        }
+        held += count;
+        let ends = held >= TOGETHER || empty > GAP || place + 1 == counts.len();
+        if let Some(first) = start.filter(|_| ends) {
+            let (low, high) = (edge(first), edge(place + 1 - empty));
+            points.push(((low * high).sqrt() * SECONDS, held / ((high - low) * 1e-6)));
+            (start, held) = (None, 0.0);
+        }
+        if empty == GAP + 1 {
+            gaps.push(edge(place + 1 - empty) * SECONDS);
+        } else if empty == 0
+            && place > GAP
+            && counts[place - GAP - 1..place].iter().all(|&count| count == 0.0)
+        {
+            gaps.push(edge(place) * SECONDS);
+        }
+    }
+    let floor = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min) / 2.0;
+    let (first, last) =
+        (points.first().map_or(0.0, |point| point.0), points.last().map_or(0.0, |point| point.0));
+    points.extend(gaps.into_iter().filter(|&at| at > first && at < last).map(|at| (at, floor)));
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total = distribution.count() as f64;
+    points.into_iter().map(|(at, count)| (at, count / total)).collect()
+}
+
 /// The share of trials up to a time.
 pub fn distribution(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart {
-    let line = |one: &Named<'_>| curve(&one.name, shares_below(all, one.distribution).into_iter());
+    let line = |one: &Named<'_>| curve(&one.name, shares_below(one.distribution).into_iter());
     let series = all.iter().map(line).collect();
     let lines = Lines { x: times(), y: Axis::whole("share of trials up to it"), series, marks: Vec::new() };
     Chart::new("Cumulative distribution", command, lines).synthetic(synthetic)
@@ -59,7 +90,7 @@ pub fn distribution(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart 
 /// The share of trials beyond a time, on logarithmic axes: every quantile of the tail can be read.
 pub fn tail(all: &[Named<'_>], noise: Option<&NoiseTail>, command: &str, synthetic: bool) -> Chart {
     let line = |one: &Named<'_>| {
-        let points = shares_below(all, one.distribution).into_iter().map(|(at, share)| (at, 1.0 - share));
+        let points = shares_below(one.distribution).into_iter().map(|(at, share)| (at, 1.0 - share));
         curve(&one.name, points.filter(|&(_, share)| share > 1e-12))
     };
     let mut series: Vec<Line> = all.iter().map(line).collect();
@@ -73,8 +104,8 @@ pub fn tail(all: &[Named<'_>], noise: Option<&NoiseTail>, command: &str, synthet
     Chart::new("Tail", command, lines).synthetic(synthetic)
 }
 
-fn shares_below(all: &[Named<'_>], distribution: &Distribution) -> Vec<(f64, f64)> {
-    let (from, step, counts) = stepped(all, distribution);
+fn shares_below(distribution: &Distribution) -> Vec<(f64, f64)> {
+    let (from, step, counts) = stepped(distribution);
     let total = distribution.count() as f64;
     let mut seen = 0.0;
     let point = |(place, count): (usize, &f64)| {

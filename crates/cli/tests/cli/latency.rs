@@ -62,7 +62,9 @@ fn lists_of_times_are_compared_too() {
     let answer =
         folder.run(&format!("compare {times} fixtures/resampling/uninterrupted.txt --json")).good().json();
     assert_eq!(answer["series"][0]["series"], "times");
-    let mixed = folder.run(&format!("compare {times} {BEFORE}")).good();
+    // Times as long as those of the other file, but in other bins.
+    folder.write("own.txt", &(0..400).map(|step| format!("{}ns\n", 4500 + 3 * step)).collect::<String>());
+    let mixed = folder.run(&format!("compare own.txt {BEFORE}")).good();
     assert!(mixed.stderr().contains("different bins") && mixed.stderr().contains("different things"));
     let found = folder.run(&format!("diagnose {times} --json")).good().json();
     assert_eq!(found["groups"][0]["stationarity"]["cycles"], 20);

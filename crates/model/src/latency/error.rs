@@ -51,9 +51,9 @@ pub enum Fault {
     #[error("processes: rank {rank} is there twice or out of order")]
     Processes { rank: Rank },
     #[error("series: `{labels}` is there twice or out of order")]
-    Order { labels: Labels },
+    Order { labels: Box<Labels> },
     #[error("series `{labels}`: {field}: {what}")]
-    Series { labels: Labels, field: &'static str, what: &'static str },
+    Series { labels: Box<Labels>, field: &'static str, what: &'static str },
 }
 
 /// Why a file cannot be read, written or merged.

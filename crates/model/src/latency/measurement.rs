@@ -128,7 +128,7 @@ impl Measurement {
             return Err(Fault::Processes { rank: pair[1].rank });
         }
         if let Some(pair) = self.series.windows(2).find(|pair| pair[0].labels >= pair[1].labels) {
-            return Err(Fault::Order { labels: pair[1].labels.clone() });
+            return Err(Fault::Order { labels: Box::new(pair[1].labels.clone()) });
         }
         self.series.iter().try_for_each(Series::check)
     }
@@ -146,7 +146,7 @@ fn add_all<T: Clone + PartialEq + Serialize>(list: &mut Vec<T>, more: &[T]) {
 
 impl Series {
     fn check(&self) -> Result<(), Fault> {
-        let fault = |field, what| Fault::Series { labels: self.labels.clone(), field, what };
+        let fault = |field, what| Fault::Series { labels: Box::new(self.labels.clone()), field, what };
         if !self.minima.is_sorted() {
             return Err(fault("minima", "they are not ascending"));
         }

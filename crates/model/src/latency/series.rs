@@ -135,7 +135,7 @@ impl Cycle {
 }
 
 /// What the timer itself costs.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimerCost {
     /// The least cost of a pair of readings, which was taken off every trial. Recorders that were calibrated apart
@@ -143,12 +143,6 @@ pub struct TimerCost {
     pub subtracted: Option<Bounds>,
     /// Pairs of readings with nothing between them, timed now and then during the run; nothing was taken off.
     pub calls: Histogram,
-}
-
-impl Default for TimerCost {
-    fn default() -> TimerCost {
-        TimerCost { subtracted: None, calls: Histogram::default() }
-    }
 }
 
 impl TimerCost {

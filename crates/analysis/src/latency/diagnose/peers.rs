@@ -33,8 +33,17 @@ const SAME: f64 = 0.15;
 /// A mode of less weight is not searched for.
 const LEAST: f64 = 0.01;
 
+/// What a group measures, with any number of peers.
+fn key(group: &GroupFound) -> Labels {
+    Labels { peers: None, ..group.labels.clone() }
+}
+
+/// The name of the sweep over peers that a group is part of.
+pub fn sweep(group: &GroupFound) -> String {
+    key(group).to_string()
+}
+
 pub fn find(groups: &[GroupFound]) -> Vec<AbovePeers> {
-    let key = |group: &GroupFound| Labels { peers: None, ..group.labels.clone() };
     let mut keys: Vec<Labels> = groups.iter().filter(|group| group.labels.peers.is_some()).map(key).collect();
     keys.sort();
     keys.dedup();

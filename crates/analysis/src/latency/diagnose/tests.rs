@@ -77,7 +77,7 @@ fn a_mode_above_sixteen_peers() {
     });
     let found = diagnosed(&measurement(sweep.into()));
     let Some(Hint::AbovePeers(hint)) = found.hints.first() else { panic!("{:?}", found.hints) };
-    assert_eq!((hint.without, hint.with), (16, 24));
+    assert_eq!((hint.without, hint.with, found.hints.len()), (16, 24, 1));
     assert!((hint.centre_ps / 5.7e6 - 1.0).abs() < 0.03);
     assert!(hint.at.iter().all(|at| (at.fast_peers - 16.0).abs() < 0.8), "{hint:?}");
 }
