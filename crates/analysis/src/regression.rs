@@ -123,7 +123,7 @@ const WORST: f64 = 8.0;
 pub fn segments(points: &[Point]) -> Vec<std::ops::Range<usize>> {
     let count = points.len();
     if count < 2 * LEAST {
-        return if count == 0 { Vec::new() } else { vec![0..count] };
+        return (count > 0).then_some(0..count).into_iter().collect();
     }
     let penalty = 3.0 * (count as f64).ln();
     // The best way to cut the first `end` points: what it costs, and where its last piece begins.
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(robust_line(&[]), None);
         assert_eq!(robust_line(&given[..2]), None);
         assert_eq!(robust_line(&[given[3]; 9]), None);
-        assert_eq!(ends(&[]), []);
+        assert!(ends(&[]).is_empty());
         assert_eq!(ends(&given[..5]), [5]);
     }
 
