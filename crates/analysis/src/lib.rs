@@ -4,6 +4,7 @@ pub mod assess;
 pub mod critical_path;
 pub mod growth;
 pub mod inflection;
+pub mod latency;
 pub mod loggp;
 pub mod noise;
 pub mod predict;

@@ -4,7 +4,11 @@
 pub mod assess;
 pub mod bench;
 pub mod collective;
+pub mod compare;
+pub mod diagnose;
+pub mod drawn_latency;
 pub mod generated;
+pub mod latency;
 pub mod measure;
 pub mod network;
 pub mod noise;
@@ -118,6 +122,10 @@ pub enum Command {
     Measure(measure::Measure),
     /// Record the calls of MPI that a program makes, and look at them
     Trace(Box<trace::Trace>),
+    /// Whether measured latencies differ, where, by how much, and how surely
+    Compare(Box<compare::Compare>),
+    /// What the shape of measured latencies hints at, with the evidence
+    Diagnose(Box<diagnose::Diagnose>),
     /// The networks that are known by name
     Network(network::Network),
     /// What a description of noise means

@@ -4,7 +4,12 @@ mod application;
 mod assess;
 mod bench;
 mod collective;
+mod compare;
+mod diagnose;
+mod drawn_latency;
 mod generated;
+mod latency_charts;
+mod latency_file;
 mod measure;
 mod network;
 mod noise;
@@ -70,11 +75,15 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             use_threads(&common);
             schedule::run(typed.command, console)
         }
-        Command::Measure(typed) => {
-            let MeasureCommand::Noise(typed) = typed.command;
-            measure::run(&plan::measure::Plan::new(*typed)?, console)
-        }
+        Command::Measure(typed) => match typed.command {
+            MeasureCommand::Noise(typed) => measure::run(&plan::measure::Plan::new(*typed)?, console),
+            MeasureCommand::Latency(typed) => {
+                measure::latency::run(&plan::latency::Plan::new(*typed)?, console)
+            }
+        },
         Command::Trace(typed) => trace::run(*typed, console),
+        Command::Compare(typed) => compare::run(&typed, common.seed, console),
+        Command::Diagnose(typed) => diagnose::run(&typed, console),
         Command::Network(typed) => network::run(typed.command, console),
         Command::Noise(typed) => noise::run(&typed.command, common.seed, console),
         Command::Plot(typed) => plot::run(&typed.command, common.seed, console),

@@ -5,10 +5,12 @@ mod wrong_file;
 pub use wrong_file::{Wanted, mistaken, unknown, unreadable};
 
 use straggler_analysis::assess::AssessError;
+use straggler_analysis::latency::gate::TooFew;
 use straggler_analysis::study::{JournalError, PlanError};
 use straggler_measure::cores::CoresError;
 use straggler_measure::noise::MeasureError;
 use straggler_measure::sources::SourcesError;
+use straggler_model::latency::{LatencyError, MergeError};
 use straggler_model::network::NetworkError;
 use straggler_model::noise::format::{JoinError, WriteError};
 use straggler_model::noise::offsets::OffsetsError;
@@ -123,6 +125,7 @@ macro_rules! may_be_unreadable {
 }
 
 may_be_unreadable! {
+    LatencyError::Unreadable { path, fault },
     OffsetsError::Unreadable { path, fault },
     OpenError::Io { path, source },
     ResultsError::Io { path, fault },
@@ -194,6 +197,8 @@ macro_rules! leads_to {
 
 leads_to! {
     JoinError => BadInput,
+    MergeError => BadInput,
+    TooFew => BadInput,
     JournalError => BadInput,
     PlanError => BadInput,
     WriteError => BadInput,

@@ -4,6 +4,7 @@
 pub mod assess;
 pub mod bench;
 pub mod collective;
+pub mod latency;
 pub mod measure;
 pub mod redundancy;
 pub mod resample;

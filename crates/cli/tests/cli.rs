@@ -8,6 +8,8 @@ mod collectives;
 mod conformance;
 #[path = "cli/contract.rs"]
 mod contract;
+#[path = "cli/drawn_latency.rs"]
+mod drawn_latency;
 #[path = "cli/endings.rs"]
 mod endings;
 #[path = "cli/files.rs"]
@@ -18,8 +20,12 @@ mod guide;
 mod help;
 #[path = "cli/interruption.rs"]
 mod interruption;
+#[path = "cli/latency.rs"]
+mod latency;
 #[path = "cli/measure.rs"]
 mod measure;
+#[path = "cli/measure_latency.rs"]
+mod measure_latency;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
 #[path = "cli/noise_files.rs"]

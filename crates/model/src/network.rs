@@ -1,11 +1,13 @@
 //! LogGOPS parameters of a network, by link class; how networks are written, stored and scaled.
 
+mod drawn;
 mod error;
 mod file;
 mod parse;
 mod presets;
 mod scale;
 
+pub use drawn::{BASE, Class, Distributions, Draw, Drawn, DrawnError, Meaning, Measured, Table, Weighted};
 pub use error::NetworkError;
 pub use parse::{DEFAULT_EAGER_LIMIT, MEASURED_FILE};
 pub use presets::{Parameter, Preset, presets};
@@ -153,6 +155,29 @@ impl Network {
             .map_or(&self.base, |level| &level.link)
     }
 
+    /// The place of the link between two processes among [`Network::links`].
+    #[inline(always)]
+    pub fn class(&self, from: Rank, to: Rank) -> usize {
+        if self.levels.is_empty() { 0 } else { self.class_by_level(from, to) }
+    }
+
+    #[inline(never)]
+    fn class_by_level(&self, from: Rank, to: Rank) -> usize {
+        let level = self.levels.iter().position(|level| level.grouping.together(from, to));
+        level.unwrap_or(self.levels.len())
+    }
+
+    /// The parameters of a link class.
+    pub fn link_of(&self, class: usize) -> &Link {
+        self.levels.get(class).map_or(&self.base, |level| &level.link)
+    }
+
+    /// The names of the link classes, in the order of [`Network::links`].
+    pub fn class_names(&self) -> impl Iterator<Item = &str> {
+        self.levels.iter().map(|level| level.name.as_str()).chain([BASE])
+    }
+
+    /// The link classes: levels from the innermost outwards, then the base.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.levels.iter().map(|level| &level.link).chain([&self.base])
     }

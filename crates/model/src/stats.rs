@@ -6,11 +6,13 @@
 
 mod boxes;
 mod histogram;
+mod ranks;
 
 pub use boxes::BoxPlot;
 pub use histogram::{Bin, histogram};
+pub use ranks::quantile_ranks;
 
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The median of a slice, which it reorders; for an even number of values the lower of the
 /// middle two, so that the median of integers is one of them.
@@ -33,14 +35,11 @@ pub fn quantile_of_sorted<T: Copy>(values: &[T], q: f64) -> Option<T> {
 }
 
 /// Two of the values, between which the quantile of the distribution they come from lies with the given
-/// confidence, whatever the distribution: how many values lie below it is binomial. Nothing where the values
-/// are too few for that; the median needs 6 for 95 %.
+/// confidence; nothing where the values are too few ([`quantile_ranks`]).
 pub fn quantile_interval_of_sorted<T: Copy>(values: &[T], q: f64, confidence: f64) -> Option<(T, T)> {
-    let below = Binomial::new(q, values.len() as u64).ok()?;
-    let doubt = (1.0 - confidence) / 2.0;
-    let low = (0..).take_while(|&rank| below.cdf(rank) <= doubt).count().checked_sub(1)?;
-    let high = (0..).take_while(|&rank| below.cdf(rank) < 1.0 - doubt).count();
-    Some((*values.get(low)?, *values.get(high)?))
+    let (low, high) = quantile_ranks(values.len() as u64, q, confidence)?;
+    let at = |rank: u64| values.get(rank as usize - 1).copied();
+    at(low).zip(at(high))
 }
 
 /// How many values an interval of this quantile takes at least: all of them may lie on one side of it with a

@@ -4,11 +4,13 @@
 //! An engine is a [`Site`]: it knows where a process's state lies and where messages and ready operations go.
 
 use crate::host::Host;
+use crate::lanes::Lanes;
+use crate::latency::Latency;
 use crate::message::Early;
 use crate::observer::{Observer, Ran, What};
 use crate::program::{MOMENT, Program};
 use crate::release::{Arrived, Release};
-use crate::rules::{Charge, Rules};
+use crate::rules::{Came, Charge, Rules, Sender, Sent};
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
 use straggler_schedule::Operation;
@@ -16,6 +18,10 @@ use straggler_schedule::Operation;
 /// One process, where its engine keeps it.
 pub(crate) trait Site<P: Program, O: Observer> {
     fn host(&mut self) -> &mut P::Host;
+    /// What the process keeps of the messages it sends.
+    fn lanes(&mut self) -> &mut Lanes;
+    /// What a send touches.
+    fn sender(&mut self, cpu: u8, nic: u8) -> Sender<'_>;
     fn observer(&mut self) -> &mut O;
     /// Tells the program what has happened, by an event that ran at `t`, and makes ready what it releases.
     fn tell(&mut self, happened: Happened, t: Time);
@@ -24,9 +30,9 @@ pub(crate) trait Site<P: Program, O: Observer> {
     /// A message has run; gives the receive it completes, or keeps the message.
     fn match_message(&mut self, early: &Early) -> Option<u32>;
     /// Puts a message on its way.
-    fn send(&mut self, id: u32, operation: &Operation, sent_at: Time, arrival: Time, stamp: O::Stamp);
-    /// Lets the sender of a rendezvous message know of the match at `t`.
-    fn acknowledge(&mut self, message: &Early, t: Time, arrival: Time, stamp: O::Stamp);
+    fn send(&mut self, id: u32, operation: &Operation, sent: &Sent, stamp: O::Stamp);
+    /// Lets the sender of a rendezvous message know of the match.
+    fn acknowledge(&mut self, message: &Early, arrival: Time, stamp: O::Stamp);
 }
 
 /// What a program is told.
@@ -66,14 +72,14 @@ pub(crate) struct Incoming<S> {
 }
 
 /// Runs events of one process.
-pub(crate) struct Execution<'a, N> {
+pub(crate) struct Execution<'a, N, L> {
     pub rank: Rank,
-    pub rules: &'a Rules<'a, N>,
+    pub rules: &'a Rules<'a, N, L>,
     /// Whether any message can be a rendezvous.
     pub rendezvous: bool,
 }
 
-impl<N: Noise> Execution<'_, N> {
+impl<N: Noise, L: Latency> Execution<'_, N, L> {
     #[inline(always)]
     pub fn run_send<P: Program, O: Observer>(
         &self,
@@ -82,11 +88,11 @@ impl<N: Noise> Execution<'_, N> {
         id: u32,
         operation: &Operation,
     ) {
-        let (cpu, send_free) = site.host().sending(operation.cpu, operation.nic);
-        let sent = self.rules.send(self.rank, operation.peer, cpu, send_free, t, operation.amount);
+        let sender = site.sender(operation.cpu, operation.nic);
+        let sent = self.rules.send((self.rank, operation.peer), sender, t, operation.amount);
         let what = What::Send { rendezvous: sent.rendezvous };
-        let stamp = self.observe(site, what, id, operation, t, sent.charge);
-        site.send(id, operation, t, sent.arrival, stamp);
+        let stamp = self.observe(site, what, id, sent.number, operation, t, sent.charge);
+        site.send(id, operation, &sent, stamp);
         site.tell(Happened::Started { id, at: t }, t);
         if !sent.rendezvous {
             site.tell(Happened::Completed { id, done: sent.charge.done }, t);
@@ -104,7 +110,7 @@ impl<N: Noise> Execution<'_, N> {
         let early = site.post(id, operation);
         let done = early.map_or(t, |early| t.max(early.done));
         let what = What::Recv { matched: early.is_some() };
-        let stamp = self.observe(site, what, id, operation, t, Charge { done, noise: Time::ZERO });
+        let stamp = self.observe(site, what, id, 0, operation, t, Charge { done, noise: Time::ZERO });
         site.tell(Happened::Started { id, at: t }, t);
         if let Some(early) = early {
             self.acknowledge(site, t, &early, stamp);
@@ -129,24 +135,27 @@ impl<N: Noise> Execution<'_, N> {
         }
         let (cpu, _) = site.host().sending(operation.cpu, operation.nic);
         let charge = self.rules.calc(self.rank, cpu, t, Time(operation.amount));
-        self.observe(site, What::Calc, id, operation, t, charge);
+        self.observe(site, What::Calc, id, 0, operation, t, charge);
         site.tell(Happened::Started { id, at: t }, t);
         site.tell(Happened::Completed { id, done: charge.done }, t);
     }
 
+    /// `number` is that of the message on its source, where latencies are drawn.
     #[inline(always)]
     pub fn run_message<P: Program, O: Observer>(
         &self,
         site: &mut impl Site<P, O>,
         t: Time,
         incoming: &Incoming<O::Stamp>,
+        number: u32,
     ) {
         let message = &incoming.message;
         let (cpu, recv_free) = site.host().receiving(message.cpu, message.nic);
-        let charge = self.rules.message(self.rank, message.from, cpu, recv_free, t, message.bytes);
+        let came = Came { from: message.from, to: self.rank, number };
+        let charge = self.rules.message(came, cpu, recv_free, t, message.bytes);
         let message = Early { done: self.rules.early_done(&charge), ..*message };
         let completes = if P::TAKES_ARRIVALS { None } else { site.match_message(&message) };
-        let stamp = self.observe_incoming(site, What::Message { completes }, incoming, t, charge);
+        let stamp = self.observe_incoming(site, What::Message { completes }, incoming, number, t, charge);
         if P::TAKES_ARRIVALS {
             self.acknowledge(site, t, &message, stamp);
             let arrived = Arrived { from: message.from, tag: message.tag, bytes: message.bytes };
@@ -173,7 +182,7 @@ impl<N: Noise> Execution<'_, N> {
         let (cpu, send_free) = site.host().sending(cpu, nic);
         self.rules.acknowledge(cpu, send_free, t);
         let charge = Charge { done: t, noise: Time::ZERO };
-        self.observe_incoming(site, What::Acknowledgement, incoming, t, charge);
+        self.observe_incoming(site, What::Acknowledgement, incoming, 0, t, charge);
         site.tell(Happened::Completed { id: send, done: t }, t);
     }
 
@@ -187,8 +196,8 @@ impl<N: Noise> Execution<'_, N> {
         stamp: O::Stamp,
     ) {
         if self.rendezvous && self.rules.network.link(message.from, self.rank).is_rendezvous(message.bytes) {
-            let arrival = t + self.rules.acknowledgement(message.from, self.rank);
-            site.acknowledge(message, t, arrival, stamp);
+            let arrival = self.rules.acknowledged(message.from, self.rank, site.lanes(), t);
+            site.acknowledge(message, arrival, stamp);
         }
     }
 
@@ -198,6 +207,7 @@ impl<N: Noise> Execution<'_, N> {
         site: &mut impl Site<P, O>,
         what: What,
         id: u32,
+        number: u32,
         operation: &Operation,
         t: Time,
         charge: Charge,
@@ -214,6 +224,7 @@ impl<N: Noise> Execution<'_, N> {
             what,
             rank,
             id,
+            number,
             cpu,
             nic,
             t,
@@ -235,13 +246,15 @@ impl<N: Noise> Execution<'_, N> {
         site: &mut impl Site<P, O>,
         what: What,
         incoming: &Incoming<O::Stamp>,
+        number: u32,
         t: Time,
         charge: Charge,
     ) -> O::Stamp {
         if !O::ACTIVE {
             return O::Stamp::default();
         }
-        let &Incoming { message: Early { from, tag, bytes, send, cpu, nic, .. }, arrival, cause } = incoming;
+        let &Incoming { message, arrival, cause } = incoming;
+        let Early { from, tag, bytes, send, cpu, nic, .. } = message;
         let host = site.host();
         let acknowledged = what == What::Acknowledgement;
         let nic_free = if acknowledged { host.send_free(nic) } else { host.recv_free(nic) };
@@ -252,6 +265,7 @@ impl<N: Noise> Execution<'_, N> {
             what,
             rank,
             id: send,
+            number,
             cpu,
             nic,
             t,

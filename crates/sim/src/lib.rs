@@ -14,6 +14,8 @@ pub mod control;
 mod execution;
 pub mod host;
 mod huge_pages;
+pub mod lanes;
+pub mod latency;
 pub mod memory;
 pub mod message;
 pub mod observer;

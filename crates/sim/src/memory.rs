@@ -6,6 +6,8 @@ use crate::simulation::Simulation;
 use crate::workload::Workload;
 use straggler_schedule::{Script, Steps};
 
+/// What every process takes more where latencies are drawn: a counter, and messages that are longer on their way.
+const DRAWN: u64 = 60;
 /// A process whose steps are computed, its messages on the way included.
 const STEPS: u64 = 112;
 /// The same with noise, which lets messages come before they are received.
@@ -45,16 +47,18 @@ impl Simulation<'_> {
     /// What a run takes beyond its workload, in bytes.
     pub fn memory_bytes(&self, workload: &Workload) -> u64 {
         let processes = u64::from(workload.processes());
+        let drawn = if self.latency.is_some() { DRAWN } else { 0 };
         let each = match workload {
             Workload::Graph(graph) => {
-                return processes * GRAPH + graph.operations().saturating_mul(GRAPH_OPERATION);
+                let operations = graph.operations().saturating_mul(GRAPH_OPERATION);
+                return processes * (GRAPH + drawn) + operations;
             }
             Workload::Butterfly(_) => BUTTERFLY,
             _ if workload.overlaps() => OVERLAPPING,
             Workload::Collective { .. } if self.noise.is_some() => NOISY_STEPS,
             _ => STEPS,
         };
-        processes * each
+        processes * (each + drawn)
     }
 
     /// The same for [`Simulation::run_recorded`].

@@ -197,8 +197,16 @@ pub struct Message<B, S> {
     pub to: Rank,
     pub from: Rank,
     pub body: B,
-    /// What the observer of the sender gave it to carry.
+    /// What the observer of the sender gave it to carry, or its number, or both.
     pub stamp: S,
+}
+
+/// What a message carries that is observed and whose number its receiver needs.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, packed)]
+pub struct Carried<S, N> {
+    pub observed: S,
+    pub number: N,
 }
 
 const _: () = assert!(size_of::<Message<Compact, ()>>() == 28);

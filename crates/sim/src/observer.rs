@@ -28,6 +28,8 @@ pub struct Ran<S> {
     pub rank: Rank,
     /// The operation's number; of a message, that of the send.
     pub id: u32,
+    /// Of a send and of a message: its number on its source, where latencies are drawn.
+    pub number: u32,
     pub cpu: u8,
     pub nic: u8,
     /// When it ran.
@@ -57,6 +59,7 @@ impl<S> Ran<S> {
             what,
             rank,
             id,
+            number,
             cpu,
             nic,
             t,
@@ -74,6 +77,7 @@ impl<S> Ran<S> {
             what,
             rank,
             id,
+            number,
             cpu,
             nic,
             t,

@@ -11,13 +11,15 @@ mod queue;
 use crate::control::{Control, Progress};
 use crate::execution::{Execution, Happened, Incoming, Site, tell};
 use crate::host::Host;
+use crate::lanes::Lanes;
+use crate::latency::Latency;
 use crate::message::Early;
 use crate::observer::Observer;
 use crate::order::{Class, Key};
 use crate::outcome::{Blocked, Leftover, Outcome, Remains, RunError};
 use crate::program::Program;
 use crate::release::Release;
-use crate::rules::{self, Rules};
+use crate::rules::{self, Rules, Sender, Sent};
 use queue::RadixHeap;
 use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;
@@ -43,10 +45,11 @@ struct Process<P: Program> {
     unexpected: Vec<Early>,
 }
 
-struct Engine<'a, P: Program, N, O: Observer> {
+struct Engine<'a, P: Program, N, L, O: Observer> {
     program: &'a P,
-    rules: &'a Rules<'a, N>,
+    rules: &'a Rules<'a, N, L>,
     processes: Vec<Process<P>>,
+    lanes: Lanes,
     state: P::Block,
     queue: RadixHeap,
     events: Vec<Event<O::Stamp>>,
@@ -59,9 +62,9 @@ struct Engine<'a, P: Program, N, O: Observer> {
 }
 
 /// Runs a program to its end.
-pub(crate) fn run<P: Program, N: Noise, O: Observer>(
+pub(crate) fn run<P: Program, N: Noise, L: Latency, O: Observer>(
     program: &P,
-    rules: &Rules<'_, N>,
+    rules: &Rules<'_, N, L>,
     control: &mut Control<'_>,
     observer: O,
 ) -> Result<(Outcome, O), RunError> {
@@ -76,6 +79,7 @@ pub(crate) fn run<P: Program, N: Noise, O: Observer>(
         program,
         rules,
         processes: (0..program.processes()).map(process).collect(),
+        lanes: rules.lanes(0..program.processes(), program.largest_message()),
         state: program.block(0..program.processes()),
         queue: RadixHeap::new(),
         events: Vec::new(),
@@ -89,7 +93,7 @@ pub(crate) fn run<P: Program, N: Noise, O: Observer>(
     engine.conclude()
 }
 
-impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
     fn run(&mut self, control: &mut Control<'_>) -> Result<(), RunError> {
         for rank in 0..self.program.processes() {
             let released = &mut self.released;
@@ -109,7 +113,7 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
                 self.queue.push((Key { eligible, ..key }, rank, index));
             } else {
                 self.free.push(index);
-                self.run_event(rank, key.eligible, &event)?;
+                self.run_event(rank, &key, &event)?;
             }
             popped += 1;
             if popped.is_multiple_of(65_536) {
@@ -166,7 +170,8 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
         self.released.clear();
     }
 
-    fn run_event(&mut self, rank: Rank, t: Time, event: &Event<O::Stamp>) -> Result<(), RunError> {
+    fn run_event(&mut self, rank: Rank, key: &Key, event: &Event<O::Stamp>) -> Result<(), RunError> {
+        let t = key.eligible;
         let execution = Execution { rank, rules: self.rules, rendezvous: self.rendezvous };
         match event {
             Event::Local(release) => {
@@ -184,7 +189,8 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
             }
             Event::Message(incoming) => {
                 self.messages += 1;
-                execution.run_message(&mut At { engine: self, rank }, t, incoming);
+                // The order of sending is the number of the message where latencies are drawn.
+                execution.run_message(&mut At { engine: self, rank }, t, incoming, key.order as u32);
             }
             Event::Acknowledgement(incoming) => {
                 execution.run_acknowledgement(&mut At { engine: self, rank }, t, incoming);
@@ -222,12 +228,12 @@ impl<P: Program, N: Noise, O: Observer> Engine<'_, P, N, O> {
 }
 
 /// One process of the engine.
-struct At<'e, 'a, P: Program, N, O: Observer> {
-    engine: &'e mut Engine<'a, P, N, O>,
+struct At<'e, 'a, P: Program, N, L, O: Observer> {
+    engine: &'e mut Engine<'a, P, N, L, O>,
     rank: Rank,
 }
 
-impl<P: Program, N: Noise, O: Observer> At<'_, '_, P, N, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> At<'_, '_, P, N, L, O> {
     fn process(&mut self) -> &mut Process<P> {
         &mut self.engine.processes[self.rank as usize]
     }
@@ -238,9 +244,19 @@ impl<P: Program, N: Noise, O: Observer> At<'_, '_, P, N, O> {
     }
 }
 
-impl<P: Program, N: Noise, O: Observer> Site<P, O> for At<'_, '_, P, N, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for At<'_, '_, P, N, L, O> {
     fn host(&mut self) -> &mut P::Host {
         &mut self.process().host
+    }
+
+    fn lanes(&mut self) -> &mut Lanes {
+        &mut self.engine.lanes
+    }
+
+    fn sender(&mut self, cpu: u8, nic: u8) -> Sender<'_> {
+        let Engine { processes, lanes, .. } = &mut *self.engine;
+        let (cpu, send_free) = processes[self.rank as usize].host.sending(cpu, nic);
+        Sender { cpu, send_free, lanes }
     }
 
     fn observer(&mut self) -> &mut O {
@@ -274,21 +290,25 @@ impl<P: Program, N: Noise, O: Observer> Site<P, O> for At<'_, '_, P, N, O> {
         place.map(|place| process.posted.remove(place).0)
     }
 
-    fn send(&mut self, id: u32, operation: &Operation, sent_at: Time, arrival: Time, stamp: O::Stamp) {
+    fn send(&mut self, id: u32, operation: &Operation, sent: &Sent, stamp: O::Stamp) {
         let &Operation { amount: bytes, peer, tag, cpu, nic, .. } = operation;
+        let (from, drawn) = (u64::from(self.rank) << 32, self.engine.rules.latency.drawn().is_some());
         let process = self.process();
-        let number = process.sent;
-        process.sent += 1;
-        let order = u64::from(self.rank) << 32 | u64::from(number);
-        let key = Key { eligible: arrival, created: sent_at, class: Class::Message, order };
+        process.sent = process.sent.wrapping_add(1);
+        let before = if drawn { sent.number } else { process.sent };
+        let order = from | u64::from(before);
+        let &Sent { arrival, created, .. } = sent;
+        let key = Key { eligible: arrival, created, class: Class::Message, order };
         let message = Early { from: self.rank, tag, bytes, send: id, cpu, nic, done: Time::ZERO };
         self.engine.push(peer, key, Event::Message(Incoming { message, arrival, cause: stamp }));
     }
 
-    fn acknowledge(&mut self, message: &Early, t: Time, arrival: Time, stamp: O::Stamp) {
+    fn acknowledge(&mut self, message: &Early, arrival: Time, stamp: O::Stamp) {
         let order = u64::from(message.send);
-        let key = Key { eligible: arrival, created: t, class: Class::Acknowledgement, order };
-        let incoming = Incoming { message: Early { from: self.rank, ..*message }, arrival, cause: stamp };
+        let created = self.engine.rules.matched_at(message.from, self.rank, arrival);
+        let key = Key { eligible: arrival, created, class: Class::Acknowledgement, order };
+        let message_of = Early { from: self.rank, ..*message };
+        let incoming = Incoming { message: message_of, arrival, cause: stamp };
         self.engine.push(message.from, key, Event::Acknowledgement(incoming));
     }
 }

@@ -22,7 +22,7 @@ pub fn is_small(processes: u32) -> bool {
 /// What the replicas of any workload have in common.
 #[derive(Clone)]
 pub struct Replicas<'a> {
-    /// Its noise is drawn again for each replica.
+    /// Its noise and its latencies are drawn again for each replica.
     pub simulation: Simulation<'a>,
     pub threads: usize,
     /// Set from outside to stop all runs.
@@ -46,7 +46,7 @@ impl<'a> Replicas<'a> {
         Replicas { simulation: Simulation { noise: Some(noise), ..self.simulation.clone() }, ..self.clone() }
     }
 
-    /// One run without noise, on all threads.
+    /// One run without noise, on all threads; drawn latencies are those of the simulation.
     pub fn quiet(&self, workload: &Workload) -> Result<Run, RunError> {
         self.run(workload, None, self.threads)
     }
@@ -115,7 +115,9 @@ impl<'a> Replicas<'a> {
 
     fn replica(&self, workload: &Workload, replica: u32, threads: usize) -> Result<Run, RunError> {
         let noise = self.simulation.noise.map(|noise| noise.of_replica(replica));
-        self.run(workload, noise.as_ref(), threads)
+        let latency = self.simulation.latency.map(|drawn| drawn.of_replica(replica));
+        let simulation = Simulation { latency: latency.as_ref(), ..self.simulation.clone() };
+        Replicas { simulation, ..self.clone() }.run(workload, noise.as_ref(), threads)
     }
 
     /// How many runs go at the same time.

@@ -5,13 +5,18 @@
 //! of k bytes pays for max(k, 1) - 1 of them.
 
 use crate::host::{Cpu, Host};
+use crate::lanes::Lanes;
+use crate::latency::{Latency, OfLink};
+use std::ops::Range;
+use straggler_model::network::Draw;
 use straggler_model::noise::Noise;
 use straggler_model::{Link, Network, Rank, Time};
 
 /// A, the latency of a rendezvous acknowledgement from the match back to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Acknowledgement {
-    /// The link's L, which is what a network needs.
+    /// The link's L, which is what a network needs. Where latencies are drawn, an acknowledgement is one more message of
+    /// the process that matched, with a draw of its own.
     #[default]
     Latency,
     Fixed(Time),
@@ -19,9 +24,10 @@ pub enum Acknowledgement {
 
 /// Everything the rules depend on.
 #[derive(Debug)]
-pub struct Rules<'a, N> {
+pub struct Rules<'a, N, L = OfLink> {
     pub network: &'a Network,
     pub noise: &'a N,
+    pub latency: L,
     pub acknowledgement: Acknowledgement,
     /// Charge the CPU o_r + (k-1)·O for a message while its bytes arrive beside it.
     pub receive_overlap: bool,
@@ -44,6 +50,10 @@ pub struct Sent {
     pub arrival: Time,
     /// The send completes only when the receiver has matched the message.
     pub rendezvous: bool,
+    /// c of the message: when the send ran, or by [`Rules::sent_at`] where latencies are drawn.
+    pub created: Time,
+    /// How many messages the process has sent before, where latencies are drawn.
+    pub number: u32,
 }
 
 /// What a message of some size costs on a link: everything of the rules that does not depend on when and where. Times
@@ -84,9 +94,24 @@ impl Tariff {
             rendezvous: link.is_rendezvous(bytes),
         }
     }
+
+    /// What the send of a message costs that was given these parameters.
+    #[inline(always)]
+    fn sending(&self, draw: &Draw) -> Tariff {
+        let send_overhead = draw.send_overhead;
+        let (send_cpu, flight) = (send_overhead + self.overhead, send_overhead + draw.latency);
+        Tariff { send_overhead, send_cpu, flight, ..*self }
+    }
+
+    /// What such a message costs its receiver.
+    #[inline(always)]
+    fn receiving(&self, draw: &Draw) -> Tariff {
+        let recv_overhead = draw.recv_overhead;
+        Tariff { recv_overhead, message_cpu: recv_overhead + self.overhead.max(self.gap), ..*self }
+    }
 }
 
-impl<N: Noise> Rules<'_, N> {
+impl<N: Noise, L: Latency> Rules<'_, N, L> {
     /// A computation of length `d` at `t`.
     #[inline(always)]
     pub fn calc(&self, rank: Rank, cpu: &mut Cpu, t: Time, d: Time) -> Charge {
@@ -97,21 +122,26 @@ impl<N: Noise> Rules<'_, N> {
 
     /// A send at `t`.
     #[inline(always)]
-    pub fn send(
-        &self,
-        rank: Rank,
-        to: Rank,
-        cpu: &mut Cpu,
-        send_free: &mut Time,
-        t: Time,
-        bytes: u64,
-    ) -> Sent {
-        self.send_at(&Tariff::of(self.network.link(rank, to), bytes), rank, cpu, send_free, t)
+    pub fn send(&self, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time, bytes: u64) -> Sent {
+        self.send_at(&Tariff::of(self.network.link(rank, to), bytes), (rank, to), sender, t)
     }
 
     /// A send at `t`, of a message whose costs are known. Noise during o does not delay the message.
     #[inline(always)]
-    pub fn send_at(&self, tariff: &Tariff, rank: Rank, cpu: &mut Cpu, send_free: &mut Time, t: Time) -> Sent {
+    pub fn send_at(&self, tariff: &Tariff, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time) -> Sent {
+        let Sender { cpu, send_free, lanes } = sender;
+        let Some(drawn) = self.latency.drawn() else {
+            return self.charge_send(tariff, rank, cpu, send_free, t);
+        };
+        let number = lanes.count(rank);
+        let draw = drawn.draw(self.network.class(rank, to), rank, number);
+        let sent = self.charge_send(&tariff.sending(&draw), rank, cpu, send_free, t);
+        let arrival = lanes.arrival(rank, to, t, sent.arrival);
+        Sent { arrival, created: self.sent_at(rank, to, arrival), number, ..sent }
+    }
+
+    #[inline(always)]
+    fn charge_send(&self, tariff: &Tariff, rank: Rank, cpu: &mut Cpu, send_free: &mut Time, t: Time) -> Sent {
         let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + tariff.send_overhead);
         cpu.free = t + tariff.send_cpu + noise;
         *send_free = t + tariff.nic;
@@ -119,25 +149,21 @@ impl<N: Noise> Rules<'_, N> {
             charge: Charge { done: cpu.free, noise },
             arrival: t + tariff.flight,
             rendezvous: tariff.rendezvous,
+            created: t,
+            number: 0,
         }
     }
 
     /// A message that runs on the receiver at `t`; `done` is when the receive it matches completes.
     #[inline(always)]
-    pub fn message(
-        &self,
-        rank: Rank,
-        from: Rank,
-        cpu: &mut Cpu,
-        recv_free: &mut Time,
-        t: Time,
-        bytes: u64,
-    ) -> Charge {
-        let tariff = Tariff::of(self.network.link(from, rank), bytes);
+    pub fn message(&self, came: Came, cpu: &mut Cpu, recv_free: &mut Time, t: Time, bytes: u64) -> Charge {
+        let tariff = Tariff::of(self.network.link(came.from, came.to), bytes);
         if !self.receive_overlap {
-            return self.message_at(&tariff, rank, cpu, recv_free, t);
+            return self.message_at(&tariff, came, cpu, recv_free, t);
         }
-        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + tariff.recv_overhead);
+        let mut room = None;
+        let tariff = self.received(&tariff, came, &mut room);
+        let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + tariff.recv_overhead);
         *recv_free = t + tariff.nic;
         cpu.free = t + tariff.recv_overhead + noise + tariff.overhead;
         Charge { done: cpu.free.max(t + tariff.recv_overhead + tariff.gap), noise }
@@ -148,15 +174,29 @@ impl<N: Noise> Rules<'_, N> {
     pub fn message_at(
         &self,
         tariff: &Tariff,
-        rank: Rank,
+        came: Came,
         cpu: &mut Cpu,
         recv_free: &mut Time,
         t: Time,
     ) -> Charge {
-        let noise = self.noise.charge_overhead(rank, &mut cpu.quiet, t, t + tariff.recv_overhead);
+        let mut room = None;
+        let tariff = self.received(tariff, came, &mut room);
+        let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + tariff.recv_overhead);
         *recv_free = t + tariff.nic;
         cpu.free = t + tariff.message_cpu + noise;
         Charge { done: cpu.free, noise }
+    }
+
+    /// What a message costs its receiver: another o_r where it was drawn. `room` is where that is put.
+    #[inline(always)]
+    fn received<'r>(&self, tariff: &'r Tariff, came: Came, room: &'r mut Option<Tariff>) -> &'r Tariff {
+        match self.latency.drawn() {
+            Some(drawn) if drawn.draws_overheads() => {
+                let class = self.network.class(came.from, came.to);
+                room.insert(tariff.receiving(&drawn.draw(class, came.from, came.number)))
+            }
+            _ => tariff,
+        }
     }
 
     /// When the bytes of a message that found no receive are there: a receive that is posted before
@@ -173,36 +213,88 @@ impl<N: Noise> Rules<'_, N> {
         *send_free = (*send_free).max(t);
     }
 
-    /// A of the link from `sender` to `receiver`.
+    /// When `sender` hears that `receiver` has matched its message at `t`. Acknowledgements keep no order: they have no o to
+    /// wait for and pass messages where latencies are constant, too.
     #[inline(always)]
-    pub fn acknowledgement(&self, sender: Rank, receiver: Rank) -> Time {
-        acknowledgement_of(self.acknowledgement, self.network.link(sender, receiver))
+    pub fn acknowledged(&self, sender: Rank, receiver: Rank, lanes: &mut Lanes, t: Time) -> Time {
+        match (self.acknowledgement, self.latency.drawn()) {
+            (Acknowledgement::Latency, Some(drawn)) => {
+                let number = lanes.count(receiver);
+                t + drawn.draw(self.network.class(sender, receiver), receiver, number).latency
+            }
+            _ => t + self.acknowledgement_of(self.network.class(sender, receiver)),
+        }
     }
 
-    /// c of a message that arrives at `arrival`: the time its send ran.
+    /// c of a message that arrives at `arrival`: the time its send ran. Where latencies are drawn, the last time at which
+    /// it could have been sent, so that of the messages that wait for a CPU the one that arrived first runs first.
     #[inline(always)]
     pub fn sent_at(&self, from: Rank, to: Rank, arrival: Time) -> Time {
-        arrival - self.network.link(from, to).flight()
+        match self.latency.drawn() {
+            None => arrival - self.network.link(from, to).flight(),
+            Some(drawn) => arrival - drawn.classes()[self.network.class(from, to)].flight(),
+        }
+    }
+
+    /// The same for an acknowledgement of `receiver` that `sender` gets at `arrival`.
+    #[inline(always)]
+    pub fn matched_at(&self, sender: Rank, receiver: Rank, arrival: Time) -> Time {
+        arrival - self.acknowledgement_of(self.network.class(sender, receiver))
+    }
+
+    /// A of a link class, or the smallest where it is drawn.
+    fn acknowledgement_of(&self, class: usize) -> Time {
+        match (self.acknowledgement, self.latency.drawn()) {
+            (Acknowledgement::Fixed(time), _) => time,
+            (Acknowledgement::Latency, Some(drawn)) => drawn.classes()[class].latency.smallest(),
+            (Acknowledgement::Latency, None) => self.network.link_of(class).latency,
+        }
     }
 
     /// Nothing a process does at t reaches another before t + lookahead. `largest` is the size of the
     /// largest message: when it cannot be a rendezvous, no acknowledgements travel.
     pub fn lookahead(&self, largest: u64) -> Time {
-        let mut lookahead = self.network.lookahead();
-        if self.network.may_rendezvous(largest) {
-            for link in self.network.links() {
-                lookahead = lookahead.min(acknowledgement_of(self.acknowledgement, link));
-            }
+        let lookahead =
+            self.latency.drawn().map_or_else(|| self.network.lookahead(), |drawn| drawn.lookahead());
+        if !self.network.may_rendezvous(largest) {
+            return lookahead;
         }
-        lookahead
+        let classes = 0..self.network.links().count();
+        classes.map(|class| self.acknowledgement_of(class)).fold(lookahead, Time::min)
+    }
+
+    /// Whether every send takes time.
+    pub fn sends_take_time(&self) -> bool {
+        match self.latency.drawn() {
+            None => self.network.links().all(|link| link.send_overhead > Time::ZERO),
+            Some(drawn) => drawn.classes().iter().all(|class| class.send_overhead.smallest() > Time::ZERO),
+        }
+    }
+
+    /// What processes keep of the messages they send: nothing where nothing is drawn.
+    pub fn lanes(&self, ranks: Range<Rank>, largest: u64) -> Lanes {
+        match self.latency.drawn() {
+            None => Lanes::default(),
+            Some(_) => Lanes::new(ranks, self.lookahead(largest)),
+        }
     }
 }
 
-fn acknowledgement_of(acknowledgement: Acknowledgement, link: &Link) -> Time {
-    match acknowledgement {
-        Acknowledgement::Latency => link.latency,
-        Acknowledgement::Fixed(time) => time,
-    }
+/// What a send touches.
+#[derive(Debug)]
+pub struct Sender<'a> {
+    pub cpu: &'a mut Cpu,
+    pub send_free: &'a mut Time,
+    pub lanes: &'a mut Lanes,
+}
+
+/// A message that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Came {
+    pub from: Rank,
+    pub to: Rank,
+    /// Its number on its source, where latencies are drawn.
+    pub number: u32,
 }
 
 /// When a computation may run on `host`, given when it became ready.

@@ -3,6 +3,7 @@
 
 use crate::control::Control;
 use crate::host::{ManyLanes, OneLane};
+use crate::latency::{MaybeDrawn, OfLink};
 use crate::observer::{Nothing, Observer};
 use crate::observers::{Recorder, Selection, TimelineObserver, Watcher};
 use crate::outcome::{Outcome, RunError};
@@ -13,6 +14,7 @@ use crate::workload::{Workload, repeated};
 use crate::{reference, windowed};
 use std::ops::Range;
 use std::sync::Arc;
+use straggler_model::network::Drawn;
 use straggler_model::noise::{Injection, Silence};
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::collectives::Collective;
@@ -53,6 +55,8 @@ impl Engine {
 pub struct Simulation<'a> {
     pub network: &'a Network,
     pub noise: Option<&'a Injection>,
+    /// Of what each message draws its latency; the network's where there is none.
+    pub latency: Option<&'a Drawn>,
     pub acknowledgement: Acknowledgement,
     pub receive_overlap: bool,
     pub engine: EngineChoice,
@@ -88,6 +92,7 @@ impl<'a> Simulation<'a> {
         Simulation {
             network,
             noise: None,
+            latency: None,
             acknowledgement: Acknowledgement::Latency,
             receive_overlap: false,
             engine: EngineChoice::Auto,
@@ -192,9 +197,10 @@ impl<'a> Simulation<'a> {
         if O::ACTIVE || !windowed || self.receive_overlap {
             return self.run_program(&program, control, observer);
         }
-        let outcome = match self.noise {
-            None => windowed::run_graph(&program, &self.rules(&Silence), control)?,
-            Some(noise) => windowed::run_graph(&program, &self.rules(noise), control)?,
+        let outcome = match (self.noise, self.latency) {
+            (None, None) => windowed::run_graph(&program, &self.rules(&Silence), control)?,
+            (Some(noise), None) => windowed::run_graph(&program, &self.rules(noise), control)?,
+            (noise, Some(_)) => windowed::run_graph(&program, &self.any_rules(noise), control)?,
         };
         Ok((unobserved(outcome), Vec::new()))
     }
@@ -236,16 +242,24 @@ impl<'a> Simulation<'a> {
         if O::ACTIVE || !self.in_windows_without_overlap(script)? {
             return self.run_program(&general, control, observer);
         }
+        if self.latency.is_some() {
+            return Ok((self.run_drawn_steps(script, control)?, Vec::new()));
+        }
         Ok((self.run_steps(script, control)?, Vec::new()))
     }
 
     /// Runs an implicit schedule with a windowed engine that is compiled for it, where that is the engine
     /// to use.
     fn run_compiled<S: Script>(&self, script: &S, control: &mut Control<'_>) -> Result<Run, RunError> {
-        if !self.in_windows_without_overlap(script)? {
+        if self.latency.is_some() || !self.in_windows_without_overlap(script)? {
             return Ok(self.run_script(script, control, nothing)?.0);
         }
         self.run_steps(script, control)
+    }
+
+    /// The same where latencies are drawn: one engine for all scripts, with noise or without.
+    fn run_drawn_steps(&self, script: &dyn Script, control: &mut Control<'_>) -> Result<Run, RunError> {
+        Ok(unobserved(windowed::run_steps(script, &self.any_rules(self.noise), control)?))
     }
 
     /// Runs steps that wait for one another on the windowed engine.
@@ -298,7 +312,7 @@ impl<'a> Simulation<'a> {
         if largest_message > RunError::LARGEST_MESSAGE {
             return Err(RunError::MessageTooLarge { bytes: largest_message });
         }
-        let no_lookahead = self.rules(&Silence).lookahead(largest_message) == Time::ZERO;
+        let no_lookahead = self.any_rules(None).lookahead(largest_message) == Time::ZERO;
         match self.engine {
             EngineChoice::Auto if no_lookahead => Ok((Engine::Reference, true)),
             EngineChoice::Windowed if no_lookahead => Err(RunError::NoLookahead),
@@ -307,10 +321,24 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Rules for this noise, where latencies are the network's.
     fn rules<'b, N>(&'b self, noise: &'b N) -> Rules<'b, N> {
         Rules {
             network: self.network,
             noise,
+            latency: OfLink,
+            acknowledgement: self.acknowledgement,
+            receive_overlap: self.receive_overlap,
+        }
+    }
+
+    /// Rules that find out when they are used whether there is noise and whether latencies are drawn: only the fast paths
+    /// are compiled without either, elsewhere it is a comparison for each event.
+    fn any_rules<'b>(&'b self, noise: Option<&'b Injection>) -> Rules<'b, Injection, MaybeDrawn<'b>> {
+        Rules {
+            network: self.network,
+            noise: noise.unwrap_or(Injection::QUIET),
+            latency: MaybeDrawn(self.latency),
             acknowledgement: self.acknowledgement,
             receive_overlap: self.receive_overlap,
         }
@@ -322,8 +350,7 @@ impl<'a> Simulation<'a> {
         control: &mut Control<'_>,
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Observed<O> {
-        // Only the fast paths are compiled for silence: here it is a comparison for each event.
-        let rules = self.rules(self.noise.unwrap_or(Injection::QUIET));
+        let rules = self.any_rules(self.noise);
         let (outcome, observers) = windowed::run(program, &rules, control, observer)?;
         let threads = outcome.threads;
         Ok((Run { outcome, engine: Engine::Windowed, threads, no_lookahead: false }, observers))
@@ -336,7 +363,7 @@ impl<'a> Simulation<'a> {
         mut observer: impl FnMut(u32, Range<Rank>) -> O,
         no_lookahead: bool,
     ) -> Observed<O> {
-        let rules = self.rules(self.noise.unwrap_or(Injection::QUIET));
+        let rules = self.any_rules(self.noise);
         let observer = observer(0, 0..program.processes());
         let (outcome, observer) = reference::run(program, &rules, control, observer)?;
         Ok((Run { outcome, engine: Engine::Reference, threads: 1, no_lookahead }, vec![observer]))

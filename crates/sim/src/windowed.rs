@@ -29,6 +29,7 @@ mod transport;
 use crate::control::{Control, Progress};
 use crate::host::OneLane;
 use crate::huge_pages;
+use crate::latency::Latency;
 use crate::observer::{Nothing, Observer};
 use crate::outcome::{Outcome, Remains, RunError};
 use crate::program::Program;
@@ -57,36 +58,33 @@ fn block_shift(processes: u32) -> u32 {
 
 /// Runs a program to its end. `observer` makes one observer for each part of the ranks, in order: it is
 /// given the number of the part and its ranks.
-pub(crate) fn run<P: Program, N: Noise, O: Observer>(
+pub(crate) fn run<P: Program, N: Noise, L: Latency, O: Observer>(
     program: &P,
-    rules: &Rules<'_, N>,
+    rules: &Rules<'_, N, L>,
     control: &mut Control<'_>,
     observer: impl FnMut(u32, Range<Rank>) -> O,
 ) -> Result<(Outcome, Vec<O>), RunError> {
-    let largest = program.largest_message();
-    run_actors(&General::new(program, rules), rules.lookahead(largest), control, observer)
+    run_actors(&General::new(program, rules), control, observer)
 }
 
 /// Runs an implicit schedule whose steps wait for one another, where receives do not overlap.
-pub(crate) fn run_steps<S: Script + ?Sized, N: Noise>(
+pub(crate) fn run_steps<S: Script + ?Sized, N: Noise, L: Latency>(
     script: &S,
-    rules: &Rules<'_, N>,
+    rules: &Rules<'_, N, L>,
     control: &mut Control<'_>,
 ) -> Result<Outcome, RunError> {
     debug_assert!(!script.overlaps() && !rules.receive_overlap);
-    let lookahead = rules.lookahead(script.largest_message());
-    run_actors(&Stepping::new(script, rules), lookahead, control, |_, _| Nothing).map(|(outcome, _)| outcome)
+    run_actors(&Stepping::new(script, rules), control, |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
 /// Runs a materialised schedule of one CPU and one NIC, where receives do not overlap.
-pub(crate) fn run_graph<N: Noise>(
+pub(crate) fn run_graph<N: Noise, L: Latency>(
     program: &GraphProgram<'_, OneLane>,
-    rules: &Rules<'_, N>,
+    rules: &Rules<'_, N, L>,
     control: &mut Control<'_>,
 ) -> Result<Outcome, RunError> {
     debug_assert!(!rules.receive_overlap);
-    let lookahead = rules.lookahead(program.largest_message());
-    run_actors(&Graphs::new(program, rules), lookahead, control, |_, _| Nothing).map(|(outcome, _)| outcome)
+    run_actors(&Graphs::new(program, rules), control, |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
 /// How a run is cut into blocks and windows.
@@ -110,10 +108,10 @@ type Part<'a, O> = Mutex<Option<Start<'a, O>>>;
 
 fn run_actors<A: Actors>(
     actors: &A,
-    lookahead: Time,
     control: &mut Control<'_>,
     mut observer: impl FnMut(u32, Range<Rank>) -> A::Observer,
 ) -> Result<(Outcome, Vec<A::Observer>), RunError> {
+    let lookahead = actors.rules().lookahead(actors.largest_message());
     if lookahead == Time::ZERO {
         return Err(RunError::NoLookahead);
     }

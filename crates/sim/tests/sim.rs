@@ -7,6 +7,8 @@ mod butterfly;
 mod conformance;
 #[path = "sim/decisions.rs"]
 mod decisions;
+#[path = "sim/drawn.rs"]
+mod drawn;
 #[path = "sim/engines_agree.rs"]
 mod engines_agree;
 #[path = "sim/golden.rs"]

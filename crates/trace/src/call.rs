@@ -1,6 +1,10 @@
 //! One call of a traced program.
 
 use crate::Function;
+use crate::seldom::{Empty, Seldom};
+use smallvec::SmallVec;
+use std::num::NonZero;
+use std::ops::Deref;
 use straggler_model::Time;
 
 /// Peers and tags that stand for something special. Ranks and tags themselves are not negative.
@@ -72,15 +76,21 @@ impl Call {
     }
 }
 
-/// What only some calls have.
+// There are as many as a trace has calls.
+const _: () = assert!(size_of::<Call>() == 56);
+
+/// The requests given to a call. Up to four need no memory of their own.
+pub type Requests = SmallVec<[RequestId; 4]>;
+
+/// What only some calls have. What hardly any has is in [`Rare`], which can be read as if it were part of this.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Details {
     /// The requests given to the call, in the order of its list; null requests are left out. Of a call that
     /// begins persistent requests: those.
-    pub requests: Vec<RequestId>,
+    pub requests: Requests,
     /// What the call found completed. A wait or test for all lists only receives that were wildcards and
     /// requests that were cancelled; if it succeeded, the others completed too.
-    pub completed: Vec<Completed>,
+    pub completed: Seldom<Vec<Completed>>,
     /// Whether a test or probe found something. Waits always do. Of a receive that failed: it took the message, which was
     /// longer than its room.
     pub found: bool,
@@ -88,6 +98,18 @@ pub struct Details {
     pub matched: Option<Matched>,
     /// The receiving half of a [`crate::Class::Sendrecv`]; its bytes are the call's `received`.
     pub receive: Option<Matched>,
+    /// When, inside of the call, its message was sent or its collective was over. Only some foreign formats tell; elsewhere
+    /// it is when the call began or ended.
+    pub moment: Option<Moment>,
+    pub rare: Seldom<Rare>,
+}
+
+// Waits have them, and in some formats all that communicates.
+const _: () = assert!(size_of::<Details>() == 80);
+
+/// What hardly any call has.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rare {
     /// How many calls this stands for, and the time spent inside of them, when unsuccessful tests or probes were
     /// counted instead of recorded one by one. `enter` is that of the first, `exit` that of the last.
     pub repeated: Option<Repeated>,
@@ -108,15 +130,81 @@ pub struct Details {
     /// What a call that makes a communicator took when nobody was waited for any more; where it is not told, the calls of all
     /// members tell it by their times.
     pub alone: Option<Time>,
-    /// When, inside of the call, its message was sent or its collective was over. Only some foreign formats tell; elsewhere
-    /// it is when the call began or ended.
-    pub moment: Option<Time>,
+}
+
+impl Empty for Rare {
+    const EMPTY: &'static Rare = &Rare {
+        repeated: None,
+        sent_sizes: Vec::new(),
+        received_sizes: Vec::new(),
+        new_comm: None,
+        message: None,
+        window: None,
+        text: None,
+        error: None,
+        alone: None,
+    };
+}
+
+impl Deref for Details {
+    type Target = Rare;
+
+    fn deref(&self) -> &Rare {
+        &self.rare
+    }
+}
+
+impl From<Rare> for Details {
+    fn from(rare: Rare) -> Details {
+        Details { rare: rare.into(), ..Details::default() }
+    }
 }
 
 impl Details {
+    pub const NOTHING: &'static Details = &Details {
+        requests: Requests::new_const(),
+        completed: Seldom::NOTHING,
+        found: false,
+        matched: None,
+        receive: None,
+        moment: None,
+        rare: Seldom::NOTHING,
+    };
+
+    /// Of a mark: the name of its region.
+    pub fn named(text: impl Into<String>) -> Details {
+        Rare { text: Some(text.into()), ..Rare::default() }.into()
+    }
+
+    /// The call begins at another time, and its moment comes as long after that as before.
+    pub fn move_moment(&mut self, old: Time, new: Time) {
+        self.moment = self.moment.and_then(|moment| Moment::new(new + moment.time().since(old)));
+    }
+
     /// Whether the call failed and took no message, so that nothing was sent or received.
     pub fn came_to_nothing(&self) -> bool {
         self.error.is_some() && !self.found
+    }
+}
+
+/// A time other than [`Time::NEVER`], so that the absence of one needs no room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Moment(NonZero<u64>);
+
+impl Moment {
+    /// None of [`Time::NEVER`].
+    pub fn new(time: Time) -> Option<Moment> {
+        NonZero::new(!time.ps()).map(Moment)
+    }
+
+    pub fn time(self) -> Time {
+        Time(!self.0.get())
+    }
+}
+
+impl std::fmt::Debug for Moment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.time().fmt(f)
     }
 }
 

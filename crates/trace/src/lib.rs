@@ -15,10 +15,12 @@ pub mod otf2;
 pub mod perfetto;
 pub mod private;
 pub mod profile;
+pub mod seldom;
 pub mod timeline;
 pub mod trace;
 
-pub use call::{Call, CommId, Completed, Details, Matched, Repeated, RequestId};
+pub use call::{Call, CommId, Completed, Details, Matched, Moment, Rare, Repeated, RequestId, Requests};
 pub use function::{Class, Collective, Function, HowMany, Mode, Start};
+pub use seldom::Seldom;
 pub use timeline::{Activity, Arrow, Kind, Lane, Timeline};
-pub use trace::{Clock, Communicator, Meta, Neighbors, RankTrace, Trace, WORLD};
+pub use trace::{Clock, Communicator, Marks, Meta, Neighbors, RankTrace, Trace, WORLD};

@@ -31,8 +31,7 @@ pub struct Sent {
     pub tag: i32,
     pub bytes: u64,
     pub enter: Time,
-    /// The call after which it was over: the send itself if it blocks, or what found it completed.
-    pub done: Option<u32>,
+    done: u32,
 }
 
 /// The receiving side of a message.
@@ -43,30 +42,77 @@ pub struct Received {
     pub from: Rank,
     pub comm: CommId,
     pub tag: i32,
-    /// Its row in [`Operations::rows`]; none of a message that was only kept.
-    pub operation: Option<u32>,
-    /// Bytes there is room for; none where the call that would say so is not there.
-    pub room: Option<u64>,
-    /// The call after which the message was there: the receive itself, or what found it completed.
-    pub done: Option<u32>,
+    operation: u32,
+    room: u64,
+    done: u32,
 }
 
 /// A message with both of its sides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
     pub sent: Sent,
-    pub received: Received,
+    /// What its receiver knows beyond that, as in [`Received`].
+    call: u32,
+    operation: u32,
+    done: u32,
+    room: u64,
+}
+
+// There are as many as a trace has messages.
+const _: () = assert!(size_of::<Message>() == 64 && size_of::<Sent>() == 40 && size_of::<Received>() == 40);
+
+/// Stands for no call, no row and no room: no rank has so many, and no message is so long.
+const NONE: u32 = u32::MAX;
+const NO_ROOM: u64 = u64::MAX;
+
+fn known(number: u32) -> Option<u32> {
+    (number != NONE).then_some(number)
+}
+
+impl Sent {
+    /// The call after which it was over: the send itself if it blocks, or what found it completed.
+    pub fn done(&self) -> Option<u32> {
+        known(self.done)
+    }
+}
+
+impl Received {
+    /// Its row in [`Operations::rows`]; none of a message that was only kept.
+    pub fn operation(&self) -> Option<u32> {
+        known(self.operation)
+    }
+
+    /// Bytes there is room for; none where the call that would say so is not there.
+    pub fn room(&self) -> Option<u64> {
+        (self.room != NO_ROOM).then_some(self.room)
+    }
+
+    /// The call after which the message was there: the receive itself, or what found it completed.
+    pub fn done(&self) -> Option<u32> {
+        known(self.done)
+    }
 }
 
 impl Message {
+    fn of(sent: Sent, received: &Received) -> Message {
+        let Received { place, operation, done, room, .. } = *received;
+        Message { sent, call: place.call, operation, done, room }
+    }
+
+    pub fn received(&self) -> Received {
+        let Message { sent, call, operation, done, room } = *self;
+        let Sent { place, to, comm, tag, .. } = sent;
+        Received { place: Place { rank: to, call }, from: place.rank, comm, tag, operation, room, done }
+    }
+
     /// The call after which it was there.
     pub fn received_in(&self) -> Option<Place> {
-        Some(Place { call: self.received.done?, ..self.received.place })
+        Some(Place { rank: self.sent.to, call: known(self.done)? })
     }
 
     /// The call after which its send was over.
     pub fn sent_in(&self) -> Option<Place> {
-        Some(Place { call: self.sent.done?, ..self.sent.place })
+        Some(Place { call: self.sent.done()?, ..self.sent.place })
     }
 }
 
@@ -84,9 +130,13 @@ pub struct Messages {
 impl Messages {
     /// The messages of a trace, from what each of its ranks sent and received.
     pub fn of(ranks: &[Ends]) -> Messages {
-        let mut sends: Vec<Sent> = ranks.iter().flat_map(|rank| rank.sends.iter().copied()).collect();
-        let mut receives: Vec<Received> =
-            ranks.iter().flat_map(|rank| rank.receives.iter().copied()).collect();
+        let sends = ranks.iter().flat_map(|rank| rank.sends.iter().copied()).collect();
+        let receives = ranks.iter().flat_map(|rank| rank.receives.iter().copied()).collect();
+        Messages::between(sends, receives)
+    }
+
+    /// The messages that were sent and received so, of each rank in the order of posting.
+    pub fn between(mut sends: Vec<Sent>, mut receives: Vec<Received>) -> Messages {
         // Stable: what has the same key stays in the order of posting.
         sends.sort_by_key(key_of_send);
         receives.sort_by_key(key_of_receive);
@@ -116,13 +166,14 @@ fn key_of_receive(received: &Received) -> Key {
 
 /// Walks both lists, which are sorted by the same key.
 fn pair(sends: &[Sent], receives: &[Received]) -> Messages {
-    let mut found = Messages::default();
+    let matched = Vec::with_capacity(sends.len().min(receives.len()));
+    let mut found = Messages { matched, ..Messages::default() };
     let (mut sends, mut receives) = (sends.iter().peekable(), receives.iter().peekable());
     loop {
         match (sends.peek().copied(), receives.peek().copied()) {
             (Some(&sent), Some(&received)) => match key_of_send(&sent).cmp(&key_of_receive(&received)) {
                 std::cmp::Ordering::Equal => {
-                    found.matched.push(Message { sent, received });
+                    found.matched.push(Message::of(sent, &received));
                     sends.next();
                     receives.next();
                 }

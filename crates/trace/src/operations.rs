@@ -193,7 +193,7 @@ impl<'a> Operations<'a> {
 
     /// The details of a call; empty ones where it has none.
     pub fn details(&self, call: &Call) -> &'a Details {
-        self.traced.details(call).unwrap_or(&NO_DETAILS)
+        self.traced.details(call).unwrap_or(Details::NOTHING)
     }
 
     /// The communicator of an operation. The call that receives a kept message does not know it, but the probe does.
@@ -236,21 +236,3 @@ fn resolved(asked: Matched, matched: Option<Matched>) -> Matched {
         tag: if is_open(asked.tag) { matched.tag } else { asked.tag },
     }
 }
-
-static NO_DETAILS: Details = Details {
-    requests: Vec::new(),
-    completed: Vec::new(),
-    found: false,
-    matched: None,
-    receive: None,
-    repeated: None,
-    sent_sizes: Vec::new(),
-    received_sizes: Vec::new(),
-    new_comm: None,
-    message: None,
-    window: None,
-    text: None,
-    error: None,
-    alone: None,
-    moment: None,
-};

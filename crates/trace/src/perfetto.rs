@@ -86,10 +86,10 @@ impl<'a> Flows<'a> {
     fn of(messages: &'a [Message]) -> Flows<'a> {
         let mut flows = Flows { messages, sent: HashMap::new(), received: HashMap::new() };
         for (index, message) in messages.iter().enumerate() {
-            let Some(done) = message.received.done else { continue };
+            let Some(received) = message.received_in() else { continue };
             let place = message.sent.place;
             flows.sent.entry((place.rank, place.call)).or_default().push(index);
-            flows.received.entry((message.received.place.rank, done)).or_default().push(index);
+            flows.received.entry((received.rank, received.call)).or_default().push(index);
         }
         flows
     }

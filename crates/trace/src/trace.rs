@@ -3,9 +3,10 @@
 //! This is the one form in memory, whatever the format of the file. Times are on one clock, that of the run:
 //! its zero is the earliest moment of the trace.
 
-use crate::call::{Call, CommId, Details};
+use crate::call::{Call, CommId, Details, Moment};
 use crate::messages::Place;
-use std::collections::BTreeMap;
+use crate::{Class, Function};
+use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Time};
 
 /// The communicator of all processes, always the first.
@@ -42,6 +43,7 @@ pub struct RankTrace {
     pub cores: Vec<u32>,
     /// In order of `enter`, of all threads together.
     pub calls: Vec<Call>,
+    /// What [`Call::details`] points at. Only [marks](Marks) share one.
     pub details: Vec<Details>,
     pub clock: Clock,
     /// Calls that were seen and not understood, by name.
@@ -167,7 +169,36 @@ impl RankTrace {
     }
 }
 
+/// The details of marks. Most of what a program records may be marks of a few regions, so those of one name on a rank share
+/// their details; nobody changes them.
+#[derive(Clone, Debug, Default)]
+pub struct Marks(HashMap<String, u32>);
+
+impl Marks {
+    /// Puts the details of a call into those of its rank, or finds equal ones there. Gives [`Call::details`].
+    pub fn place(&mut self, function: Function, details: Details, of_rank: &mut Vec<Details>) -> u32 {
+        let next = of_rank.len() as u32;
+        if function.class() == Class::Mark
+            && let Some(text) = &details.text
+        {
+            match self.0.get(text) {
+                Some(&place) if of_rank.get(place as usize) == Some(&details) => return place,
+                Some(_) => {}
+                None => drop(self.0.insert(text.clone(), next)),
+            }
+        }
+        of_rank.push(details);
+        next
+    }
+}
+
 impl Trace {
+    /// The same run with other ranks.
+    pub fn with_ranks(&self, ranks: Vec<RankTrace>) -> Trace {
+        let Trace { meta, communicators, notes, .. } = self;
+        Trace { meta: meta.clone(), ranks, communicators: communicators.clone(), notes: notes.clone() }
+    }
+
     pub fn call(&self, place: Place) -> Option<&Call> {
         self.ranks.get(place.rank as usize)?.calls.get(place.call as usize)
     }
@@ -175,7 +206,7 @@ impl Trace {
     /// When, inside of a call, its message was sent or its collective was over, where the trace tells it apart.
     pub fn moment(&self, place: Place) -> Option<Time> {
         let rank = self.ranks.get(place.rank as usize)?;
-        rank.details(rank.calls.get(place.call as usize)?)?.moment
+        rank.details(rank.calls.get(place.call as usize)?)?.moment.map(Moment::time)
     }
 
     pub fn processes(&self) -> u32 {

@@ -34,7 +34,7 @@ trait Measured {
     fn batch(&self) -> u64;
     fn end_cycle(&mut self);
     /// What this process has recorded.
-    fn series(&self) -> Vec<Series>;
+    fn series(&mut self) -> Vec<Series>;
     /// What people should know.
     fn notes(&self) -> Vec<String>;
 }
@@ -139,12 +139,12 @@ impl<'a> Job<'a> {
             if cycle + 1 < cycles && self.session.any_of(due, measured.is_none()) {
                 let mut so_far = self.total.clone();
                 so_far.interruptions.push("Not finished: this is what was there while it ran.".into());
-                self.collect(measured.as_deref(), &mut so_far)?;
+                self.collect(&mut measured, &mut so_far)?;
                 self.save(&so_far)?;
             }
         }
         let mut total = std::mem::take(&mut self.total);
-        self.collect(measured.as_deref(), &mut total)?;
+        self.collect(&mut measured, &mut total)?;
         self.total = total;
         self.save(&self.total.clone())
     }
@@ -158,12 +158,12 @@ impl<'a> Job<'a> {
     }
 
     /// Adds what all processes have recorded to `total`, on rank 0.
-    fn collect(&self, measured: Option<&dyn Measured>, total: &mut Measurement) -> Result<()> {
+    fn collect(&self, measured: &mut Option<&mut dyn Measured>, total: &mut Measurement) -> Result<()> {
         let mut own = Measurement::default();
-        for series in measured.map(|measured| measured.series()).unwrap_or_default() {
+        for series in measured.as_mut().map(|measured| measured.series()).unwrap_or_default() {
             own.add(series)?;
         }
-        own.notes = measured.map(|measured| measured.notes()).unwrap_or_default();
+        own.notes = measured.as_ref().map(|measured| measured.notes()).unwrap_or_default();
         let add = |sum: &mut Measurement, more: Measurement| -> Result<()> {
             for series in more.series {
                 sum.add(series)?;

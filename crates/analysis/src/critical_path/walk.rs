@@ -2,6 +2,7 @@
 
 use super::parts::{Counts, Parts};
 use serde::Serialize;
+use straggler_model::network::Drawn;
 use straggler_model::{Link, Network, Rank, Time};
 use straggler_sim::observers::Recorder;
 use straggler_sim::observers::recorder::{Bound, Event, EventId, EventKind};
@@ -55,6 +56,7 @@ pub struct CriticalPath {
 struct Walk<'a> {
     recorders: &'a [Recorder],
     network: &'a Network,
+    latency: Option<&'a Drawn>,
     acknowledgement: Acknowledgement,
     receive_overlap: bool,
 }
@@ -65,6 +67,7 @@ impl CriticalPath {
         let walk = Walk {
             recorders,
             network: simulation.network,
+            latency: simulation.latency,
             acknowledgement: simulation.acknowledgement,
             receive_overlap: simulation.receive_overlap,
         };
@@ -159,15 +162,15 @@ impl Walk<'_> {
     fn hop(&self, event: &Event, bound: Bound, to: Time) -> (Parts, Counts) {
         match (bound, event.kind) {
             (Bound::Start | Bound::Started, _) => Default::default(),
-            (Bound::Flight, _) => flight(self.network.link(event.rank, event.peer)),
+            (Bound::Flight, _) => flight(&self.link(event.rank, event.peer, event), event, to),
             (Bound::Acknowledgement, _) => self.acknowledged(event, to),
-            (Bound::Nic, EventKind::Send) => gap(self.network.link(event.rank, event.peer), event),
-            (Bound::Nic, EventKind::Message) => gap(self.network.link(event.peer, event.rank), event),
+            (Bound::Nic, EventKind::Send) => gap(&self.link(event.rank, event.peer, event), event),
+            (Bound::Nic, EventKind::Message) => gap(&self.link(event.peer, event.rank, event), event),
             (Bound::Cpu | Bound::Completion, EventKind::Send) => {
-                sending(self.network.link(event.rank, event.peer), event)
+                sending(&self.link(event.rank, event.peer, event), event)
             }
             (Bound::Cpu | Bound::Completion, EventKind::Message) => {
-                self.receiving(self.network.link(event.peer, event.rank), event, to)
+                self.receiving(&self.link(event.peer, event.rank, event), event, to)
             }
             (Bound::Cpu | Bound::Completion, EventKind::Calc) => (
                 Parts { compute: event.amount, noise: event.noise.ps(), ..Parts::default() },
@@ -176,6 +179,15 @@ impl Walk<'_> {
             // A receive and an acknowledgement take no time themselves.
             (_, EventKind::Recv | EventKind::Acknowledgement | EventKind::Calc) => Default::default(),
         }
+    }
+
+    /// The parameters of the message of an event, those that it drew included.
+    fn link(&self, from: Rank, to: Rank, event: &Event) -> Link {
+        let link = *self.network.link(from, to);
+        let Some(drawn) = self.latency else { return link };
+        let draw = drawn.draw(self.network.class(from, to), from, event.number);
+        let (send_overhead, recv_overhead) = (draw.send_overhead, draw.recv_overhead);
+        Link { latency: draw.latency, send_overhead, recv_overhead, ..link }
     }
 
     fn acknowledged(&self, event: &Event, to: Time) -> (Parts, Counts) {
@@ -220,9 +232,10 @@ impl CriticalPath {
     }
 }
 
-fn flight(link: &Link) -> (Parts, Counts) {
-    let parts =
-        Parts { send_overhead: link.send_overhead.ps(), latency: link.latency.ps(), ..Parts::default() };
+/// What a message waits behind an earlier one that was given a longer latency counts as latency.
+fn flight(link: &Link, event: &Event, to: Time) -> (Parts, Counts) {
+    let latency = to.since(event.t + link.send_overhead);
+    let parts = Parts { send_overhead: link.send_overhead.ps(), latency: latency.ps(), ..Parts::default() };
     (parts, Counts { send_overhead: 1, latency: 1, ..Counts::default() })
 }
 

@@ -47,7 +47,7 @@ impl Released {
     fn of(trace: &Trace, messages: &[Message]) -> Released {
         let one = |message: &Message| {
             let (sent, done) = (message.sent, message.sent_in()?);
-            let (over, posted) = (trace.call(done)?.exit, trace.call(message.received.place)?.enter);
+            let (over, posted) = (trace.call(done)?.exit, trace.call(message.received().place)?.enter);
             (sent.enter < posted && posted < over).then_some((sent.place, done.call, posted))
         };
         let mut all: Vec<(Place, u32, Time)> = messages.iter().filter_map(one).collect();
@@ -65,7 +65,7 @@ impl Released {
 
 fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) -> Option<Pair> {
     let interval = |call: &Call| (call.enter, call.exit);
-    let Message { sent, received } = message;
+    let (sent, received) = (&message.sent, message.received());
     let (send, post) = (trace.call(sent.place)?, trace.call(received.place)?);
     let place = message.received_in()?;
     let done = trace.call(place)?;

@@ -5,7 +5,8 @@ use straggler_model::Time;
 use straggler_model::network::{Link, PerByte};
 use straggler_trace::call::special;
 use straggler_trace::{
-    Call, Class, Communicator, Completed, Details, Function, Matched, RankTrace, Repeated, RequestId, Trace,
+    Call, Class, Communicator, Completed, Details, Function, Matched, RankTrace, Rare, Repeated, RequestId,
+    Trace,
 };
 
 /// How a program receives.
@@ -75,7 +76,12 @@ impl Receiver {
         let exit = ready.max(enter + Time::from_ns(10));
         self.trace.push_with(
             Call { enter, exit, ..any },
-            Details { found: true, matched, message, ..Details::default() },
+            Details {
+                found: true,
+                matched,
+                rare: Rare { message, ..Rare::default() }.into(),
+                ..Details::default()
+            },
         );
         // The probe that finds a message at once is a part of what receiving it takes.
         let probing = exit.since(ready.max(enter));
@@ -83,7 +89,7 @@ impl Receiver {
         let mut call = Call::new(receive, exit + APART, end);
         call.received = bytes;
         if message.is_some() {
-            self.trace.push_with(call, Details { message, ..Details::default() });
+            self.trace.push_with(call, Details::from(Rare { message, ..Rare::default() }));
         } else {
             self.trace.push(Call { comm: 0, peer: from, tag: 1, ..call });
         }
@@ -96,7 +102,14 @@ impl Receiver {
         let calls = length.ps() / 1_000 / (2 * between) + 2;
         let inside = length.since(Time::from_ns(between * (calls - 1)));
         let repeated = Some(Repeated { calls, inside });
-        self.trace.push_with(call, Details { repeated, requests, ..Details::default() });
+        self.trace.push_with(
+            call,
+            Details {
+                requests: requests.into(),
+                rare: Rare { repeated, ..Rare::default() }.into(),
+                ..Details::default()
+            },
+        );
     }
 
     fn test(&mut self, way: Way, enter: Time, ready: Time, from: i32, bytes: u64) -> Time {
@@ -118,7 +131,12 @@ impl Receiver {
             Way::Testsome => vec![Completed { request, matched: None, cancelled: false }],
             _ => Vec::new(),
         };
-        let found = Details { found: true, requests: vec![request], completed, ..Details::default() };
+        let found = Details {
+            found: true,
+            requests: vec![request].into(),
+            completed: completed.into(),
+            ..Details::default()
+        };
         self.trace.push_with(Call::new(function, start, end), found);
         end
     }
@@ -185,7 +203,7 @@ fn exchanges_and_collectives_tell_flights_together() {
             rank.push(Call { function: Function::Isend, request: first + 1, ..send });
             let requests = vec![first, first + 1];
             let wait = Call::new(Function::Waitall, at(start + 11), at(start + 20));
-            rank.push_with(wait, Details { found: true, requests, ..Details::default() });
+            rank.push_with(wait, Details { found: true, requests: requests.into(), ..Details::default() });
             let barrier = Call::new(Function::Barrier, at(start + 500), at(start + 508));
             rank.push(Call { comm: 0, ..barrier });
         }
@@ -215,7 +233,10 @@ fn message(
 
 fn wait(rank: &mut RankTrace, (enter, exit): (Time, Time), requests: Vec<RequestId>) {
     let function = if requests.len() == 1 { Function::Wait } else { Function::Waitall };
-    rank.push_with(Call::new(function, enter, exit), Details { found: true, requests, ..Details::default() });
+    rank.push_with(
+        Call::new(function, enter, exit),
+        Details { found: true, requests: requests.into(), ..Details::default() },
+    );
 }
 
 /// Windows of sends, each answered by four bytes: what bandwidth tests do.

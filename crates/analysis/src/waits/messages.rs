@@ -13,17 +13,29 @@ const REMEMBERED: usize = 100;
 
 /// The matched messages of a trace, for each receiver those that it got. In one list they are [`Messages::matched`].
 pub fn messages_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Message>> {
-    let ends: Vec<Ends> =
-        operations.par_iter().enumerate().map(|(rank, of)| Ends::of(trace, rank as Rank, of)).collect();
-    // To whom, in the order of the senders.
-    let mut sends: Vec<Vec<Sent>> = ends.iter().map(|ends| Vec::with_capacity(ends.receives.len())).collect();
-    for sent in ends.iter().flat_map(|ends| &ends.sends) {
-        if let Some(receiver) = sends.get_mut(sent.to as usize) {
-            receiver.push(*sent);
-        }
+    let sends = sends_by_receiver(trace, operations);
+    let receivers = sends.into_par_iter().zip(operations).enumerate();
+    receivers
+        .map(|(rank, (sends, of))| {
+            Messages::between(sends, Ends::receives_of(trace, rank as Rank, of)).matched
+        })
+        .collect()
+}
+
+/// What was sent to each rank, in the order of the senders.
+fn sends_by_receiver(trace: &Trace, operations: &[Operations<'_>]) -> Vec<Vec<Sent>> {
+    let senders = operations.par_iter().enumerate();
+    let senders: Vec<Vec<Sent>> = senders.map(|(rank, of)| Ends::sends_of(trace, rank as Rank, of)).collect();
+    let mut counts = vec![0; operations.len()];
+    for sent in senders.iter().flatten() {
+        counts.get_mut(sent.to as usize).into_iter().for_each(|count| *count += 1);
     }
-    let received = sends.into_par_iter().zip(ends).map(|(sends, ends)| Ends { sends, ..ends });
-    received.map(|ends| Messages::of(&[ends]).matched).collect()
+    let mut receivers: Vec<Vec<Sent>> = counts.into_iter().map(Vec::with_capacity).collect();
+    // What has been handed on makes room.
+    for sent in senders.into_iter().flatten() {
+        receivers.get_mut(sent.to as usize).into_iter().for_each(|receiver| receiver.push(sent));
+    }
+    receivers
 }
 
 /// Late senders and late receivers, at most one of each in a call, by place. Messages are by receiver.
@@ -55,8 +67,8 @@ struct Receipt {
 fn by_sender(trace: &Trace, messages: &[Vec<Message>]) -> Vec<Vec<Receipt>> {
     let mut senders = vec![Vec::new(); trace.ranks.len()];
     for message in messages.iter().flatten() {
-        let (place, sender) = (message.received.place, senders.get_mut(message.sent.place.rank as usize));
-        if let (Some(sender), Some(done), Some(post)) = (sender, message.sent.done, trace.call(place)) {
+        let (place, sender) = (message.received().place, senders.get_mut(message.sent.place.rank as usize));
+        if let (Some(sender), Some(done), Some(post)) = (sender, message.sent.done(), trace.call(place)) {
             sender.push(Receipt { done, place, posted: post.enter });
         }
     }
@@ -105,7 +117,8 @@ impl Remembered<'_> {
 /// The longest wait for a sender in each call of a rank that received.
 fn late_senders(trace: &Trace, tells_moments: bool, messages: &[Message]) -> Vec<Wait> {
     let key = |(number, message): (u32, &Message)| {
-        Some((message.received.done?, message.received.place.call, message.sent.enter, number))
+        let received = message.received();
+        Some((received.done()?, received.place.call, message.sent.enter, number))
     };
     let mut order: Vec<(u32, u32, Time, u32)> = (0..).zip(messages).filter_map(key).collect();
     // Stable, since that makes use of what is in order already: the messages of one sender.
@@ -117,7 +130,7 @@ fn late_senders(trace: &Trace, tells_moments: bool, messages: &[Message]) -> Vec
         together.clear();
         together.extend(group.iter().map(|&(.., number)| &messages[number as usize]));
         remembered.see(&together, &mut waits);
-        let place = Place { call: group[0].0, ..together[0].received.place };
+        let place = Place { call: group[0].0, rank: together[0].sent.to };
         if let Some((wait, latest)) = late_sender(trace, place, &together) {
             remembered.remember(latest, waits.len());
             waits.push(wait);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::messages::Place;
 use straggler_trace::profile::Profile;
-use straggler_trace::{Call, Communicator, Details, Function, Matched, RankTrace, RequestId, Trace};
+use straggler_trace::{Call, Communicator, Details, Function, Matched, Moment, RankTrace, RequestId, Trace};
 
 const fn at(microseconds: u64) -> Time {
     Time::from_ns(1_000 * microseconds)
@@ -34,7 +34,7 @@ fn collective(function: Function, enter: u64, exit: u64, root: i32) -> Call {
 }
 
 fn wait(rank: &mut RankTrace, enter: u64, exit: u64, requests: Vec<RequestId>) {
-    let details = Details { found: true, requests, ..Details::default() };
+    let details = Details { found: true, requests: requests.into(), ..Details::default() };
     rank.push_with(Call::new(Function::Waitall, at(enter), at(exit)), details);
 }
 
@@ -108,7 +108,7 @@ fn of_two_waits_in_one_call_one_counts() {
 /// Some formats tell when, inside of their calls, messages were sent and collectives were over.
 #[test]
 fn told_moments_count() {
-    let at_moment = |time: Time| Details { moment: Some(time), ..Details::default() };
+    let at_moment = |time: Time| Details { moment: Moment::new(time), ..Details::default() };
     let mut sender = RankTrace::default();
     sender.push_with(send(50, 60, 0), at_moment(at(55)));
     let mut earlier = RankTrace::default();

@@ -79,7 +79,7 @@ pub fn delete(trace: &Trace, deleted: &HashSet<Meeting>) -> Trace {
         }
         editor.finish()
     });
-    Trace { ranks: ranks.collect(), ..trace.clone() }
+    trace.with_ranks(ranks.collect())
 }
 
 /// A collective: its communicator, and its number among those there.
@@ -133,7 +133,7 @@ pub fn insert(trace: &Trace, insertion: &Insertion) -> Result<Trace, WhatIfError
         let known = regions::names(trace).into_keys().collect();
         return Err(WhatIfError::NoRegion { name: insertion.region.clone(), known });
     }
-    Ok(Trace { ranks, ..trace.clone() })
+    Ok(trace.with_ranks(ranks))
 }
 
 fn besides(traced: &RankTrace, insertion: &Insertion, inserted: &mut u64) -> RankTrace {

@@ -139,12 +139,11 @@ impl Gaps {
     }
 
     /// The trace with these times between its calls.
-    pub fn apply(&self, trace: &Trace) -> Trace {
-        let mut new = trace.clone();
-        for (rank, gaps) in new.ranks.iter_mut().zip(&self.0) {
+    pub fn apply(&self, mut trace: Trace) -> Trace {
+        for (rank, gaps) in trace.ranks.iter_mut().zip(&self.0) {
             retime(rank, gaps);
         }
-        new
+        trace
     }
 }
 
@@ -269,7 +268,6 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
     let first = begin(rank);
     // When its last call began, in the trace and now.
     let mut last_of: HashMap<u16, (Time, Time)> = HashMap::new();
-    let mut moments: Vec<(u32, Time, Time)> = Vec::new();
     let polls = polls(rank);
     // Polls that go on, where they begin now, and how long they take now.
     let mut polling: HashMap<u16, (Polls, Time, Time)> = HashMap::new();
@@ -304,15 +302,10 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
         let enter = beside.map_or(*new + gap, |(old, new)| new + call.enter.since(old));
         last_of.insert(call.thread, (call.enter, enter));
         *old = (*old).max(call.exit);
-        moments.push((call.details, call.enter, enter));
+        if let Some(details) = rank.details.get_mut(call.details as usize) {
+            details.move_moment(call.enter, enter);
+        }
         (call.enter, call.exit) = (enter, enter + length);
         *new = (*new).max(call.exit);
-    }
-    for (details, old, new) in moments {
-        if let Some(moment) =
-            rank.details.get_mut(details as usize).and_then(|details| details.moment.as_mut())
-        {
-            *moment = new + moment.since(old);
-        }
     }
 }

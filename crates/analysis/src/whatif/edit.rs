@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use straggler_model::Time;
-use straggler_trace::{Call, Class, Details, RankTrace};
+use straggler_trace::{Call, Class, Details, Marks, RankTrace};
 
 /// The calls of a rank while they are edited.
 pub struct Editor {
     rank: RankTrace,
+    /// The details of its marks.
+    marks: Marks,
     threads: HashMap<u16, Thread>,
 }
 
@@ -35,7 +37,7 @@ impl Editor {
             usage: traced.usage,
             ..RankTrace::default()
         };
-        Editor { rank, threads: HashMap::new() }
+        Editor { rank, marks: Marks::default(), threads: HashMap::new() }
     }
 
     fn thread(&mut self, call: &Call) -> &mut Thread {
@@ -109,8 +111,9 @@ impl Editor {
         let call = Call { enter, exit: enter + length, details: Call::NO_DETAILS, ..*call };
         match details {
             Some(mut details) => {
-                details.moment = details.moment.map(|moment| enter + moment.since(old));
-                self.rank.push_with(call, details);
+                details.move_moment(old, enter);
+                let details = self.marks.place(call.function, details, &mut self.rank.details);
+                self.rank.push(Call { details, ..call });
             }
             None => self.rank.push(call),
         }

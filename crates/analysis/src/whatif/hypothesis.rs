@@ -8,6 +8,7 @@ use super::nonblocking::{self, Overlap};
 use super::parts;
 use super::place::{Where, short_list};
 use super::regions::Ranks;
+use std::borrow::Cow;
 use straggler_schedule::traced::alone;
 use straggler_trace::{Call, Details, Trace};
 
@@ -159,9 +160,10 @@ fn unused_weights(trace: &Trace, place: &Where, weights: &[f64]) -> Option<Strin
 
 /// Calls that make communicators tell what they took themselves: the times of others, by which that is known, will not be those of
 /// one run any more.
-fn with_own_times(trace: &Trace) -> Trace {
-    let mut changed = trace.clone();
+fn with_own_times(trace: &Trace) -> Cow<'_, Trace> {
+    let mut changed = Cow::Borrowed(trace);
     for ((rank, number), time) in alone(trace) {
+        let changed = changed.to_mut();
         let Some(rank) = changed.ranks.get_mut(rank as usize) else { continue };
         let Some(call) = rank.calls.get_mut(number as usize) else { continue };
         if call.details == Call::NO_DETAILS {
@@ -169,15 +171,21 @@ fn with_own_times(trace: &Trace) -> Trace {
             rank.details.push(Details::default());
         }
         if let Some(details) = rank.details.get_mut(call.details as usize) {
-            details.alone = Some(time);
+            details.rare.alone = Some(time);
         }
     }
     changed
 }
 
 /// Applies differences: first what is computed, then what is deleted, both at the places and times of the traced run; then
-/// the others, one after the other.
-pub fn apply_all(trace: &Trace, differences: &[Difference]) -> Result<(Trace, Vec<String>), WhatIfError> {
+/// the others, one after the other. Where there is none, it is the trace itself.
+pub fn apply_all<'t>(
+    trace: &'t Trace,
+    differences: &[Difference],
+) -> Result<(Cow<'t, Trace>, Vec<String>), WhatIfError> {
+    if differences.is_empty() {
+        return Ok((Cow::Borrowed(trace), Vec::new()));
+    }
     differences.iter().try_for_each(|difference| difference.check(trace))?;
     let mut changed = with_own_times(trace);
     let mut notes = Vec::new();
@@ -192,14 +200,14 @@ pub fn apply_all(trace: &Trace, differences: &[Difference]) -> Result<(Trace, Ve
         recomputed |= difference.recompute(trace, &mut gaps, &mut notes)?;
     }
     if recomputed {
-        changed = gaps.apply(&changed);
+        changed = Cow::Owned(gaps.apply(changed.into_owned()));
     }
     if !deleted.is_empty() {
-        changed = calls::delete(&changed, &deleted);
+        changed = Cow::Owned(calls::delete(&changed, &deleted));
     }
     for difference in differences {
         if let Some(next) = difference.rewrite(&changed, &mut notes)? {
-            changed = next;
+            changed = Cow::Owned(next);
         }
     }
     Ok((changed, notes))

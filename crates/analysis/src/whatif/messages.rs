@@ -22,7 +22,7 @@ pub struct Filter {
 
 impl Filter {
     pub(super) fn fits(&self, message: &Message) -> bool {
-        let Message { sent, received } = message;
+        let (sent, received) = (&message.sent, message.received());
         self.from.as_ref().is_none_or(|ranks| ranks.contains(&sent.place.rank))
             && self.to.as_ref().is_none_or(|ranks| ranks.contains(&received.place.rank))
             && self.tag.is_none_or(|tag| tag == sent.tag)
@@ -69,17 +69,17 @@ pub fn remove(trace: &Trace, filter: &Filter) -> Result<Trace, WhatIfError> {
     }
     let mut gone: Vec<Gone> = trace.ranks.iter().map(|_| Gone::default()).collect();
     for message in chosen {
-        let (from, to) = (message.sent.place.rank as usize, message.received.place.rank as usize);
+        let (from, to) = (message.sent.place.rank as usize, message.sent.to as usize);
         if let (Some(row), Some(received)) = (
             row_of(message, &operations[from], |row| gone[from].sends.contains(&row)),
-            message.received.operation,
+            message.received().operation(),
         ) {
             gone[from].sends.insert(row);
             gone[to].receives.insert(received);
         }
     }
     let ranks = operations.iter().zip(&gone).map(|(operations, gone)| without(operations, gone)).collect();
-    Ok(Trace { ranks, ..trace.clone() })
+    Ok(trace.with_ranks(ranks))
 }
 
 pub(super) fn nothing(filter: &Filter, messages: &Messages) -> WhatIfError {

@@ -62,7 +62,7 @@ pub fn apply(trace: &Trace, overlap: &Overlap) -> Result<Trace, WhatIfError> {
     }
     let twin = twin.unwrap_or(overlap.function);
     let ranks = trace.ranks.iter().map(|rank| overlapped(rank, overlap, twin)).collect();
-    Ok(Trace { ranks, ..trace.clone() })
+    Ok(trace.with_ranks(ranks))
 }
 
 /// Requests of our own, behind those of the program.
@@ -114,7 +114,7 @@ fn wait_for(editor: &mut Editor, at: &Call, mut requests: Vec<RequestId>) {
     }
     requests.sort_unstable();
     let wait = Call { thread: at.thread, ..Call::new(Function::Waitall, at.enter, at.enter) };
-    editor.push(&wait, Some(Details { requests, found: true, ..Details::default() }));
+    editor.push(&wait, Some(Details { requests: requests.into(), found: true, ..Details::default() }));
 }
 
 fn begin_earlier(
@@ -136,6 +136,6 @@ fn begin_earlier(
         cancelled: false,
     });
     let completed = completed.into_iter().collect();
-    editor
-        .push(&wait, Some(Details { requests: vec![request], completed, found: true, ..Details::default() }));
+    let details = Details { requests: [request][..].into(), completed, found: true, ..Details::default() };
+    editor.push(&wait, Some(details));
 }

@@ -35,9 +35,9 @@ fn chosen(
     let mut taken: HashSet<(usize, u32)> = HashSet::new();
     let (mut found, mut fixed) = (Vec::new(), 0);
     for message in messages.matched.iter().filter(|message| filter.fits(message)) {
-        let (from, to) = (message.sent.place.rank as usize, message.received.place.rank as usize);
+        let (from, to) = (message.sent.place.rank as usize, message.sent.to as usize);
         let row = row_of(message, &operations[from], |row| taken.contains(&(from, row)));
-        let (Some(sent), Some(received)) = (row, message.received.operation) else { continue };
+        let (Some(sent), Some(received)) = (row, message.received().operation()) else { continue };
         // Half of an exchange cannot leave the other half, and persistent requests say once and for all what they send.
         let whole = |rank: usize, row: u32| {
             let row = operations[rank].get(row);
@@ -65,9 +65,8 @@ pub fn merge(trace: &Trace, filter: &Filter, count: u32) -> Result<(Trace, u32),
     let mut fates: Vec<Fates> = trace.ranks.iter().map(|_| Fates::default()).collect();
     let chosen = chosen(trace, &operations, filter)?;
     let mut most = 0;
-    let route = |message: &Message| {
-        (message.sent.place.rank, message.received.place.rank, message.sent.comm, message.sent.tag)
-    };
+    let route =
+        |message: &Message| (message.sent.place.rank, message.sent.to, message.sent.comm, message.sent.tag);
     for of_route in chosen.chunk_by(|(one, _), (other, _)| route(one) == route(other)) {
         for together in of_route.chunks(count as usize) {
             most = most.max(together.len() as u32);
@@ -110,8 +109,7 @@ fn rewritten(trace: &Trace, operations: &[Operations<'_>], fates: &[Fates], coun
         bound += writer.bound;
         writer.editor.finish()
     });
-    let ranks = ranks.collect();
-    (Trace { ranks, ..trace.clone() }, bound)
+    (trace.with_ranks(ranks.collect()), bound)
 }
 
 struct Writer<'a, 'o> {

@@ -2,6 +2,7 @@
 
 use super::simulated;
 use crate::waits::WaitStates;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -152,26 +153,30 @@ impl std::error::Error for ScenarioError {}
 
 impl Scenario {
     /// Simulates a trace. Where a program that decides for itself would hang, it decides as it did: first only whose
-    /// messages its receives from anyone take, which is what most programs hang by, then everything.
+    /// messages its receives from anyone take, which is what most programs hang by, then everything. A trace that is given
+    /// away becomes that of the run; else this is another one.
     pub fn simulate(
-        trace: &Trace,
+        trace: Cow<'_, Trace>,
         options: &Options,
         building: &Building<'_>,
         simulation: &Simulation<'_>,
         control: &mut Control<'_>,
     ) -> Result<Scenario, ScenarioError> {
-        let mut run =
-            |decisions| simulate(trace, &Options { decisions, ..*options }, building, simulation, control);
-        let bound = |bound| move |scenario| Scenario { bound, ..scenario };
-        match run(options.decisions) {
+        let noiseless = simulation.noise.is_none();
+        let mut run = |decisions| {
+            let options = Options { decisions, ..*options };
+            Replay::of(&trace, &options, building, simulation, control)
+        };
+        let (replay, bound) = match run(options.decisions) {
             Err(ScenarioError::Hangs(_)) if options.decisions == Decisions::Redecide => {
                 match run(Decisions::RedecideRequests) {
-                    Err(ScenarioError::Hangs(_)) => run(Decisions::AsRecorded).map(bound(Bound::Everything)),
-                    other => other.map(bound(Bound::Wildcards)),
+                    Err(ScenarioError::Hangs(_)) => (run(Decisions::AsRecorded)?, Bound::Everything),
+                    other => (other?, Bound::Wildcards),
                 }
             }
-            other => other,
-        }
+            other => (other?, Bound::Nothing),
+        };
+        Ok(Scenario { bound, ..replay.scenario(trace, noiseless) })
     }
 
     pub fn decisions_changed(&self) -> u64 {
@@ -179,25 +184,59 @@ impl Scenario {
     }
 }
 
-fn simulate(
-    trace: &Trace,
-    options: &Options,
-    building: &Building<'_>,
-    simulation: &Simulation<'_>,
-    control: &mut Control<'_>,
-) -> Result<Scenario, ScenarioError> {
-    let recording = Arc::new(Recording::from_trace(trace, options).map_err(ScenarioError::Trace)?);
-    let playback = Playback::new(recording.clone(), 1, building).map_err(ScenarioError::Playback)?;
-    let (run, replayed) = simulation.replay(&playback, control).map_err(ScenarioError::Run)?;
-    let Outcome { finish, stuck, .. } = run.outcome;
-    if let Some(stuck) = stuck {
-        let waiting = hanging(trace, &recording, &replayed);
-        return Err(ScenarioError::Hangs(Box::new(Hang { waiting, stuck })));
+/// A trace that was replayed to its end.
+struct Replay {
+    recording: Arc<Recording>,
+    replayed: Vec<Replayed>,
+    finish: Vec<Time>,
+}
+
+impl Replay {
+    fn of(
+        trace: &Trace,
+        options: &Options,
+        building: &Building<'_>,
+        simulation: &Simulation<'_>,
+        control: &mut Control<'_>,
+    ) -> Result<Replay, ScenarioError> {
+        let recording = Arc::new(Recording::from_trace(trace, options).map_err(ScenarioError::Trace)?);
+        let playback = Playback::new(recording.clone(), 1, building).map_err(ScenarioError::Playback)?;
+        let (run, replayed) = simulation.replay(&playback, control).map_err(ScenarioError::Run)?;
+        let Outcome { finish, stuck, .. } = run.outcome;
+        if let Some(stuck) = stuck {
+            let waiting = hanging(trace, &recording, &replayed);
+            return Err(ScenarioError::Hangs(Box::new(Hang { waiting, stuck })));
+        }
+        Ok(Replay { recording, replayed, finish })
     }
-    let run = simulated(trace, &recording, &replayed, simulation.noise.is_none());
-    let decisions = decided(trace, &recording, &replayed);
-    let superfluous_tests = replayed.iter().map(|rank| rank.superfluous).sum();
-    let goes_on_as_recorded = recording.ranks().iter().zip(&replayed).any(|(rank, replayed)| {
+
+    /// What became of the trace.
+    fn scenario(self, trace: Cow<'_, Trace>, noiseless: bool) -> Scenario {
+        let Replay { recording, replayed, finish } = self;
+        let decisions = decided(&trace, &recording, &replayed);
+        let superfluous_tests = replayed.iter().map(|rank| rank.superfluous).sum();
+        let goes_on_as_recorded = goes_on_as_recorded(&recording, &replayed);
+        let notes = recording.notes().to_vec();
+        let run = simulated(trace.into_owned(), &recording, &replayed, noiseless);
+        // Long traces: what is not needed any more makes room.
+        drop((recording, replayed));
+        Scenario {
+            end: finish.iter().copied().max().unwrap_or_default(),
+            finish,
+            waits: WaitStates::of(&run),
+            calls: InCalls::of(&run),
+            decisions,
+            superfluous_tests,
+            goes_on_as_recorded,
+            bound: Bound::Nothing,
+            trace: run,
+            notes,
+        }
+    }
+}
+
+fn goes_on_as_recorded(recording: &Recording, replayed: &[Replayed]) -> bool {
+    recording.ranks().iter().zip(replayed).any(|(rank, replayed)| {
         let other = |change: &&Change| matches!(change.what, Changed::Requests(_) | Changed::Source(_));
         let first = replayed.changes.iter().filter(other).map(|change| change.instruction).min();
         let after = first.and_then(|first| rank.instructions().get(first as usize..)).unwrap_or_default();
@@ -206,21 +245,6 @@ fn simulate(
             Instruction::Recv { from, .. } => from != ANY,
             _ => false,
         })
-    });
-    let notes = recording.notes().to_vec();
-    // Long traces: what is not needed any more makes room.
-    drop((playback, recording, replayed));
-    Ok(Scenario {
-        end: finish.iter().copied().max().unwrap_or_default(),
-        finish,
-        waits: WaitStates::of(&run),
-        calls: InCalls::of(&run),
-        decisions,
-        superfluous_tests,
-        goes_on_as_recorded,
-        bound: Bound::Nothing,
-        trace: run,
-        notes,
     })
 }
 

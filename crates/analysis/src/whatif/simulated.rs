@@ -15,27 +15,23 @@ use straggler_trace::{Class, RankTrace, Trace};
 /// What a simulated run says of itself.
 const SIMULATED: &str = "synthetic: simulated from a trace, no program ran";
 
-/// The run that a replay of `recording`, which was read from `trace`, has simulated, with noise or without.
-pub fn simulated(trace: &Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
+/// The run that a replay of `recording`, which was read from `trace`, has simulated, with noise or without. The trace becomes
+/// this run.
+pub fn simulated(mut trace: Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
     let origin = recording.origin();
-    let ranks = trace.ranks.iter().zip(recording.ranks()).zip(replayed);
-    let mut ranks: Vec<RankTrace> = ranks
-        .map(|((traced, recorded), replayed)| {
-            let known = Known::of(traced, recorded, replayed, origin, noiseless);
-            known.retimed(traced)
-        })
-        .collect();
-    decided::apply(trace, recording, replayed, &mut ranks);
-    for ((recorded, replayed), rank) in recording.ranks().iter().zip(replayed).zip(&mut ranks) {
+    for ((rank, recorded), replayed) in trace.ranks.iter_mut().zip(recording.ranks()).zip(replayed) {
+        Known::of(rank, recorded, replayed, origin, noiseless).retime(rank);
+    }
+    decided::apply(&mut trace, recording, replayed);
+    for ((recorded, replayed), rank) in recording.ranks().iter().zip(replayed).zip(&mut trace.ranks) {
         unneeded::remove(recorded, replayed, rank);
+        // What a processor did to the traced run says nothing about this one.
+        rank.usage = None;
     }
-    // What a processor did to the traced run says nothing about this one.
-    ranks.iter_mut().for_each(|rank| rank.usage = None);
-    let mut notes = trace.notes.clone();
-    if !notes.iter().any(|note| note.starts_with("synthetic")) {
-        notes.push(SIMULATED.to_owned());
+    if !trace.notes.iter().any(|note| note.starts_with("synthetic")) {
+        trace.notes.push(SIMULATED.to_owned());
     }
-    Trace { meta: trace.meta.clone(), ranks, communicators: trace.communicators.clone(), notes }
+    trace
 }
 
 /// What the simulation says about the calls of a rank.
@@ -95,36 +91,34 @@ impl Known {
         Known { times, origin, end }
     }
 
-    /// The calls of a rank at their new times.
-    fn retimed(&self, traced: &RankTrace) -> RankTrace {
-        let mut rank = traced.clone();
+    /// Gives the calls of a rank their new times.
+    fn retime(&self, rank: &mut RankTrace) {
         // Which calls a thread has, in order.
         let mut threads: HashMap<u16, Vec<usize>> = HashMap::new();
-        for (number, call) in traced.calls.iter().enumerate() {
+        for (number, call) in rank.calls.iter().enumerate() {
             threads.entry(call.thread).or_default().push(number);
         }
         for calls in threads.values() {
-            self.retime_thread(traced, calls, &mut rank);
+            self.retime_thread(calls, rank);
         }
         for details in &mut rank.details {
             details.moment = None;
         }
-        rank
     }
 
-    fn retime_thread(&self, traced: &RankTrace, calls: &[usize], rank: &mut RankTrace) {
+    fn retime_thread(&self, calls: &[usize], rank: &mut RankTrace) {
         let mut before = Anchor { traced: self.origin, simulated: self.origin };
         let mut from = 0;
         for (place, &number) in calls.iter().enumerate() {
-            let call = &traced.calls[number];
-            let is_end = call.function.class() == Class::Finalize;
+            let traced = rank.calls[number];
+            let is_end = traced.function.class() == Class::Finalize;
             let known = self.times[number].or(is_end.then_some((self.end, self.end)));
             let Some((enter, exit)) = known else { continue };
-            let after = Anchor { traced: call.enter, simulated: enter.max(before.simulated) };
+            let after = Anchor { traced: traced.enter, simulated: enter.max(before.simulated) };
             calls[from..place].iter().for_each(|&between| move_call(rank, between, before, after));
             let call = &mut rank.calls[number];
             (call.enter, call.exit) = (after.simulated, exit.max(after.simulated));
-            before = Anchor { traced: traced.calls[number].exit, simulated: call.exit };
+            before = Anchor { traced: traced.exit, simulated: call.exit };
             from = place + 1;
         }
         for &number in calls.get(from..).unwrap_or_default() {
@@ -147,7 +141,7 @@ fn move_call(rank: &mut RankTrace, number: usize, before: Anchor, after: Anchor)
     let new = call.exit.since(call.enter);
     // Of calls that were counted together, the time inside shrinks with the whole.
     let details = rank.details.get_mut(call.details as usize);
-    if let Some(repeated) = details.and_then(|details| details.repeated.as_mut()) {
+    if let Some(repeated) = details.and_then(|details| details.rare.get_mut()?.repeated.as_mut()) {
         repeated.inside = share_of(repeated.inside, new, old);
     }
 }

@@ -10,6 +10,7 @@ use super::place::Where;
 use super::{DecisionKind, Difference, Scenario, Search, WhatIfError, apply_all};
 use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;
+use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use straggler_model::philox::Stream;
 use straggler_model::{Link, Network, PerByte, Time};
@@ -42,8 +43,14 @@ fn simulate(trace: &Trace, decisions: Decisions) -> Scenario {
     let (stop, mut progress) = (AtomicBool::new(false), |_| {});
     let mut control = Control::new(1, &stop, &mut progress);
     let options = Options { decisions, ..Options::default() };
-    Scenario::simulate(trace, &options, &Building::default(), &Simulation::new(&network), &mut control)
-        .unwrap()
+    Scenario::simulate(
+        Cow::Borrowed(trace),
+        &options,
+        &Building::default(),
+        &Simulation::new(&network),
+        &mut control,
+    )
+    .unwrap()
 }
 
 /// A rank that is written call by call. Calls of MPI take a microsecond.
@@ -83,7 +90,7 @@ impl Author {
     }
 
     fn mark(&mut self, function: Function, name: &str) -> &mut Author {
-        self.call(function, |_| {}, Some(Details { text: Some(name.into()), ..Details::default() }))
+        self.call(function, |_| {}, Some(Details::named(name)))
     }
 
     fn region(&mut self, name: &str, time: Time) -> &mut Author {
@@ -108,7 +115,12 @@ impl Author {
         requests: Vec<RequestId>,
         completed: Vec<Completed>,
     ) -> &mut Author {
-        let details = Details { requests, completed, found: true, ..Details::default() };
+        let details = Details {
+            requests: requests.into(),
+            completed: completed.into(),
+            found: true,
+            ..Details::default()
+        };
         self.call(function, |_| {}, Some(details))
     }
 
@@ -165,7 +177,7 @@ fn region(name: &str) -> Where {
 }
 
 fn with(trace: &Trace, difference: Difference) -> Trace {
-    apply_all(trace, &[difference]).unwrap().0
+    apply_all(trace, &[difference]).unwrap().0.into_owned()
 }
 
 /// Sums of waits, by pattern.
@@ -258,7 +270,7 @@ fn a_test_that_succeeds_earlier_makes_later_ones_superfluous() {
         receiver.irecv(0, 5, 0);
         for _ in 0..3 {
             receiver.compute(ms(10)).mark(Function::RegionEnter, "poll");
-            let asked = Details { requests: vec![0], ..Details::default() };
+            let asked = Details { requests: vec![0].into(), ..Details::default() };
             receiver.call(Function::Test, |_| {}, Some(asked)).mark(Function::RegionLeave, "poll");
         }
         receiver.compute(ms(10)).wait(Function::Test, vec![0], Vec::new()).compute(ms(1));
@@ -473,7 +485,7 @@ fn a_message_that_answers_cannot_be_sent_together_with_the_question() {
     let (stop, mut progress) = (AtomicBool::new(false), |_| {});
     let mut control = Control::new(1, &stop, &mut progress);
     let run = Scenario::simulate(
-        &changed,
+        Cow::Borrowed(&changed),
         &Options::default(),
         &Building::default(),
         &Simulation::new(&network),

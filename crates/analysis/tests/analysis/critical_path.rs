@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::sync::atomic::AtomicBool;
 use straggler_analysis::CriticalPath;
-use straggler_model::network::PerByte;
+use straggler_model::network::{Distributions, Drawn, Meaning, Measured, PerByte};
 use straggler_model::{Link, Network, Time};
 use straggler_sim::{Acknowledgement, Control, EngineChoice, Simulation, Workload};
 
@@ -61,6 +61,36 @@ proptest! {
             prop_assert_eq!(last.to, makespan);
             prop_assert!(reference.stretches.windows(2).all(|pair| pair[0].to == pair[1].from));
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Every hop knows what its message drew.
+    #[test]
+    fn parts_add_up_where_latencies_are_drawn(
+        shape in schedules::shapes(),
+        network in schedules::networks(),
+        noise in schedules::noises(),
+        overlap in any::<bool>(),
+        latencies in prop::collection::vec((1u64..9_000_000, 1u64..5), 1..6),
+        overheads in prop::collection::vec((1u64..900_000, 1u64..5), 0..4),
+    ) {
+        let list = |times: Vec<(u64, u64)>| -> Vec<Measured> {
+            let times: Vec<_> = times.into_iter().map(|(time, weight)| (Time(time), weight)).collect();
+            if times.is_empty() { Vec::new() } else { vec![Measured { class: None, times }] }
+        };
+        let measured =
+            Distributions { latencies: list(latencies), meaning: Meaning::Wire, overheads: list(overheads) };
+        let drawn = Drawn::new(&network, &measured, 3).unwrap();
+        let workload = Workload::from(schedules::graph(&shape));
+        let simulation = Simulation { noise: noise.as_ref(), receive_overlap: overlap, ..Simulation::new(&network) };
+        let simulation = Simulation { latency: Some(&drawn), ..simulation };
+        let (makespan, reference) = explain(&simulation, &workload, EngineChoice::Reference, 1);
+        prop_assert_eq!(reference.parts.total(), makespan);
+        let (_, windowed) = explain(&simulation, &workload, EngineChoice::Windowed, 2);
+        prop_assert_eq!(&windowed, &reference);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `straggler measure` as typed.
 
+use super::latency::Latency;
 use super::report::ReportOption;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -14,6 +15,9 @@ EXAMPLES
 
   One core alone and then all of them, as in Table I of the paper:
   straggler measure noise --time 0.2s --one-and-all
+
+  Round trips over TCP, as a distribution:
+  straggler measure latency --kernel tcp --trials 1000 -o tcp.lat
 
   Does it measure what it should? (ends with 5 if not; try it on an idle machine)
   straggler measure noise --self-test --time 0.2s --json || true";
@@ -30,6 +34,8 @@ pub struct Measure {
 pub enum MeasureCommand {
     /// What takes the CPU from a program that does nothing but compute
     Noise(Box<Noise>),
+    /// How long communication, system calls or a command take, as a distribution
+    Latency(Box<Latency>),
 }
 
 const NOISE_EXAMPLES: &str = "\

@@ -1,5 +1,6 @@
 //! `straggler predict` as typed, and what every command that replays a trace takes.
 
+use super::drawn_latency::LatencyOptions;
 use super::workload::TypedOnly;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ pub struct Predict {
     /// Write the fitted network to a file that --network takes
     #[arg(long, value_name = "FILE.toml")]
     pub save_network: Option<PathBuf>,
+    #[command(flatten)]
+    pub latency: LatencyOptions,
     /// Replay only this kind of communication
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<TypedOnly>,

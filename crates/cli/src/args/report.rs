@@ -16,6 +16,7 @@ WHAT IS UNDERSTOOD
   NAME.page          what assess and --report NAME.page write
   studies            folders of `study run`, or their results.parquet
   noise recordings   in any format that `noise show` reads
+  latencies          .lat files, as `diagnose` reads them
   timelines          as `simulate --timeline` writes them
   finish times       as `simulate --finish-times` writes them, CSV or Parquet
 

@@ -1,6 +1,7 @@
 //! `straggler simulate` as typed.
 
 use super::collective::{DataOptions, Repetition};
+use super::drawn_latency::LatencyOptions;
 use super::predict::ReplayOptions;
 pub use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;
@@ -42,6 +43,9 @@ EXAMPLES
 
   straggler simulate fixtures/traces/halo --fit --copies 4
 
+  straggler simulate --collective barrier --processes 4096 --network chic \\
+      --latency-distribution fixtures/latency/synthetic.txt --replicas 20
+
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
@@ -51,7 +55,8 @@ NOISE     none, a trace file, trace:file=PATH, trace:files=PREFIX.{rank},count=N
           periodic:period=TIME,duration=TIME, poisson:rate=FREQUENCY,duration=DISTRIBUTION,
           delay:rank=R,at=TIME,duration=TIME, signature:name=chic, a signature file (x.toml);
           any with ranks=FIRST-LAST; joined by +
-REPLICAS  draw where in the noise each process begins anew. With several, makespan and finish times
+LATENCY   a file of measured times, such as 1.9us a line, or `# unit: us` and plain numbers
+REPLICAS  draw where in the noise each process begins, and every latency, anew. With several, makespan and finish times
           are those of the replica with the median makespan";
 
 /// When does every process of a schedule finish?
@@ -115,6 +120,8 @@ pub struct ModelOptions {
     /// Make the network this many times faster: L, g and G are divided by it
     #[arg(long, value_name = "FACTOR")]
     pub network_scale: Option<Factor>,
+    #[command(flatten)]
+    pub latency: LatencyOptions,
     /// What the acknowledgement of a rendezvous takes: the network's L, or a time
     #[arg(long, value_name = "0|L|TIME", default_value = "L", value_parser = acknowledgement)]
     pub rendezvous_ack: TypedAcknowledgement,

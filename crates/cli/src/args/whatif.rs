@@ -1,5 +1,6 @@
 //! `straggler whatif` as typed.
 
+use super::drawn_latency::LatencyOptions;
 use super::predict::ReadingOptions;
 use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;
@@ -114,6 +115,8 @@ pub struct Changes {
     /// A network that costs nothing
     #[arg(long)]
     pub ideal_network: bool,
+    #[command(flatten)]
+    pub latency: LatencyOptions,
     /// Noise on the processes, as `straggler simulate` takes it
     #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed)]
     pub noise: Vec<NoiseSpec>,

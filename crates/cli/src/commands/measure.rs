@@ -2,6 +2,7 @@
 //! written.
 
 mod answer;
+pub mod latency;
 mod self_test;
 mod words;
 

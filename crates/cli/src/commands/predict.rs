@@ -2,6 +2,7 @@
 
 mod words;
 
+use super::drawn_latency::{self, LatencyAnswer};
 use super::simulate::{NetworkAnswer, load_network, refuse_stuck};
 use super::{refuse_missing_folder, threads, traced};
 use crate::args::Common;
@@ -32,6 +33,8 @@ pub struct Answer {
     copies: u32,
     messages: u64,
     network: NetworkAnswer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<LatencyAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fit: Option<FitAnswer>,
     predicted_seconds: f64,
@@ -106,13 +109,18 @@ pub fn run(typed: &Predict, common: &Common, console: &Console) -> Outcome<()> {
     replayed.tell(console);
     let (network, fitted) = network(typed, &replayed)?;
     let began = Instant::now();
-    let finish = simulate(&replayed, &network, common, console)?;
+    let latency = drawn_latency::load(&typed.latency, &network, common.seed)?;
+    latency.iter().flat_map(|latency| &latency.warnings).for_each(|warning| console.warn(warning));
+    let mut simulation = Simulation::new(&network);
+    simulation.latency = latency.as_ref().map(|latency| &latency.drawn);
+    let finish = simulate(&replayed, &simulation, common, console)?;
     let wall_seconds = began.elapsed().as_secs_f64();
     if let Some(path) = &typed.save_network {
         let text = network.to_toml()?;
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
-    let answer = answer(typed, &replayed, &network, fitted, &finish, wall_seconds);
+    let latency = latency.map(|latency| latency.answer);
+    let answer = Answer { latency, ..answer(typed, &replayed, &network, fitted, &finish, wall_seconds) };
     if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
 }
 
@@ -128,13 +136,12 @@ fn network(typed: &Predict, replayed: &Replayed) -> Outcome<(Network, Option<Fit
 
 fn simulate(
     replayed: &Replayed,
-    network: &Network,
+    simulation: &Simulation<'_>,
     common: &Common,
     console: &Console,
 ) -> Outcome<Vec<Time>> {
     let _orderly = Orderly::begin();
     let workload = Workload::Traced(replayed.playback.clone());
-    let simulation = Simulation::new(network);
     refuse_too_much(workload.processes().into(), simulation.memory_bytes(&workload), available_bytes())?;
     let meter = Meter::new(console, replayed.playback.messages());
     let mut progress = meter.run();
@@ -167,6 +174,7 @@ fn answer(
         copies: playback.copies(),
         messages: playback.messages(),
         network: NetworkAnswer::of(network),
+        latency: None,
         fit: fitted.map(|fit| FitAnswer {
             sends: fit.sends,
             receives: fit.receives,

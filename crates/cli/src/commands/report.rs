@@ -105,7 +105,7 @@ fn nothing(inputs: &[PathBuf], skipped: &[Skipped]) -> Failure {
     let skipped: String =
         skipped.iter().take(5).map(|skipped| format!("\n  {}: {}", skipped.file, skipped.why)).collect();
     Failure::bad_input(format!(
-        "{}: no results are there. Understood are .page files, noise recordings, results of `study run`, timelines of `simulate \
+        "{}: no results are there. Understood are .page files, noise recordings, latencies (.lat), results of `study run`, timelines of `simulate \
          --timeline` and finish times of `simulate --finish-times`{skipped}",
         names.join(", ")
     ))

@@ -5,7 +5,7 @@ mod page;
 mod words;
 
 use super::simulate::{has_drawn_source, what_was_noticed};
-use super::{refuse_missing_folder, report};
+use super::{latency_file, refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
@@ -14,9 +14,9 @@ use crate::plan::resample::{Case, Plan, SAMPLES};
 use answer::{Answer, CaseAnswer, Comparison};
 use std::path::Path;
 use std::time::Instant;
+use straggler_model::Time;
 use straggler_model::noise::{Injection, Phases};
 use straggler_model::stats::histogram;
-use straggler_model::{Time, samples};
 use straggler_report::histograms::{self, Histogram};
 use straggler_report::replace_file;
 use straggler_sim::resampling::{Distributions, Model, Watch, one_to_one};
@@ -82,11 +82,11 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
 
 impl Inputs {
     fn load(plan: &Plan) -> Outcome<Inputs> {
-        let times = samples::read(&plan.times, plan.unit)?;
+        let times = latency_file::times(&plan.times, plan.unit)?;
         let mut warnings = plan.warnings.clone();
         let noise = load_noise(plan, &mut warnings)?;
         let measured = match (&plan.measured, &noise) {
-            (Some(path), _) => Some(Measured::new(path, &samples::read(path, plan.unit)?, false)),
+            (Some(path), _) => Some(Measured::new(path, &latency_file::times(path, plan.unit)?, false)),
             // Without interrupts of their own, the times are what they are compared with.
             (None, None) => Some(Measured::new(&plan.times, &times, true)),
             (None, Some(_)) => None,

@@ -67,8 +67,8 @@ fn cannot_listen(port: u16, fault: &std::io::Error) -> Failure {
     Failure::usage(format!("port {port} of 127.0.0.1 cannot be used: {fault}; give another --port, or none"))
 }
 
-/// 128 bits from the operating system.
-fn token() -> Outcome<String> {
+/// 128 bits from the operating system, as 32 digits.
+pub fn token() -> Outcome<String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)
         .map_err(|fault| Failure::bad_input(format!("the system gives no random numbers: {fault}")))?;

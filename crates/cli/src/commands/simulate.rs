@@ -116,7 +116,8 @@ fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()>
     }
     if let (Some(wanted), Some(timeline)) = (&plan.timeline, &findings.details.timeline) {
         let about = serde_json::json!({
-            "workload": answer.workload, "network": answer.network, "noise": answer.noise,
+            "workload": answer.workload, "network": answer.network, "latency": answer.latency,
+            "noise": answer.noise,
             "seed": answer.seed, "replica": findings.replicas.shown().replica,
             "command": command_line(), "synthetic": has_drawn_source(&plan.noise.spec),
         });

@@ -5,6 +5,7 @@ mod page;
 mod several;
 mod words;
 
+use super::drawn_latency;
 use super::simulate::load_network;
 use super::trace::{Opened, open_trace, refuse_one_of_many};
 use super::{refuse_unwritable, report, threads};
@@ -14,15 +15,16 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::plan::whatif::HypothesisPlan;
-use answer::{Answer, Simulated};
+use answer::{Answer, RunWaits, Simulated};
 use several::Several;
+use std::borrow::Cow;
 use std::time::Instant;
 use straggler_analysis::predict::fit;
 use straggler_analysis::study::FIT;
 use straggler_analysis::waits::{Explanation, WaitStates};
 use straggler_analysis::whatif::search::Skipped;
-use straggler_analysis::whatif::{Scenario, ScenarioError, Search, apply_all};
-use straggler_model::network::PerByte;
+use straggler_analysis::whatif::{InCalls, Scenario, ScenarioError, Search, apply_all};
+use straggler_model::network::{Drawn, PerByte};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Link, Network, Time};
 use straggler_schedule::collectives::Selector;
@@ -73,10 +75,12 @@ pub struct Ideal {
 pub struct Results {
     /// When the traced run was over, and its waits.
     measured: Time,
-    waits: WaitStates,
+    waits: RunWaits,
+    /// Keeps its trace and its single waits only where a page shows them.
     identity: Scenario,
+    identity_waits: RunWaits,
     ideal: Ideal,
-    /// In the order given; only the best keeps its trace.
+    /// In the order given; only the best keeps its trace and its single waits.
     hypotheses: Vec<Simulated>,
     /// What a search did not try.
     skipped: Vec<Skipped>,
@@ -108,22 +112,26 @@ struct Session<'a> {
 
 /// Only the best keeps its run, for a page: many of a long trace would not fit into memory.
 fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
-    if !is_shown {
-        next.scenario.trace = Trace::default();
-        return all.push(next);
-    }
     let best = all.iter_mut().min_by_key(|one| one.scenario.end);
     match best {
-        Some(best) if best.scenario.end <= next.scenario.end => next.scenario.trace = Trace::default(),
-        Some(best) => best.scenario.trace = Trace::default(),
+        _ if !is_shown => forget_run(&mut next.scenario),
+        Some(best) if best.scenario.end <= next.scenario.end => forget_run(&mut next.scenario),
+        Some(best) => forget_run(&mut best.scenario),
         None => {}
     }
     all.push(next);
 }
 
+/// Lets go of what only a page shows: the calls and the single waits.
+fn forget_run(scenario: &mut Scenario) {
+    scenario.trace = Trace::default();
+    scenario.waits.waits = Vec::new();
+}
+
 /// What one simulation has of its own.
 struct Setting<'a> {
     network: &'a Network,
+    latency: Option<Drawn>,
     noise: Option<Injection>,
     algorithms: Option<&'a str>,
 }
@@ -163,18 +171,13 @@ impl<'a> Session<'a> {
         console: &Console,
     ) -> Outcome<Results> {
         let measured = self.measured(typed)?;
-        let waits = WaitStates::of(self.trace);
-        let base = Setting { network: &self.network, noise: None, algorithms: None };
+        let waits = RunWaits::of(&WaitStates::of(self.trace), &InCalls::of(self.trace));
+        let base = Setting { network: &self.network, latency: None, noise: None, algorithms: None };
         let began = Instant::now();
-        let mut identity = self.simulate(self.trace, &base, "nothing changed")?;
+        let mut identity = self.simulate(Cow::Borrowed(self.trace), &base, "nothing changed")?;
         identity.notes.iter().for_each(|note| console.note(note));
         let one = began.elapsed();
-        let ideal = Network::uniform("ideal", IDEAL);
-        let ideal = self.simulate(self.trace, &Setting { network: &ideal, ..base }, "an ideal network")?;
-        let ideal = Ideal {
-            end: ideal.end,
-            longest: ideal.waits.ranks.iter().map(|rank| rank.run).max().unwrap_or_default(),
-        };
+        let identity_waits = RunWaits::of(&identity.waits, &identity.calls);
         let mut skipped = Vec::new();
         let asked = plans.len();
         if typed.search {
@@ -184,8 +187,9 @@ impl<'a> Session<'a> {
             skipped = search.skipped;
         }
         if typed.report.report.is_none() {
-            identity.trace = Trace::default();
+            forget_run(&mut identity);
         }
+        let ideal = self.ideal()?;
         let mut meter = Several::new(console, plans.len(), one);
         let mut hypotheses: Vec<Simulated> = Vec::with_capacity(plans.len());
         let mut hanging = Vec::new();
@@ -214,7 +218,7 @@ impl<'a> Session<'a> {
         }
         // What was asked for stays in its order; what a search has tried comes by gain.
         hypotheses[given..].sort_by_key(|one| one.scenario.end);
-        Ok(Results { measured, waits, identity, ideal, hypotheses, skipped, hanging })
+        Ok(Results { measured, waits, identity, identity_waits, ideal, hypotheses, skipped, hanging })
     }
 
     fn hypothesis(&self, plan: &HypothesisPlan, console: &Console) -> Outcome<Simulated> {
@@ -222,9 +226,22 @@ impl<'a> Session<'a> {
         notes.iter().for_each(|note| console.note(note));
         let network = self.network_of(plan)?;
         let noise = self.noise_of(&plan.noise)?;
-        let setting = Setting { network: &network, noise, algorithms: plan.algorithms.as_deref() };
-        let scenario = self.simulate(&trace, &setting, &plan.text())?;
-        Ok(Simulated { text: plan.text(), network, scenario, notes })
+        let latency = drawn_latency::load(&plan.latency, &network, self.seed)?;
+        latency.iter().flat_map(|latency| &latency.warnings).for_each(|warning| console.warn(warning));
+        let latency = latency.map(|latency| latency.drawn);
+        let setting = Setting { network: &network, latency, noise, algorithms: plan.algorithms.as_deref() };
+        let scenario = self.simulate(trace, &setting, &plan.text())?;
+        let waits = RunWaits::of(&scenario.waits, &scenario.calls);
+        Ok(Simulated { text: plan.text(), network, scenario, waits, notes })
+    }
+
+    /// The run as it was, on a network that costs nothing.
+    fn ideal(&self) -> Outcome<Ideal> {
+        let network = Network::uniform("ideal", IDEAL);
+        let setting = Setting { network: &network, latency: None, noise: None, algorithms: None };
+        let run = self.simulate(Cow::Borrowed(self.trace), &setting, "an ideal network")?;
+        let longest = run.waits.ranks.iter().map(|rank| rank.run).max().unwrap_or_default();
+        Ok(Ideal { end: run.end, longest })
     }
 
     /// When the traced run was over.
@@ -253,7 +270,7 @@ impl<'a> Session<'a> {
         Ok(Some(Injection::new(sources, Phases::Drawn { seed: self.seed, replica: 0 }, false)?))
     }
 
-    fn simulate(&self, trace: &Trace, setting: &Setting<'_>, what: &str) -> Outcome<Scenario> {
+    fn simulate(&self, trace: Cow<'_, Trace>, setting: &Setting<'_>, what: &str) -> Outcome<Scenario> {
         interrupt::check()?;
         let selector = Selector::load(setting.algorithms.unwrap_or(Selector::PRESETS[0]))?;
         let choose = |operation, job: &_| {
@@ -262,6 +279,7 @@ impl<'a> Session<'a> {
         let building = Building { choose: &choose, reduction: self.reduction };
         let mut simulation = Simulation::new(setting.network);
         simulation.noise = setting.noise.as_ref();
+        simulation.latency = setting.latency.as_ref();
         let mut progress = |_| {};
         let mut control = Control::new(self.threads, interrupt::flag(), &mut progress);
         match Scenario::simulate(trace, &self.options, &building, &simulation, &mut control) {

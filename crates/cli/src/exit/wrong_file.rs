@@ -19,6 +19,7 @@ pub enum Wanted {
     Schedule,
     Noise,
     Study,
+    Latencies,
 }
 
 impl Wanted {
@@ -28,6 +29,7 @@ impl Wanted {
             Wanted::Schedule => "a schedule",
             Wanted::Noise => "a recording of noise",
             Wanted::Study => "a study",
+            Wanted::Latencies => "a file of measured latencies",
         }
     }
 
@@ -40,6 +42,7 @@ impl Wanted {
                 "give what `straggler measure noise -o FILE` wrote, or a description like periodic:…"
             }
             Wanted::Study => "give a TOML file; `straggler study --help` shows one",
+            Wanted::Latencies => "give a .lat file, or measured times, one a line",
         }
     }
 }
@@ -51,6 +54,7 @@ enum Kind {
     Trace,
     Schedule,
     Noise,
+    Latency,
     Toml,
     Csv,
     Results,
@@ -64,6 +68,7 @@ impl Kind {
             Kind::Trace => "a trace",
             Kind::Schedule => "a GOAL schedule",
             Kind::Noise => "a recording of noise",
+            Kind::Latency => "a measurement of latencies",
             Kind::Toml => "a TOML file",
             Kind::Csv => "a CSV table",
             Kind::Results => "a table of results",
@@ -74,7 +79,7 @@ impl Kind {
     /// Which command or option takes it; nothing where many do, or none.
     fn taken_by(self) -> Option<&'static str> {
         match self {
-            Kind::Folder | Kind::Csv => None,
+            Kind::Folder | Kind::Csv | Kind::Latency => None,
             Kind::Trace => {
                 Some("`straggler predict`, `straggler whatif` and `straggler simulate` take it as TRACE")
             }
@@ -96,6 +101,8 @@ impl Kind {
             // Signatures are TOML, and tables of detours CSV.
             Wanted::Noise => matches!(self, Kind::Noise | Kind::Toml | Kind::Csv),
             Wanted::Study => self == Kind::Toml,
+            // Lists of numbers may look like noise.
+            Wanted::Latencies => self == Kind::Noise,
         }
     }
 
@@ -115,6 +122,7 @@ impl Kind {
             "parquet" => Some(Kind::Results),
             "html" | "page" => Some(Kind::Report),
             "csv" => Some(Kind::Csv),
+            "lat" => Some(Kind::Latency),
             _ => None,
         }
     }

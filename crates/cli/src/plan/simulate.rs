@@ -4,6 +4,7 @@ use super::collective::CollectiveRequest;
 use super::traced::TraceRequest;
 use super::workload::ApplicationRequest;
 use crate::args::Common;
+use crate::args::drawn_latency::LatencyOptions;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;
@@ -22,6 +23,7 @@ pub struct Plan {
     /// None where it is fitted to the trace.
     pub network: Option<String>,
     pub network_scale: Option<Factor>,
+    pub latency: LatencyOptions,
     pub noise: NoisePlan,
     pub seed: u64,
     /// The numbers of the replicas to run; never empty.
@@ -102,7 +104,12 @@ impl Plan {
                 "a schedule's communication is fixed: leave out --only, --algorithms, --idempotent and --reduction-cost",
             ));
         }
-        let warnings = ineffective(&typed.noise);
+        if typed.model.network_scale.is_some() && typed.model.latency.is_given() {
+            return Err(Failure::usage(
+                "--network-scale does not change measured latencies: leave out one of it and --latency-distribution",
+            ));
+        }
+        let warnings = ineffective(&typed.noise, typed.model.latency.is_given());
         let replicas = replicas(&typed.noise)?;
         let compare_quiet = typed.noise.compare_quiet;
         let noise = NoisePlan::new(typed.noise);
@@ -113,6 +120,7 @@ impl Plan {
             workload,
             network: typed.model.network.filter(|name| !(is_trace && name == FIT)),
             network_scale: typed.model.network_scale,
+            latency: typed.model.latency,
             noise,
             seed: common.seed,
             replicas,
@@ -160,15 +168,21 @@ fn replicas(typed: &NoiseOptions) -> Outcome<Range<u32>> {
 }
 
 /// Options that only matter with something else that is not there.
-fn ineffective(typed: &NoiseOptions) -> Vec<String> {
+fn ineffective(typed: &NoiseOptions, draws_latencies: bool) -> Vec<String> {
     let quiet = typed.noise.iter().all(NoiseSpec::is_none);
     let several = typed.replicas > 1;
     let conditions = [
         (typed.cosched && quiet, "--cosched has no effect without --noise"),
         (typed.noise_offsets.is_some() && quiet, "--noise-offsets has no effect without --noise"),
         (typed.wallclock && quiet, "--wallclock has no effect without --noise"),
-        (several && quiet, "without --noise all replicas are the same"),
-        (several && typed.noise_offsets.is_some(), "with --noise-offsets all replicas are the same"),
+        (
+            several && quiet && !draws_latencies,
+            "without --noise or --latency-distribution all replicas are the same",
+        ),
+        (
+            several && !draws_latencies && typed.noise_offsets.is_some(),
+            "with --noise-offsets all replicas are the same",
+        ),
     ];
     conditions.into_iter().filter(|(holds, _)| *holds).map(|(_, text)| text.to_string()).collect()
 }

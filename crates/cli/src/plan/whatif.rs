@@ -1,5 +1,6 @@
 //! What is supposed to be different, from the command line and from files.
 
+use crate::args::drawn_latency::{LatencyOptions, TypedMeaning};
 use crate::args::whatif::{Besides, Changes, Cut, Deleted, Nonblocking, Place, Removed, Scaled, Weighted};
 use crate::exit::{Failure, Outcome};
 use serde::Deserialize;
@@ -17,6 +18,7 @@ pub struct HypothesisPlan {
     pub differences: Vec<Difference>,
     pub network: Option<String>,
     pub ideal_network: bool,
+    pub latency: LatencyOptions,
     pub noise: Vec<NoiseSpec>,
     pub algorithms: Option<String>,
 }
@@ -45,6 +47,8 @@ struct Written {
     insert: Vec<String>,
     network: Option<String>,
     ideal_network: bool,
+    latency_distribution: Vec<String>,
+    latency_is: Option<String>,
     noise: Vec<String>,
     algorithms: Option<String>,
 }
@@ -57,6 +61,7 @@ impl HypothesisPlan {
             differences: differences(changes),
             network: changes.network.clone(),
             ideal_network: changes.ideal_network,
+            latency: changes.latency.clone(),
             noise: changes.noise.clone(),
             algorithms: changes.algorithms.clone(),
         };
@@ -71,6 +76,7 @@ impl HypothesisPlan {
             differences,
             network: None,
             ideal_network,
+            latency: LatencyOptions::default(),
             noise: Vec::new(),
             algorithms: None,
         }
@@ -78,7 +84,7 @@ impl HypothesisPlan {
 
     fn is_empty(&self) -> bool {
         let others = self.network.is_none() && self.algorithms.is_none() && !self.ideal_network;
-        self.differences.is_empty() && self.noise.is_empty() && others
+        self.differences.is_empty() && self.noise.is_empty() && !self.latency.is_given() && others
     }
 
     /// For people: what is different.
@@ -89,6 +95,8 @@ impl HypothesisPlan {
         let mut parts: Vec<String> = self.differences.iter().map(Difference::text).collect();
         parts.extend(self.network.as_ref().map(|network| format!("network {network}")));
         parts.extend(self.ideal_network.then(|| "a network that costs nothing".to_owned()));
+        let latencies = self.latency.latency_distribution.iter();
+        parts.extend(latencies.map(|file| format!("latencies of {}", file.path.display())));
         parts.extend(
             self.noise.iter().flat_map(|noise| &noise.sources).map(|source| format!("noise {}", source.name)),
         );
@@ -134,14 +142,29 @@ impl Written {
         if self.network.is_some() && self.ideal_network {
             return Err("network and ideal-network exclude each other".into());
         }
+        let latency = LatencyOptions {
+            latency_distribution: parsed(&self.latency_distribution, "latency-distribution")?,
+            latency_is: meaning(self.latency_is.as_deref())?,
+            overhead_distribution: Vec::new(),
+        };
         Ok(HypothesisPlan {
             name: self.name,
             differences: differences(&changes),
             network: self.network,
             ideal_network: self.ideal_network,
+            latency,
             noise: self.noise.iter().map(noise).collect::<Result<_, _>>()?,
             algorithms: self.algorithms,
         })
+    }
+}
+
+fn meaning(text: Option<&str>) -> Result<Option<TypedMeaning>, String> {
+    match text {
+        None => Ok(None),
+        Some("total") => Ok(Some(TypedMeaning::Total)),
+        Some("wire") => Ok(Some(TypedMeaning::Wire)),
+        Some(other) => Err(format!("latency-is = {other:?}: write \"total\" or \"wire\"")),
     }
 }
 

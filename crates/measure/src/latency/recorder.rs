@@ -1,11 +1,12 @@
 //! Times an operation again and again and keeps the distribution.
 //!
 //! What a pair of readings costs with nothing between them is found before the first trial, in the same way as trials
-//! are timed, and the least of it is taken off every trial: more would make some trials shorter than they were. Every
-//! [`CHECK_EVERY`] trials such an empty pair is timed again, so that one can see whether that held during the run.
+//! are timed, and the least of it is taken off every trial: more would make some trials shorter than they were. After
+//! every batch of [`BATCH`] trials such an empty pair is timed again, so that one can see whether that held during the run.
 //!
-//! After a trial the recorder does one multiplication, finds the bin and counts; it asks for no memory until a cycle
-//! ends.
+//! A trial costs one difference and one store. The fences of the clock would make every further instruction wait for the
+//! one before it, so times are sorted into bins a batch at a time, where the processor overlaps them. No memory is asked for
+//! until a cycle ends.
 
 use crate::timer::{Clock, Native};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,8 +22,8 @@ pub struct Begun(pub u64);
 /// Empty pairs of readings timed before the first trial.
 const CALIBRATIONS: u32 = 10_000;
 
-/// Trials between two looks at the timer's own cost.
-const CHECK_EVERY: u32 = 1000;
+/// Trials that are kept in ticks before they are sorted into bins: a power of two, and small beside the nearest cache.
+const BATCH: usize = 512;
 
 /// Records one series. One thread has one; series of several threads are merged.
 #[derive(Debug)]
@@ -31,7 +32,11 @@ pub struct Recorder<C: Clock = Native> {
     rate: Rate,
     /// What is taken off each trial, in ticks.
     cost: u64,
-    until_check: u32,
+    /// Trials in ticks, as read, and how many of them there are.
+    batch: Box<[u64; BATCH]>,
+    filled: usize,
+    /// The same as times, while they are sorted into bins.
+    times: Box<[Time; BATCH]>,
     /// The cycle that runs.
     cycle: Histogram,
     cycle_started_ns: u64,
@@ -58,7 +63,9 @@ impl<C: Clock> Recorder<C> {
             clock,
             rate,
             cost,
-            until_check: CHECK_EVERY,
+            batch: Box::new(std::hint::black_box([1; BATCH])),
+            filled: 0,
+            times: Box::new(std::hint::black_box([Time(1); BATCH])),
             cycle: Histogram::preallocated(bins),
             cycle_started_ns: now_ns(),
             series,
@@ -74,68 +81,76 @@ impl<C: Clock> Recorder<C> {
     /// Reads the clock and records the time since `begun`, which it returns.
     #[inline(always)]
     pub fn end(&mut self, begun: Begun) -> Time {
-        let now = self.clock.fenced();
-        let time = self.since(begun, now);
-        self.keep(time);
-        time.unwrap_or(Time::ZERO)
+        let ticks = self.clock.fenced().saturating_sub(begun.0);
+        // The mask says to the compiler that it lies inside.
+        self.batch[self.filled & (BATCH - 1)] = ticks;
+        self.filled += 1;
+        if self.filled == BATCH {
+            self.end_batch();
+        }
+        self.less_cost(ticks).unwrap_or(Time::ZERO)
     }
 
     /// Reads the clock and returns the time since `begun` without recording it, for kernels that record it elsewhere or
     /// only together with what another process saw.
     #[inline(always)]
     pub fn elapsed(&mut self, begun: Begun) -> Time {
-        let now = self.clock.fenced();
-        self.since(begun, now).unwrap_or(Time::ZERO)
+        let ticks = self.clock.fenced().saturating_sub(begun.0);
+        self.less_cost(ticks).unwrap_or(Time::ZERO)
     }
 
     /// Records a time that was found in another way.
     #[inline(always)]
     pub fn record(&mut self, time: Time) {
-        self.keep(Some(time));
+        self.cycle.record(time);
     }
 
     /// Nothing when less time has passed than is taken off.
     #[inline(always)]
-    fn since(&self, begun: Begun, now: u64) -> Option<Time> {
-        let ticks = now.saturating_sub(begun.0).checked_sub(self.cost)?;
-        Some(self.rate.time(ticks))
-    }
-
-    #[inline(always)]
-    fn keep(&mut self, time: Option<Time>) {
-        match time {
-            Some(time) => self.cycle.record(time),
-            None => self.cycle.record_underflow(),
-        }
-        self.until_check -= 1;
-        if self.until_check == 0 {
-            self.check_timer();
-        }
+    fn less_cost(&self, ticks: u64) -> Option<Time> {
+        Some(self.rate.time(ticks.checked_sub(self.cost)?))
     }
 
     #[cold]
     #[inline(never)]
+    fn end_batch(&mut self) {
+        self.sort_batch();
+        self.check_timer();
+    }
+
+    /// Sorts what there is of the batch into bins.
+    fn sort_batch(&mut self) {
+        let filled = std::mem::take(&mut self.filled);
+        let mut kept = 0;
+        for index in 0..filled.min(BATCH) {
+            match self.batch[index].checked_sub(self.cost) {
+                Some(ticks) => {
+                    self.times[kept] = self.rate.time(ticks);
+                    kept += 1;
+                }
+                None => self.cycle.record_underflow(),
+            }
+        }
+        self.cycle.record_all(&self.times[..kept]);
+    }
+
     fn check_timer(&mut self) {
-        self.until_check = CHECK_EVERY;
         let ticks = empty_pair(&mut self.clock);
         self.series.timer.calls.record(self.rate.time(ticks));
     }
 
     /// The trials since the last call are one cycle: its minimum and its summary are kept apart.
     pub fn end_cycle(&mut self) {
+        self.sort_batch();
         // The two have the same bins, and nobody counts 2^64 trials.
         let _ = self.series.add_cycle(&self.cycle, self.cycle_started_ns);
         self.cycle.clear();
         self.cycle_started_ns = now_ns();
     }
 
-    /// Trials of the cycle that runs.
-    pub fn trials(&self) -> u64 {
-        self.cycle.count()
-    }
-
     /// What was recorded so far, the cycle that runs included.
-    pub fn so_far(&self) -> Series {
+    pub fn so_far(&mut self) -> Series {
+        self.sort_batch();
         let mut series = self.series.clone();
         let _ = series.add_cycle(&self.cycle, self.cycle_started_ns);
         series
@@ -249,7 +264,8 @@ mod tests {
             trial(&mut recorder, &mut work, 100);
         }
         let timer = recorder.finish().timer;
-        assert_eq!(timer.calls.count(), 11);
+        // After each batch, and at the end.
+        assert_eq!(timer.calls.count(), 10_000 / BATCH as u64 + 1);
         assert_eq!(timer.calls.max(), Some(Time::from_ns(60)));
         assert_eq!(timer.subtracted.map(|bounds| bounds.high), Some(Time::from_ns(20)));
     }

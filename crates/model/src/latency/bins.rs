@@ -9,7 +9,7 @@
 mod finder;
 mod parse;
 
-pub(super) use finder::Finder;
+pub(super) use finder::{Finder, octave_position};
 
 use crate::Time;
 use crate::units::UnitError;

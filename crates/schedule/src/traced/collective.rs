@@ -9,7 +9,7 @@ use super::recording::{BlockSizes, CollectiveCall, Group};
 use crate::collectives::Operation;
 use std::collections::HashMap;
 use straggler_model::Rank;
-use straggler_trace::{Call, Collective, CommId, Communicator, Details, Function};
+use straggler_trace::{Call, Collective, CommId, Communicator, Details, Function, Rare};
 
 /// The operation that stands for a function of MPI.
 pub(super) fn operation_of(kind: Collective) -> Operation {
@@ -196,7 +196,7 @@ impl Gathering {
     /// Notes what a member gives and gets.
     fn take(&mut self, join: &Join<'_>, members: usize) {
         let Call { sent, received, .. } = *join.call;
-        let Details { sent_sizes, received_sizes, .. } = join.details;
+        let Rare { sent_sizes, received_sizes, .. } = &*join.details.rare;
         let is_root = join.member == join.root;
         let mut own = None;
         match self.operation {

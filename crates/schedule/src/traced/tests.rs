@@ -9,7 +9,7 @@ use crate::goal::{self, text_write};
 use std::sync::Arc;
 use straggler_model::Time;
 use straggler_trace::{
-    Call, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace,
+    Call, Communicator, Completed, Details, Function, Matched, RankTrace, Rare, RequestId, Trace,
 };
 
 /// A call that begins and ends at so many nanoseconds.
@@ -27,7 +27,7 @@ fn with_request(request: RequestId, call: Call) -> Call {
 }
 
 fn requests(requests: &[RequestId]) -> Details {
-    Details { requests: requests.to_vec(), found: true, ..Details::default() }
+    Details { requests: requests.into(), found: true, ..Details::default() }
 }
 
 fn completed(request: RequestId, matched: Option<(i32, i32)>) -> Completed {

@@ -63,11 +63,15 @@ pub struct Event {
     pub cause: EventId,
     pub rank: Rank,
     pub peer: Rank,
+    /// Of a send and of a message: its number on its source, where latencies are drawn.
+    pub number: u32,
     pub kind: EventKind,
     pub bound: Bound,
     /// Something else would have held it up just as long: it is among the ties of the recorder.
     pub tie: bool,
 }
+
+const _: () = assert!(size_of::<Event>() == 48);
 
 /// Another thing that held an event up just as long.
 #[derive(Clone, Copy, Debug)]
@@ -266,10 +270,10 @@ impl Observer for Recorder {
             What::Message { .. } => EventKind::Message,
             What::Acknowledgement => EventKind::Acknowledgement,
         };
-        let Ran { t, noise, amount, rank, peer, .. } = *event;
+        let Ran { t, noise, amount, rank, peer, number, .. } = *event;
         self.injected += u128::from(noise.ps());
         let id = EventId::new(self.part, place);
-        self.events.push(Event { t, noise, amount, cause, rank, peer, kind, bound, tie });
+        self.events.push(Event { t, noise, amount, cause, rank, peer, number, kind, bound, tie });
         self.hold(event, id);
         let place = (rank - self.first) as usize;
         self.last[place] = (id, t);

@@ -9,6 +9,8 @@ use super::frame::Frame;
 use super::mail::{Mail, One};
 use super::outgoing::Outgoing;
 use crate::host::Host;
+use crate::lanes::Lanes;
+use crate::latency::Latency;
 use crate::message::{Body, Message};
 use crate::outcome::{Remains, RunError};
 use crate::rules::Rules;
@@ -21,9 +23,10 @@ use straggler_model::{Rank, Time};
 /// the same window can reach it.
 pub(super) trait Actors: Sync {
     type Noise: Noise;
+    type Latency: Latency;
     type Host: Host;
     type Body: Body;
-    /// What the observer of a sender gives a message to carry.
+    /// What a message carries for the observer, and its number where latencies are drawn.
     type Stamp: bytemuck::Pod + Default + Send;
     /// What watches the processes of one part.
     type Observer: Send;
@@ -37,7 +40,9 @@ pub(super) trait Actors: Sync {
     const SCATTERED: bool;
 
     fn processes(&self) -> u32;
-    fn rules(&self) -> &Rules<'_, Self::Noise>;
+    /// The size of the largest message.
+    fn largest_message(&self) -> u64;
+    fn rules(&self) -> &Rules<'_, Self::Noise, Self::Latency>;
     fn slot(&self) -> Self::Slot;
     fn shared(&self, ranks: Range<Rank>) -> Self::Shared;
     fn host(slot: &Self::Slot) -> &Self::Host;
@@ -95,6 +100,7 @@ pub(super) struct Turn<'a, A: Actors + ?Sized> {
     pub frame: Frame,
     pub outgoing: &'a mut Outgoing<MessageOf<A>>,
     pub chunks: &'a mut Chunks<MessageOf<A>>,
+    pub lanes: &'a mut Lanes,
     pub observer: &'a mut A::Observer,
     pub stop: &'a AtomicBool,
     pub processes: u32,

@@ -6,6 +6,7 @@ use super::calendar::Chunks;
 use super::frame::Frame;
 use super::outgoing::{Outgoing, Parcel};
 use super::transport::Transport;
+use crate::lanes::Lanes;
 use crate::outcome::{Remains, RunError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,6 +22,7 @@ pub(super) struct Domain<'a, A: Actors> {
     outgoing: Outgoing<MessageOf<A>>,
     chunks: Chunks<MessageOf<A>>,
     scratch: Scratch<A>,
+    lanes: Lanes,
     observer: A::Observer,
     /// Messages that ran.
     pub messages: u64,
@@ -43,8 +45,11 @@ impl<'a, A: Actors> Domain<'a, A> {
         observer: A::Observer,
     ) -> Self {
         let processes = actors.processes();
+        let first = ranks_of(blocks.start, shift, processes).start;
+        let lanes = actors.rules().lanes(first..first + slots.len() as Rank, actors.largest_message());
         Domain {
             actors,
+            lanes,
             first_block: blocks.start,
             due: BTreeMap::from([(0, (0..blocks.len() as u32).collect())]),
             outgoing: Outgoing::new(processes.div_ceil(1 << shift) as usize),
@@ -76,6 +81,7 @@ impl<'a, A: Actors> Domain<'a, A> {
                 frame: *frame,
                 outgoing: &mut self.outgoing,
                 chunks: &mut self.chunks,
+                lanes: &mut self.lanes,
                 observer: &mut self.observer,
                 stop,
                 processes: self.actors.processes(),

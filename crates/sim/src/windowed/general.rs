@@ -1,25 +1,27 @@
 //! Processes of any program, one event after the other.
 
-use super::actors::{Actors, Process, Turn};
+use super::actors::{Actors, MessageOf, Process, Turn};
 use super::mail::Mail;
 use crate::agenda::Agenda;
 use crate::execution::{Execution, Happened, Incoming, Site, tell};
 use crate::host::Host;
-use crate::message::{Body, Early, Message};
+use crate::lanes::Lanes;
+use crate::latency::Latency;
+use crate::message::{Body, Carried, Early, Message};
 use crate::observer::Observer;
 use crate::outcome::{Blocked, Leftover, Remains};
 use crate::program::Program;
 use crate::release::Release;
-use crate::rules::Rules;
+use crate::rules::{Rules, Sender, Sent};
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::noise::Noise;
 use straggler_model::{Network, Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
 
-pub(super) struct General<'a, P, N, O> {
+pub(super) struct General<'a, P, N, L, O> {
     program: &'a P,
-    rules: &'a Rules<'a, N>,
+    rules: &'a Rules<'a, N, L>,
     /// Whether any message can be a rendezvous.
     rendezvous: bool,
     observer: PhantomData<fn() -> O>,
@@ -39,18 +41,19 @@ pub(super) struct Shared<P: Program> {
     pool: <P::Agenda as Agenda>::Pool,
 }
 
-impl<'a, P: Program, N: Noise, O> General<'a, P, N, O> {
-    pub fn new(program: &'a P, rules: &'a Rules<'a, N>) -> Self {
+impl<'a, P: Program, N: Noise, L: Latency, O> General<'a, P, N, L, O> {
+    pub fn new(program: &'a P, rules: &'a Rules<'a, N, L>) -> Self {
         let rendezvous = rules.network.may_rendezvous(program.largest_message());
         General { program, rules, rendezvous, observer: PhantomData }
     }
 }
 
-impl<P: Program, N: Noise, O: Observer> Actors for General<'_, P, N, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N, L, O> {
     type Noise = N;
+    type Latency = L;
     type Host = P::Host;
     type Body = <P::Agenda as Agenda>::Body;
-    type Stamp = O::Stamp;
+    type Stamp = Carried<O::Stamp, L::Number>;
     type Observer = O;
     type Slot = Slot<P>;
     type Shared = Shared<P>;
@@ -61,7 +64,11 @@ impl<P: Program, N: Noise, O: Observer> Actors for General<'_, P, N, O> {
         self.program.processes()
     }
 
-    fn rules(&self) -> &Rules<'_, N> {
+    fn largest_message(&self) -> u64 {
+        self.program.largest_message()
+    }
+
+    fn rules(&self) -> &Rules<'_, N, L> {
         self.rules
     }
 
@@ -91,7 +98,7 @@ impl<P: Program, N: Noise, O: Observer> Actors for General<'_, P, N, O> {
         &self,
         process: Process<'_, Self>,
         turn: &mut Turn<'_, Self>,
-        mail: &mut impl Mail<Self::Body, O::Stamp>,
+        mail: &mut impl Mail<Self::Body, Self::Stamp>,
     ) -> Time {
         let frame = turn.frame;
         let mut at_work = AtWork { actors: self, process, turn };
@@ -171,13 +178,13 @@ impl<P: Program> Left<'_, P> {
 }
 
 /// A process in its turn.
-struct AtWork<'a, 'b, 't, P: Program, N: Noise, O: Observer> {
-    actors: &'a General<'b, P, N, O>,
-    process: Process<'a, General<'b, P, N, O>>,
-    turn: &'a mut Turn<'t, General<'b, P, N, O>>,
+struct AtWork<'a, 'b, 't, P: Program, N: Noise, L: Latency, O: Observer> {
+    actors: &'a General<'b, P, N, L, O>,
+    process: Process<'a, General<'b, P, N, L, O>>,
+    turn: &'a mut Turn<'t, General<'b, P, N, L, O>>,
 }
 
-impl<P: Program, N: Noise, O: Observer> AtWork<'_, '_, '_, P, N, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> AtWork<'_, '_, '_, P, N, L, O> {
     /// Runs the first local operation; says whether the run goes on.
     #[inline(always)]
     fn run_local(&mut self, t: Time) -> bool {
@@ -206,10 +213,11 @@ impl<P: Program, N: Noise, O: Observer> AtWork<'_, '_, '_, P, N, O> {
     }
 
     #[inline(always)]
-    fn run_message(&mut self, t: Time, message: &Message<<P::Agenda as Agenda>::Body, O::Stamp>) {
+    fn run_message(&mut self, t: Time, message: &MessageOf<General<'_, P, N, L, O>>) {
         let General { rules, rendezvous, .. } = *self.actors;
         let execution = Execution { rank: self.process.rank, rules, rendezvous };
-        let (body, arrival, cause) = (message.body, Time(message.arrival), message.stamp);
+        let (body, arrival) = (message.body, Time(message.arrival));
+        let Carried { observed: cause, number } = message.stamp;
         let incoming = Incoming {
             message: Early {
                 from: message.from,
@@ -227,14 +235,25 @@ impl<P: Program, N: Noise, O: Observer> AtWork<'_, '_, '_, P, N, O> {
             return execution.run_acknowledgement(self, t, &incoming);
         }
         self.turn.messages += 1;
-        execution.run_message(self, t, &incoming);
+        execution.run_message(self, t, &incoming, L::number(number));
     }
 }
 
-impl<P: Program, N: Noise, O: Observer> Site<P, O> for AtWork<'_, '_, '_, P, N, O> {
+impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for AtWork<'_, '_, '_, P, N, L, O> {
     #[inline(always)]
     fn host(&mut self) -> &mut P::Host {
         &mut self.process.slot.host
+    }
+
+    #[inline(always)]
+    fn lanes(&mut self) -> &mut Lanes {
+        self.turn.lanes
+    }
+
+    #[inline(always)]
+    fn sender(&mut self, cpu: u8, nic: u8) -> Sender<'_> {
+        let (cpu, send_free) = self.process.slot.host.sending(cpu, nic);
+        Sender { cpu, send_free, lanes: self.turn.lanes }
     }
 
     #[inline(always)]
@@ -273,14 +292,16 @@ impl<P: Program, N: Noise, O: Observer> Site<P, O> for AtWork<'_, '_, '_, P, N, 
     }
 
     #[inline(always)]
-    fn send(&mut self, id: u32, operation: &Operation, _: Time, arrival: Time, stamp: O::Stamp) {
+    fn send(&mut self, id: u32, operation: &Operation, sent: &Sent, stamp: O::Stamp) {
         let Process { rank: from, slot, .. } = &mut self.process;
         let body = Body::new(id, slot.agenda.count_send(), operation);
-        self.turn.post(Message { arrival: arrival.ps(), to: operation.peer, from: *from, body, stamp });
+        let stamp = Carried { observed: stamp, number: L::carry(sent.number) };
+        self.turn.post(Message { arrival: sent.arrival.ps(), to: operation.peer, from: *from, body, stamp });
     }
 
     #[inline(always)]
-    fn acknowledge(&mut self, message: &Early, _: Time, arrival: Time, stamp: O::Stamp) {
+    fn acknowledge(&mut self, message: &Early, arrival: Time, stamp: O::Stamp) {
+        let stamp = Carried { observed: stamp, number: L::Number::default() };
         let (to, from, body) = (message.from, self.process.rank, Body::acknowledgement(message));
         self.turn.post(Message { arrival: arrival.ps(), to, from, body, stamp });
     }

@@ -12,23 +12,24 @@ use super::general;
 use super::mail::{Mail, One};
 use crate::agenda::{Agenda, Pair, QueuePool, Queues};
 use crate::host::{Host, OneLane};
+use crate::latency::Latency;
 use crate::message::{Body, Early, Message, Numbered};
 use crate::observer::Nothing;
 use crate::outcome::Remains;
 use crate::program::Program;
 use crate::programs::{Dependencies, GraphProgram, Place};
 use crate::release::Release;
-use crate::rules::{self, Rules, Tariff};
+use crate::rules::{self, Came, Rules, Sender, Tariff};
 use std::ops::Range;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 use straggler_schedule::graph::{Row, RowBytes};
 
-pub(super) struct Graphs<'a, N> {
+pub(super) struct Graphs<'a, N, L> {
     program: &'a GraphProgram<'a, OneLane>,
     rows: &'a [RowBytes],
-    rules: &'a Rules<'a, N>,
+    rules: &'a Rules<'a, N, L>,
     /// Whether any message can be a rendezvous.
     rendezvous: bool,
     /// Whether all links are alike.
@@ -59,10 +60,9 @@ pub(super) struct Shared {
     pool: QueuePool,
 }
 
-impl<'a, N: Noise> Graphs<'a, N> {
-    pub fn new(program: &'a GraphProgram<'a, OneLane>, rules: &'a Rules<'a, N>) -> Self {
+impl<'a, N: Noise, L: Latency> Graphs<'a, N, L> {
+    pub fn new(program: &'a GraphProgram<'a, OneLane>, rules: &'a Rules<'a, N, L>) -> Self {
         let (largest, network) = (program.largest_message(), rules.network);
-        let sends_take_time = network.links().all(|link| link.send_overhead > Time::ZERO);
         let alike = network.levels.is_empty();
         Graphs {
             program,
@@ -73,7 +73,7 @@ impl<'a, N: Noise> Graphs<'a, N> {
             usual: if alike { largest } else { u64::MAX },
             tariff: Tariff::of(&network.base, largest),
             irequires: program.has_irequires(),
-            posts_at_once: sends_take_time && !program.has_irequires(),
+            posts_at_once: rules.sends_take_time() && !program.has_irequires(),
         }
     }
 
@@ -107,15 +107,15 @@ impl Slot {
 }
 
 /// A process in its turn.
-struct Walk<'w, 'a, 't, N: Noise> {
-    actors: &'w Graphs<'a, N>,
+struct Walk<'w, 'a, 't, N: Noise, L: Latency> {
+    actors: &'w Graphs<'a, N, L>,
     rank: Rank,
     slot: &'w mut Slot,
     shared: &'w mut Shared,
-    turn: &'w mut Turn<'t, Graphs<'a, N>>,
+    turn: &'w mut Turn<'t, Graphs<'a, N, L>>,
 }
 
-impl<N: Noise> Walk<'_, '_, '_, N> {
+impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
     #[inline(always)]
     fn row(&self, id: u32) -> Row {
         Row(self.actors.rows[self.slot.place.first_operation as usize + id as usize])
@@ -186,9 +186,11 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
         let mut room = None;
         let tariff = self.actors.tariff(self.rank, peer, amount, &mut room);
         let (cpu, send_free) = self.slot.host.sending(0, 0);
-        let sent = self.actors.rules.send_at(tariff, self.rank, cpu, send_free, t);
+        let sender = Sender { cpu, send_free, lanes: self.turn.lanes };
+        let sent = self.actors.rules.send_at(tariff, (self.rank, peer), sender, t);
         let (arrival, body) = (sent.arrival.ps(), Numbered::of(amount, row.tag(), id));
-        let message = || Message { arrival, to: peer, from: self.rank, body, stamp: () };
+        let stamp = L::carry(sent.number);
+        let message = || Message { arrival, to: peer, from: self.rank, body, stamp };
         if peer < self.turn.processes && sent.arrival < self.turn.frame.next_until {
             self.turn.post_soon(message());
         } else {
@@ -210,7 +212,7 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
 
     /// Gives what the message has released besides what is ready by now.
     #[inline(always)]
-    fn run_message(&mut self, t: Time, message: &MessageOf<Graphs<'_, N>>) -> Pair {
+    fn run_message(&mut self, t: Time, message: &MessageOf<Graphs<'_, N, L>>) -> Pair {
         if self.actors.rendezvous && message.body.is_acknowledgement() {
             let Walk { actors, rank, slot, shared, turn } = self;
             return actors.run_acknowledgement(*rank, slot, shared, turn, t, message.body.send());
@@ -220,13 +222,14 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
 
     /// The same for a message that is no acknowledgement.
     #[inline(always)]
-    fn accept(&mut self, t: Time, message: &MessageOf<Graphs<'_, N>>) -> Pair {
+    fn accept(&mut self, t: Time, message: &MessageOf<Graphs<'_, N, L>>) -> Pair {
         let (body, from) = (message.body, message.from);
         self.turn.messages += 1;
         let mut room = None;
         let tariff = self.actors.tariff(from, self.rank, body.bytes(), &mut room);
         let (cpu, recv_free) = self.slot.host.receiving(0, 0);
-        self.actors.rules.message_at(tariff, self.rank, cpu, recv_free, t);
+        let came = Came { from, to: self.rank, number: L::number(message.stamp) };
+        self.actors.rules.message_at(tariff, came, cpu, recv_free, t);
         let Some(id) = self.slot.agenda.take_posted(&mut self.shared.pool, (from, body.tag())) else {
             self.slot.keep(self.shared, from, body);
             return Pair::EMPTY;
@@ -240,10 +243,11 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
     fn acknowledge(&mut self, t: Time, from: Rank, tag: Tag, bytes: u64, send: u32) {
         let Graphs { rules, rendezvous, .. } = *self.actors;
         if rendezvous && rules.network.link(from, self.rank).is_rendezvous(bytes) {
-            let arrival = (t + rules.acknowledgement(from, self.rank)).ps();
+            let arrival = rules.acknowledged(from, self.rank, self.turn.lanes, t).ps();
             let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
             let body = Numbered::acknowledgement(&early);
-            self.turn.post(Message { arrival, to: from, from: self.rank, body, stamp: () });
+            let stamp = L::Number::default();
+            self.turn.post(Message { arrival, to: from, from: self.rank, body, stamp });
         }
     }
 
@@ -327,11 +331,12 @@ impl<N: Noise> Walk<'_, '_, '_, N> {
     }
 }
 
-impl<N: Noise> Actors for Graphs<'_, N> {
+impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
     type Noise = N;
+    type Latency = L;
     type Host = OneLane;
     type Body = Numbered;
-    type Stamp = ();
+    type Stamp = L::Number;
     type Observer = Nothing;
     type Slot = Slot;
     type Shared = Shared;
@@ -342,7 +347,11 @@ impl<N: Noise> Actors for Graphs<'_, N> {
         self.program.processes()
     }
 
-    fn rules(&self) -> &Rules<'_, N> {
+    fn largest_message(&self) -> u64 {
+        self.program.largest_message()
+    }
+
+    fn rules(&self) -> &Rules<'_, N, L> {
         self.rules
     }
 
@@ -383,7 +392,7 @@ impl<N: Noise> Actors for Graphs<'_, N> {
         &self,
         process: Process<'_, Self>,
         turn: &mut Turn<'_, Self>,
-        mail: &mut impl Mail<Numbered, ()>,
+        mail: &mut impl Mail<Numbered, L::Number>,
     ) -> Time {
         let Process { rank, slot, shared } = process;
         let frame = turn.frame;
@@ -471,7 +480,7 @@ impl<N: Noise> Actors for Graphs<'_, N> {
     }
 }
 
-impl<N: Noise> Graphs<'_, N> {
+impl<N: Noise, L: Latency> Graphs<'_, N, L> {
     /// Tells those who wait for the start or the completion of an operation, where they stand in a list.
     #[inline(never)]
     fn tell_listed(

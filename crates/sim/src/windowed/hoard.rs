@@ -4,6 +4,7 @@
 use super::mail::{Mail, created_of};
 use crate::agenda::two_heaps::TwoHeaps;
 use crate::host::Host;
+use crate::latency::Latency;
 use crate::message::{Body, Message};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
@@ -39,7 +40,7 @@ impl<B: Body, S: Copy> Hoard<B, S> {
         self.messages.len() - self.free.len()
     }
 
-    pub fn push<N: Noise>(&mut self, message: Message<B, S>, rules: &Rules<'_, N>) {
+    pub fn push<N: Noise, L: Latency>(&mut self, message: Message<B, S>, rules: &Rules<'_, N, L>) {
         let body = message.body;
         self.inserted += 1;
         let (lane, order) = if body.is_acknowledgement() {
@@ -63,7 +64,7 @@ impl<B: Body, S: Copy> Hoard<B, S> {
 }
 
 impl<B: Body, S: Copy> Mail<B, S> for Hoard<B, S> {
-    fn first<N: Noise>(&mut self, host: &impl Host, _: &Rules<'_, N>) -> (Time, usize) {
+    fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, _: &Rules<'_, N, L>) -> (Time, usize) {
         let mut place = 0;
         self.found = None;
         for (index, (lane, heaps)) in self.lanes.iter_mut().enumerate() {
@@ -81,7 +82,7 @@ impl<B: Body, S: Copy> Mail<B, S> for Hoard<B, S> {
         (self.found.map_or(Time::NEVER, |(_, key)| key.eligible), place)
     }
 
-    fn key<N: Noise>(&self, _: usize, _: &impl Host, _: &Rules<'_, N>) -> Key {
+    fn key<N: Noise, L: Latency>(&self, _: usize, _: &impl Host, _: &Rules<'_, N, L>) -> Key {
         self.found.map_or(Key::LAST, |(_, key)| key)
     }
 
@@ -101,7 +102,9 @@ impl<B: Body, S: Copy> Mail<B, S> for Hoard<B, S> {
 mod tests {
     use super::*;
     use crate::host::{Host, ManyLanes};
+    use crate::latency::OfLink;
     use crate::message::Full;
+    use crate::rules::Came;
     use crate::windowed::mail::Inbox;
     use proptest::prelude::*;
     use straggler_model::noise::Silence;
@@ -126,7 +129,7 @@ mod tests {
         #[test]
         fn equals_a_list(arrivals in prop::collection::vec((100u64..200, 0u32..3, 0u8..2, 0u8..2), 1..60)) {
             let network = network();
-            let rules = Rules { network: &network, noise: &Silence, acknowledgement: Default::default(), receive_overlap: false };
+            let rules = Rules { network: &network, noise: &Silence, latency: OfLink, acknowledgement: Default::default(), receive_overlap: false };
             let mut host = ManyLanes::new();
             let (mut list, mut hoard) = (Inbox::new(), Hoard::default());
             for (sequence, (arrival, from, cpu, nic)) in arrivals.into_iter().enumerate() {
@@ -144,7 +147,7 @@ mod tests {
                 let (a, b) = (list.take(place).unwrap(), hoard.take(in_hoard).unwrap());
                 prop_assert_eq!(a.body.send(), b.body.send());
                 let (cpu, recv_free) = host.receiving(a.body.cpu(), a.body.nic());
-                rules.message(9, a.from, cpu, recv_free, found, 1);
+                rules.message(Came { from: a.from, to: 9, number: 0 }, cpu, recv_free, found, 1);
             }
             prop_assert!(hoard.is_empty());
         }

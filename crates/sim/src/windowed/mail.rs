@@ -1,6 +1,7 @@
 //! The messages of one process that have arrived by the end of the window and have not run.
 
 use crate::host::Host;
+use crate::latency::Latency;
 use crate::message::{Body, Message};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
@@ -10,9 +11,9 @@ use straggler_model::noise::Noise;
 /// Where a process finds its messages.
 pub(super) trait Mail<B: Body, S: Copy> {
     /// When the first message may run ([`Time::NEVER`]: there is none), and its place.
-    fn first<N: Noise>(&mut self, host: &impl Host, rules: &Rules<'_, N>) -> (Time, usize);
+    fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, rules: &Rules<'_, N, L>) -> (Time, usize);
     /// The whole key of the message at `place`, to settle a tie.
-    fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key;
+    fn key<N: Noise, L: Latency>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N, L>) -> Key;
     fn take(&mut self, place: usize) -> Option<Message<B, S>>;
     fn is_empty(&self) -> bool;
 }
@@ -23,12 +24,12 @@ pub(super) struct One<'a, B: Copy, S: Copy>(pub Option<&'a Message<B, S>>);
 
 impl<B: Body, S: Copy> Mail<B, S> for One<'_, B, S> {
     #[inline(always)]
-    fn first<N: Noise>(&mut self, host: &impl Host, _: &Rules<'_, N>) -> (Time, usize) {
+    fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, _: &Rules<'_, N, L>) -> (Time, usize) {
         (self.0.map_or(Time::NEVER, |message| eligible_of(message, host)), 0)
     }
 
     #[inline(always)]
-    fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key {
+    fn key<N: Noise, L: Latency>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N, L>) -> Key {
         self.0.map_or(Key::LAST, |message| key_of(message, place, host, rules))
     }
 
@@ -63,7 +64,8 @@ impl<B: Body, S: Copy> Inbox<B, S> {
     }
 
     /// Puts messages that run in the order of their arrival into that order: where all links are alike and nothing is
-    /// acknowledged, the one that arrived first was sent first, and may run no later than the others.
+    /// acknowledged, the one that arrived first was sent first, or counts as that where latencies are drawn, and may run no
+    /// later than the others.
     pub fn line_up(&mut self) {
         self.messages.sort_by_key(|message| (message.arrival, message.from));
         self.lined_up = true;
@@ -83,7 +85,7 @@ impl<B: Body, S: Copy> Inbox<B, S> {
 
 impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
     #[inline(always)]
-    fn first<N: Noise>(&mut self, host: &impl Host, rules: &Rules<'_, N>) -> (Time, usize) {
+    fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, rules: &Rules<'_, N, L>) -> (Time, usize) {
         if self.lined_up {
             let first = self.messages.get(self.next);
             return (first.map_or(Time::NEVER, |message| eligible_of(message, host)), self.next);
@@ -91,7 +93,7 @@ impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
         first_of(&self.messages, host, rules)
     }
 
-    fn key<N: Noise>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N>) -> Key {
+    fn key<N: Noise, L: Latency>(&self, place: usize, host: &impl Host, rules: &Rules<'_, N, L>) -> Key {
         self.messages.get(place).map_or(Key::LAST, |message| key_of(message, place, host, rules))
     }
 
@@ -112,10 +114,10 @@ impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
 
 /// When the first of some messages may run, and its place.
 #[inline(never)]
-fn first_of<B: Body, S: Copy, N: Noise>(
+fn first_of<B: Body, S: Copy, N: Noise, L: Latency>(
     messages: &[Message<B, S>],
     host: &impl Host,
-    rules: &Rules<'_, N>,
+    rules: &Rules<'_, N, L>,
 ) -> (Time, usize) {
     let keys = messages.iter().enumerate();
     let keys = keys.map(|(place, message)| (key_of(message, place, host, rules), place));
@@ -134,11 +136,11 @@ pub(super) fn eligible_of<B: Body, S: Copy>(message: &Message<B, S>, host: &impl
 }
 
 /// The key of a message or an acknowledgement.
-fn key_of<B: Body, S: Copy, N: Noise>(
+fn key_of<B: Body, S: Copy, N: Noise, L: Latency>(
     message: &Message<B, S>,
     place: usize,
     host: &impl Host,
-    rules: &Rules<'_, N>,
+    rules: &Rules<'_, N, L>,
 ) -> Key {
     let (from, body) = (message.from, message.body);
     let (eligible, created) = (eligible_of(message, host), created_of(message, rules));
@@ -150,11 +152,14 @@ fn key_of<B: Body, S: Copy, N: Noise>(
     }
 }
 
-/// When the send, or the match that is acknowledged, ran.
-pub(super) fn created_of<B: Body, S: Copy, N: Noise>(message: &Message<B, S>, rules: &Rules<'_, N>) -> Time {
+/// When the send, or the match that is acknowledged, ran; as [`Rules::sent_at`] sees it.
+pub(super) fn created_of<B: Body, S: Copy, N: Noise, L: Latency>(
+    message: &Message<B, S>,
+    rules: &Rules<'_, N, L>,
+) -> Time {
     let (from, to, arrival, body) = (message.from, message.to, Time(message.arrival), message.body);
     if body.is_acknowledgement() {
-        arrival - rules.acknowledgement(to, from)
+        rules.matched_at(to, from, arrival)
     } else {
         rules.sent_at(from, to, arrival)
     }

@@ -13,10 +13,11 @@ use super::mail::{Mail, One};
 use crate::agenda::early_pool::EarlyPool;
 use crate::agenda::step_ready::{self, CALC, RECV, SEND};
 use crate::host::{Host, OneLane};
+use crate::latency::Latency;
 use crate::message::{Body, Compact, Early};
 use crate::observer::Nothing;
 use crate::outcome::{Blocked, Leftover, Remains};
-use crate::rules::{self, Rules, Tariff};
+use crate::rules::{self, Came, Rules, Sender, Sent, Tariff};
 use slot::{AFTER, Slot, State};
 use std::ops::Range;
 use straggler_model::noise::Noise;
@@ -24,11 +25,12 @@ use straggler_model::{Rank, Time};
 use straggler_schedule::steps::Message as StepMessage;
 use straggler_schedule::{Operation, OperationKind, Script, Step};
 
-type Message = crate::message::Message<Compact, ()>;
+type Letter<S> = crate::message::Message<Compact, S>;
+type Message<L> = Letter<<L as Latency>::Number>;
 
-pub(super) struct Stepping<'a, S: ?Sized, N> {
+pub(super) struct Stepping<'a, S: ?Sized, N, L> {
     script: &'a S,
-    rules: &'a Rules<'a, N>,
+    rules: &'a Rules<'a, N, L>,
     /// Whether any message can be a rendezvous.
     rendezvous: bool,
     /// The size of most messages, and what they cost where all links are alike. No message has it where they are not.
@@ -36,8 +38,8 @@ pub(super) struct Stepping<'a, S: ?Sized, N> {
     tariff: Tariff,
 }
 
-impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
-    pub fn new(script: &'a S, rules: &'a Rules<'a, N>) -> Self {
+impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
+    pub fn new(script: &'a S, rules: &'a Rules<'a, N, L>) -> Self {
         let largest = script.largest_message();
         let rendezvous = rules.network.may_rendezvous(largest);
         let alike = rules.network.levels.is_empty() && !rendezvous;
@@ -77,12 +79,12 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
 }
 
 /// What a running process may touch besides its slot: the early messages of its block, and its turn.
-struct Around<'w, 't, 'a, S: Script + ?Sized, N: Noise> {
+struct Around<'w, 't, 'a, S: Script + ?Sized, N: Noise, L: Latency> {
     pool: &'w mut EarlyPool,
-    turn: &'w mut Turn<'t, Stepping<'a, S, N>>,
+    turn: &'w mut Turn<'t, Stepping<'a, S, N, L>>,
 }
 
-impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
+impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
     /// Runs the send and the receive of the step that have not run, if they are all there is and run before `before`, up
     /// to which nothing comes between; says whether it did.
     #[inline(always)]
@@ -139,12 +141,21 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
             return;
         }
         let pending = std::mem::take(&mut slot.state.pending);
+        // Messages are numbered in the order of the model, and a receive may acknowledge one.
+        let receives_first = self.rules.latency.drawn().is_some() && slot.ready < t;
+        if receives_first
+            && pending & RECV != 0
+            && let Some(message) = &step.recv
+        {
+            self.receive(rank, slot, around, slot.ready, message);
+        }
         if pending & SEND != 0
             && let Some(message) = &step.send
         {
             self.send(rank, slot, around, t, message);
         }
-        if pending & RECV != 0
+        if !receives_first
+            && pending & RECV != 0
             && let Some(message) = &step.recv
         {
             self.receive(rank, slot, around, slot.ready, message);
@@ -178,17 +189,18 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        around: &mut Around<'_, '_, 'a, S, N>,
+        around: &mut Around<'_, '_, 'a, S, N, L>,
         t: Time,
         message: &StepMessage,
     ) {
         let (cpu, send_free) = slot.host.sending(0, 0);
+        let (way, sender) = ((rank, message.peer), Sender { cpu, send_free, lanes: around.turn.lanes });
         let sent = if message.bytes == self.usual {
-            self.rules.send_at(&self.tariff, rank, cpu, send_free, t)
+            self.rules.send_at(&self.tariff, way, sender, t)
         } else {
-            self.rules.send(rank, message.peer, cpu, send_free, t, message.bytes)
+            self.rules.send(way, sender, t, message.bytes)
         };
-        around.turn.post(letter(rank, message, sent.arrival));
+        around.turn.post(letter::<L>(rank, message, &sent));
         if !(self.rendezvous && sent.rendezvous) {
             slot.state.open &= !SEND;
         }
@@ -200,7 +212,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        around: &mut Around<'_, '_, 'a, S, N>,
+        around: &mut Around<'_, '_, 'a, S, N, L>,
         t: Time,
         message: &StepMessage,
     ) {
@@ -216,12 +228,12 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
 
     /// A message has been matched at `t`: a rendezvous sender hears of it.
     #[inline(always)]
-    fn acknowledge(&self, rank: Rank, around: &mut Around<'_, '_, 'a, S, N>, t: Time, message: &Early) {
+    fn acknowledge(&self, rank: Rank, around: &mut Around<'_, '_, 'a, S, N, L>, t: Time, message: &Early) {
         let (to, bytes) = (message.from, message.bytes);
         if self.rendezvous && self.rules.network.link(to, rank).is_rendezvous(bytes) {
-            let arrival = (t + self.rules.acknowledgement(to, rank)).ps();
-            let body = Compact::acknowledging(message.tag);
-            around.turn.post(Message { arrival, to, from: rank, body, stamp: () });
+            let arrival = self.rules.acknowledged(to, rank, around.turn.lanes, t).ps();
+            let (body, stamp) = (Compact::acknowledging(message.tag), L::Number::default());
+            around.turn.post(Letter { arrival, to, from: rank, body, stamp });
         }
     }
 
@@ -230,11 +242,11 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        around: &mut Around<'_, '_, 'a, S, N>,
+        around: &mut Around<'_, '_, 'a, S, N, L>,
         t: Time,
-        message: &Message,
+        message: &Message<L>,
     ) {
-        let (body, from) = (message.body, message.from);
+        let body = message.body;
         if self.rendezvous && body.is_acknowledgement() {
             let (cpu, send_free) = slot.host.sending(0, 0);
             self.rules.acknowledge(cpu, send_free, t);
@@ -242,10 +254,11 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         }
         around.turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
+        let came = Came { from: message.from, to: rank, number: L::number(message.stamp) };
         if body.bytes() == self.usual {
-            self.rules.message_at(&self.tariff, rank, cpu, recv_free, t);
+            self.rules.message_at(&self.tariff, came, cpu, recv_free, t);
         } else {
-            self.rules.message(rank, from, cpu, recv_free, t, body.bytes());
+            self.rules.message(came, cpu, recv_free, t, body.bytes());
         }
         if slot.state.posted != 0 && takes(self.step(rank, slot).recv, message) {
             slot.state.posted = 0;
@@ -257,7 +270,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
     }
 
     /// Runs the local operation whose turn it is.
-    fn run_local(&self, rank: Rank, slot: &mut Slot, around: &mut Around<'_, '_, 'a, S, N>, t: Time) {
+    fn run_local(&self, rank: Rank, slot: &mut Slot, around: &mut Around<'_, '_, 'a, S, N, L>, t: Time) {
         let step = self.step(rank, slot);
         let operation = step_ready::take(&mut slot.state.pending, slot.ready, &slot.host, t);
         match operation {
@@ -289,8 +302,8 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        around: &mut Around<'_, '_, 'a, S, N>,
-        mail: &mut impl Mail<Compact, ()>,
+        around: &mut Around<'_, '_, 'a, S, N, L>,
+        mail: &mut impl Mail<Compact, L::Number>,
     ) -> Time {
         let was_due = slot.next();
         loop {
@@ -351,8 +364,13 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         message: &StepMessage,
     ) {
         let (cpu, send_free) = slot.host.sending(0, 0);
-        let sent = self.rules.send_at(&self.tariff, rank, cpu, send_free, t);
-        turn.post_soon(letter(rank, message, sent.arrival));
+        let sender = Sender { cpu, send_free, lanes: turn.lanes };
+        let sent = self.rules.send_at(&self.tariff, (rank, message.peer), sender, t);
+        if self.rules.latency.drawn().is_some() {
+            turn.post(letter::<L>(rank, message, &sent));
+        } else {
+            turn.post_soon(letter::<L>(rank, message, &sent));
+        }
     }
 
     #[inline(never)]
@@ -362,7 +380,7 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
         slot: &mut Slot,
         pool: &mut EarlyPool,
         turn: &mut Turn<'_, Self>,
-        message: Option<&Message>,
+        message: Option<&Message<L>>,
     ) -> (Time, bool) {
         let mut mail = One(message);
         let next = self.run_any(rank, slot, &mut Around { pool, turn }, &mut mail);
@@ -372,33 +390,39 @@ impl<'a, S: Script + ?Sized, N: Noise> Stepping<'a, S, N> {
 
 /// Whether the receive of a step takes a message. Most name its sender and its tag.
 #[inline(always)]
-fn takes(recv: Option<StepMessage>, message: &Message) -> bool {
+fn takes<S: Copy>(recv: Option<StepMessage>, message: &Letter<S>) -> bool {
     let Some(StepMessage { peer, tag, .. }) = recv else { return false };
     peer == message.from && tag == message.body.tag() || takes_any(peer, tag, message)
 }
 
 #[inline(never)]
-fn takes_any(peer: Rank, tag: u32, message: &Message) -> bool {
+fn takes_any<S: Copy>(peer: Rank, tag: u32, message: &Letter<S>) -> bool {
     early_of(message).matches(peer, tag)
 }
 
 /// A message of a step on its way.
 #[inline(always)]
-fn letter(from: Rank, &StepMessage { peer, tag, bytes }: &StepMessage, arrival: Time) -> Message {
-    Message { arrival: arrival.ps(), to: peer, from, body: Compact::of(bytes, tag), stamp: () }
+fn letter<L: Latency>(
+    from: Rank,
+    &StepMessage { peer, tag, bytes }: &StepMessage,
+    sent: &Sent,
+) -> Message<L> {
+    let (arrival, body, stamp) = (sent.arrival.ps(), Compact::of(bytes, tag), L::carry(sent.number));
+    Letter { arrival, to: peer, from, body, stamp }
 }
 
-fn early_of(message: &Message) -> Early {
+fn early_of<S: Copy>(message: &Letter<S>) -> Early {
     let body = message.body;
     let (from, tag, bytes, send) = (message.from, body.tag(), body.bytes(), body.send());
     Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO }
 }
 
-impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
+impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> {
     type Noise = N;
+    type Latency = L;
     type Host = OneLane;
     type Body = Compact;
-    type Stamp = ();
+    type Stamp = L::Number;
     type Observer = Nothing;
     type Slot = Slot;
     type Shared = EarlyPool;
@@ -409,7 +433,11 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         self.script.processes()
     }
 
-    fn rules(&self) -> &Rules<'_, N> {
+    fn largest_message(&self) -> u64 {
+        self.script.largest_message()
+    }
+
+    fn rules(&self) -> &Rules<'_, N, L> {
         self.rules
     }
 
@@ -441,7 +469,7 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         &self,
         process: Process<'_, Self>,
         turn: &mut Turn<'_, Self>,
-        mail: &mut impl Mail<Compact, ()>,
+        mail: &mut impl Mail<Compact, L::Number>,
     ) -> Time {
         let Process { rank, slot, shared: pool } = process;
         self.run_any(rank, slot, &mut Around { pool, turn }, mail)
@@ -454,7 +482,7 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         &self,
         process: Process<'_, Self>,
         turn: &mut Turn<'_, Self>,
-        message: &Message,
+        message: &Message<L>,
     ) -> (Time, bool) {
         let Process { rank, slot, shared: pool } = process;
         let mut t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
@@ -467,7 +495,8 @@ impl<S: Script + ?Sized, N: Noise> Actors for Stepping<'_, S, N> {
         }
         turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
-        let ready = self.rules.message_at(&self.tariff, rank, cpu, recv_free, t).done;
+        let came = Came { from: message.from, to: rank, number: L::number(message.stamp) };
+        let ready = self.rules.message_at(&self.tariff, came, cpu, recv_free, t).done;
         if !takes(self.step(rank, slot).recv, message) {
             slot.keep(pool, message);
             return (Time::NEVER, true);

@@ -12,7 +12,7 @@ use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 
 /// How operations wait for each other.
 #[derive(Clone, Copy, Debug)]
-enum Order {
+pub enum Order {
     /// A few operations follow each other in each step, and wait for all of the step before.
     Steps,
     /// Receives wait for nothing, all else for an operation or two before.
@@ -22,7 +22,7 @@ enum Order {
 }
 
 #[derive(Clone, Debug)]
-struct Case {
+pub struct Case {
     seed: u64,
     ranks: u32,
     messages: u32,
@@ -32,7 +32,7 @@ struct Case {
     rendezvous: bool,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+pub fn cases() -> impl Strategy<Value = Case> {
     let order = prop::sample::select(vec![Order::Steps, Order::Posted, Order::Any]);
     (any::<u64>(), 2u32..6, 1u32..60, order, any::<bool>(), any::<bool>()).prop_map(
         |(seed, ranks, messages, order, wildcards, rendezvous)| Case {
@@ -47,7 +47,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 /// Messages are added to both ends in one global order.
-fn graph(case: &Case) -> Graph {
+pub fn graph(case: &Case) -> Graph {
     let mut random = Stream::new(case.seed, 0, 0, 1);
     let mut ranks = vec![Rank::default(); case.ranks as usize];
     for _ in 0..case.messages {
@@ -107,7 +107,7 @@ impl Rank {
     }
 }
 
-fn networks() -> impl Strategy<Value = Network> {
+pub fn networks() -> impl Strategy<Value = Network> {
     let rate = || prop::sample::select(vec![0u64, 1 << 31]);
     (1u64..5, prop_oneof![1 => Just(0u64), 4 => 1u64..4], 0u64..4, 0u64..4, rate(), rate()).prop_map(
         |(latency, send, recv, gap, gap_rate, overhead_rate)| {
@@ -128,7 +128,7 @@ fn networks() -> impl Strategy<Value = Network> {
 }
 
 /// Detours of a few picoseconds, all the time.
-fn noises() -> impl Strategy<Value = Option<Injection>> {
+pub fn noises() -> impl Strategy<Value = Option<Injection>> {
     prop::option::of(any::<u64>()).prop_map(|seed| {
         let mut random = Stream::new(seed?, 0, 0, 2);
         let mut at = 0;

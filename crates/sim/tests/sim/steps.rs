@@ -11,7 +11,7 @@ use straggler_schedule::collectives::{Algorithm, Collective, Job, Operation};
 use straggler_sim::{Control, Engine, EngineChoice, Outcome, RunError, Simulation, Workload};
 
 /// The first three have engines of their own.
-const COLLECTIVES: [(Operation, &str); 7] = [
+pub const COLLECTIVES: [(Operation, &str); 7] = [
     (Operation::Allreduce, "dissemination"),
     (Operation::Allreduce, "recursive-doubling"),
     (Operation::Bcast, "binomial"),
@@ -21,7 +21,7 @@ const COLLECTIVES: [(Operation, &str); 7] = [
     (Operation::Gather, "linear"),
 ];
 
-fn collective(which: usize, processes: u32, bytes: u64, root: u32, reduction: u32) -> Collective {
+pub fn collective(which: usize, processes: u32, bytes: u64, root: u32, reduction: u32) -> Collective {
     let (operation, name) = COLLECTIVES[which];
     let root = if operation.has_root() { root % processes } else { 0 };
     let job = Job { root, reduction: PerByte::from_ps(reduction), ..Job::new(processes, bytes) };

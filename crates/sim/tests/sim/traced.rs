@@ -13,7 +13,7 @@ use straggler_sim::{Control, EngineChoice, Outcome, Simulation, Workload};
 use straggler_trace::call::NO_COMM;
 use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Trace};
 
-fn shapes() -> impl Strategy<Value = Shape> {
+pub fn shapes() -> impl Strategy<Value = Shape> {
     let sizes = (1u32..6, prop_oneof![4 => Just(1u64), 1 => Just(3u64)], 1u32..60);
     let largest = prop::sample::select(vec![1u64, 300, 200_000]);
     (any::<u64>(), sizes, any::<bool>(), largest).prop_map(

@@ -5,7 +5,7 @@ use straggler_model::Time;
 use straggler_model::philox::Stream;
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::{
-    Call, CommId, Communicator, Completed, Details, Function, Matched, Neighbors, RankTrace, Repeated,
+    Call, CommId, Communicator, Completed, Details, Function, Matched, Neighbors, RankTrace, Rare, Repeated,
     RequestId, Trace,
 };
 
@@ -149,7 +149,7 @@ impl Author {
             9 => {
                 let thread = self.thread();
                 let repeated = Some(Repeated { calls: 1 + self.below(9), inside: Time(self.below(400_000)) });
-                let details = Details { repeated, ..Details::default() };
+                let details = Details::from(Rare { repeated, ..Rare::default() });
                 self.call(rank, thread, Function::Test, |_| {}, details);
             }
             _ => {
@@ -222,7 +222,7 @@ impl Author {
                 let set = |call: &mut Call| (set(call), call.request = persistent).1;
                 self.call(rank, thread, functions[2], set, Details::default());
                 let request = self.request(rank, matched);
-                let details = Details { requests: vec![persistent], ..Details::default() };
+                let details = Details { requests: vec![persistent].into(), ..Details::default() };
                 self.call(rank, thread, Function::Start, |call| call.request = request, details);
             }
         }
@@ -273,7 +273,7 @@ impl Author {
                 Function::Alltoallv => members.iter().map(|_| self.random.below(bytes + 1)).collect(),
                 _ => Vec::new(),
             };
-            self.call(rank, 0, function, set, Details { sent_sizes, ..Details::default() });
+            self.call(rank, 0, function, set, Details::from(Rare { sent_sizes, ..Rare::default() }));
         }
     }
 
@@ -307,13 +307,14 @@ impl Author {
             matched,
             cancelled: false,
         };
-        let (function, told) = match self.below(3) {
+        let (function, told): (_, Vec<Completed>) = match self.below(3) {
             0 => (Function::Waitall, taken.iter().filter(|one| one.1.is_some()).map(tell).collect()),
             1 => (Function::Waitsome, taken.iter().map(tell).collect()),
             _ => (Function::Testall, taken.iter().filter(|one| one.1.is_some()).map(tell).collect()),
         };
         let thread = self.thread();
-        let details = Details { requests, completed: told, found: true, ..Details::default() };
+        let details =
+            Details { requests: requests.into(), completed: told.into(), found: true, ..Details::default() };
         self.call(rank, thread, function, |call| call.comm = NO_COMM, details);
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn check(
         // A receive that nothing has found completed is told with the requests.
         if incomplete.contains(&received.from) || incomplete.contains(&received.place.rank) {
             cut.add(received.place.rank, received.from, incomplete);
-        } else if received.done.is_some() {
+        } else if received.done().is_some() {
             findings.push(awaited(trace, received));
         }
     }
@@ -89,7 +89,8 @@ fn awaited(trace: &Trace, received: &Received) -> Finding {
 
 /// A message that does not fit. Where the call that received it says so, too, it is the program's fault, not the trace's.
 fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
-    let (Message { sent, received }, room) = (message, message.received.room?);
+    let (sent, received) = (&message.sent, message.received());
+    let room = received.room()?;
     if sent.bytes <= room {
         return None;
     }
@@ -100,7 +101,7 @@ fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
         sent.place.rank,
         sent.bytes
     );
-    if failed(trace, received) {
+    if failed(trace, &received) {
         return Some(Finding::warning(
             received.place.rank,
             format!("{what}: the call failed, the message is cut"),
@@ -112,7 +113,7 @@ fn too_long(trace: &Trace, message: &Message) -> Option<Finding> {
 /// Whether the call that found a message there returned an error.
 fn failed(trace: &Trace, received: &Received) -> bool {
     let rank = trace.ranks.get(received.place.rank as usize);
-    let call = rank.and_then(|rank| rank.calls.get(received.done? as usize));
+    let call = rank.and_then(|rank| rank.calls.get(received.done()? as usize));
     rank.zip(call).and_then(|(rank, call)| rank.details(call)).is_some_and(|details| details.error.is_some())
 }
 

@@ -20,7 +20,7 @@ pub(super) fn check(trace: &Trace, found: &Messages, findings: &mut Vec<Finding>
     let mut early: BTreeMap<(Rank, bool), Early> = BTreeMap::new();
     for message in &found.matched {
         if let Some(by) = arrives_early(trace, message) {
-            let ranks = [message.sent.place.rank, message.received.place.rank];
+            let ranks = [message.sent.place.rank, message.sent.to];
             let threads = ranks.iter().any(|&rank| threaded.get(rank as usize) == Some(&true));
             early.entry((ranks[1], threads)).or_default().add(*message, by);
         }
@@ -58,9 +58,9 @@ fn backwards(of_rank: &RankTrace) -> Vec<u32> {
 
 /// By how much a message is received before it is sent, beyond what the clocks are said to be off.
 fn arrives_early(trace: &Trace, message: &Message) -> Option<Time> {
-    let (from, to) = (message.sent.place.rank, message.received.place.rank);
+    let (from, to) = (message.sent.place.rank, message.sent.to);
     let receiver = trace.ranks.get(to as usize)?;
-    let done = receiver.calls.get(message.received.done? as usize)?.exit;
+    let done = receiver.calls.get(message.received().done()? as usize)?.exit;
     let by = message.sent.enter.since(done);
     let allowed = stated(trace, from).unwrap_or_default() + stated(trace, to).unwrap_or_default();
     (by > allowed).then_some(by)
@@ -88,7 +88,8 @@ impl Early {
     /// Where the clocks are said to be good, they are not; where nothing is said, or threads may have been taken for each
     /// other, it is a guess.
     fn tell(&self, trace: &Trace, rank: Rank, threads: bool) -> Finding {
-        let Some((by, Message { sent, received })) = self.worst else { return Finding::warning(rank, "") };
+        let Some((by, message)) = self.worst else { return Finding::warning(rank, "") };
+        let (sent, received) = (message.sent, message.received());
         let errors = [sent.place.rank, rank].map(|rank| stated(trace, rank));
         let stated = match errors {
             _ if threads => "several threads call, and whose message MPI took first is not recorded".into(),

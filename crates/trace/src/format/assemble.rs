@@ -215,9 +215,9 @@ fn rank_trace(
         (call.enter, call.exit) = (time(call.enter), time(call.exit));
         call.comm = number(call.comm);
     }
-    for details in &mut stream.details {
-        details.new_comm = details.new_comm.map(number).filter(|&comm| comm != NO_COMM);
-        if let Some(repeated) = &mut details.repeated {
+    for rare in stream.details.iter_mut().filter_map(|details| details.rare.get_mut()) {
+        rare.new_comm = rare.new_comm.map(number).filter(|&comm| comm != NO_COMM);
+        if let Some(repeated) = &mut rare.repeated {
             repeated.inside = conversion.length(repeated.inside.0);
         }
     }

@@ -7,7 +7,7 @@ use super::varint::{Cursor, Cut};
 use super::{end, exchange, head};
 use crate::Function;
 use crate::call::{Call, Details};
-use crate::trace::{Communicator, Neighbors, Usage};
+use crate::trace::{Communicator, Marks, Neighbors, Usage};
 use std::collections::BTreeMap;
 use std::fmt;
 use straggler_model::Time;
@@ -19,6 +19,7 @@ pub struct Stream {
     /// In the order of the stream; `enter` and `exit` are ticks.
     pub calls: Vec<Call>,
     pub details: Vec<Details>,
+    pub(super) marks: Marks,
     /// Communicators that calls of this rank made, in order of creation.
     pub made: Vec<Made>,
     pub exchanges: Vec<Exchange>,

@@ -33,14 +33,17 @@ impl Arguments {
             let [peer, tag] = [self.source, self.source_tag].map(|half| half.unwrap_or(special::NONE));
             details.receive = Some(Matched { peer, tag });
         }
-        details.sent_sizes = self.sent_sizes;
-        details.received_sizes = self.received_sizes;
+        if !self.sent_sizes.is_empty() || !self.received_sizes.is_empty() {
+            details.rare.sent_sizes = self.sent_sizes;
+            details.rare.received_sizes = self.received_sizes;
+        }
     }
 }
 
 /// Leaves a collective only what the rank `own` of its communicator gives and gets.
 pub(super) fn settle(call: &mut Call, details: Option<&mut Details>, own: u32) {
     let Class::Collective(kind, _) = call.function.class() else { return };
+    let rare = details.and_then(|details| details.rare.get_mut());
     let root = call.peer == special::ROOT || u32::try_from(call.peer) == Ok(own);
     match kind {
         Collective::Bcast if root => call.received = 0,
@@ -49,14 +52,14 @@ pub(super) fn settle(call: &mut Call, details: Option<&mut Details>, own: u32) {
         Collective::Scatter if !root => call.sent = 0,
         Collective::Gatherv if !root => {
             call.received = 0;
-            details.into_iter().for_each(|details| details.received_sizes.clear());
+            rare.into_iter().for_each(|rare| rare.received_sizes.clear());
         }
         Collective::Scatterv if !root => {
             call.sent = 0;
-            details.into_iter().for_each(|details| details.sent_sizes.clear());
+            rare.into_iter().for_each(|rare| rare.sent_sizes.clear());
         }
         Collective::ReduceScatter => {
-            let sizes = details.map(|details| details.sent_sizes.as_slice()).unwrap_or_default();
+            let sizes = rare.map(|rare| rare.sent_sizes.as_slice()).unwrap_or_default();
             call.received = sizes.get(own as usize).copied().unwrap_or(call.received);
         }
         _ => {}

@@ -14,6 +14,7 @@ use super::{ImportError, Source};
 use crate::call::{Call, Completed, Details, Matched, special};
 use crate::{Class, Communicator, Function, HowMany, Meta, RankTrace, RequestId, Trace, WORLD};
 use action::{Action, Grammar, What};
+use smallvec::smallvec;
 use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Time};
 
@@ -201,10 +202,10 @@ impl Replay {
         let matched = key.filter(|key| *key != known).map(|(source, _, tag)| Matched { peer: source, tag });
         let waits = function.class() == Class::Wait(HowMany::One);
         totals.tests += u64::from(!waits);
-        let mut details = Details { requests: vec![request], found: waits, ..Details::default() };
+        let mut details = Details { requests: smallvec![request], found: waits, ..Details::default() };
         if waits {
             self.requests.completed(known, request);
-            details.completed = vec![Completed { request, matched, cancelled: false }];
+            details.completed.push(Completed { request, matched, cancelled: false });
         }
         self.push(function, Arguments::default(), details);
     }

@@ -1,6 +1,6 @@
 //! The ends of messages that lie on one rank.
 
-use super::{Place, Received, Sent};
+use super::{NO_ROOM, NONE, Place, Received, Sent};
 use crate::call::{CommId, Matched, special};
 use crate::operations::{Operation, Operations};
 use crate::trace::Trace;
@@ -24,13 +24,28 @@ pub struct Ends {
 impl Ends {
     /// What `rank` sent and received.
     pub fn of(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Ends {
-        let mut finding =
-            Finding { trace, operations, found: Ends { rank, ..Ends::default() }, out_of_order: false };
+        let mut finding = Finding::new(trace, rank, operations);
         for (row, operation) in (0..).zip(operations.rows()) {
-            finding.operation(row, operation);
+            finding.send(operation);
+            finding.receive(row, operation);
         }
         operations.kept().iter().for_each(|&probe| finding.kept(probe));
         finding.finish()
+    }
+
+    /// Only what `rank` sent.
+    pub fn sends_of(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Vec<Sent> {
+        let mut finding = Finding::new(trace, rank, operations);
+        operations.rows().iter().for_each(|operation| finding.send(operation));
+        finding.found.sends
+    }
+
+    /// Only what `rank` received.
+    pub fn receives_of(trace: &Trace, rank: Rank, operations: &Operations<'_>) -> Vec<Received> {
+        let mut finding = Finding::new(trace, rank, operations);
+        (0..).zip(operations.rows()).for_each(|(row, operation)| finding.receive(row, operation));
+        operations.kept().iter().for_each(|&probe| finding.kept(probe));
+        finding.finish().receives
     }
 
     /// The same for every rank of a trace.
@@ -47,20 +62,20 @@ struct Finding<'t, 'o> {
     out_of_order: bool,
 }
 
-impl Finding<'_, '_> {
-    fn operation(&mut self, row: u32, operation: &Operation) {
-        if operation.failed || operation.is_cancelled() {
-            return;
-        }
-        if operation.sends() {
-            self.send(operation);
-        }
-        if operation.receives() {
-            self.receive(row, operation);
-        }
+/// Whether it came to a message.
+fn happened(operation: &Operation) -> bool {
+    !operation.failed && !operation.is_cancelled()
+}
+
+impl<'t, 'o> Finding<'t, 'o> {
+    fn new(trace: &'t Trace, rank: Rank, operations: &'o Operations<'o>) -> Finding<'t, 'o> {
+        Finding { trace, operations, found: Ends { rank, ..Ends::default() }, out_of_order: false }
     }
 
     fn send(&mut self, operation: &Operation) {
+        if !operation.sends() || !happened(operation) {
+            return;
+        }
         let (operations, begun) = (self.operations, operation.begun);
         let Some((what, by)) = operations.call(operation.described).zip(operations.call(begun)) else {
             return;
@@ -68,11 +83,14 @@ impl Finding<'_, '_> {
         let Some(to) = self.peer(operation.described, what.comm, what.peer) else { return };
         let place = self.place(begun);
         let (comm, tag, bytes, enter) = (what.comm, what.tag, what.sent, by.enter);
-        let done = operation.completed();
+        let done = operation.completed().unwrap_or(NONE);
         self.found.sends.push(Sent { place, to, comm, tag, bytes, enter, done });
     }
 
     fn receive(&mut self, row: u32, operation: &Operation) {
+        if !operation.receives() || !happened(operation) {
+            return;
+        }
         let operations = self.operations;
         let (Some(call), Some(comm)) = (operations.call(operation.described), operations.comm(operation))
         else {
@@ -87,9 +105,9 @@ impl Finding<'_, '_> {
             from: Rank::MAX,
             comm,
             tag: operation.source.tag,
-            operation: Some(row),
-            room: Some(call.received),
-            done: operation.completed(),
+            operation: row,
+            room: call.received,
+            done: operation.completed().unwrap_or(NONE),
         };
         self.post(by, operation.source, received);
     }
@@ -100,7 +118,7 @@ impl Finding<'_, '_> {
         let (source, place) = (self.operations.found_by(call), self.place(probe));
         let (comm, tag) = (call.comm, source.tag);
         let received =
-            Received { place, from: Rank::MAX, comm, tag, operation: None, room: None, done: None };
+            Received { place, from: Rank::MAX, comm, tag, operation: NONE, room: NO_ROOM, done: NONE };
         self.out_of_order = true;
         if self.post(probe, source, received) && self.operations.details(call).message.is_some() {
             self.found.kept.push(probe);
@@ -148,7 +166,7 @@ impl Finding<'_, '_> {
     fn finish(self) -> Ends {
         let Finding { operations, mut found, out_of_order, .. } = self;
         if out_of_order {
-            let row = |received: &Received| received.operation.and_then(|row| operations.get(row));
+            let row = |received: &Received| received.operation().and_then(|row| operations.get(row));
             found.receives.sort_by_key(|received| {
                 row(received).map_or(received.place.call, |operation| operations.posted(operation))
             });

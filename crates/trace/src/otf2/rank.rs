@@ -20,7 +20,9 @@ use super::ids::root;
 use super::processes::Communicators;
 use super::volume::{self, Factors};
 use crate::call::{CommId, NO_COMM, special};
-use crate::{Call, Class, Completed, Details, Function, HowMany, Matched, RankTrace, RequestId, Start};
+use crate::{
+    Call, Class, Completed, Details, Function, HowMany, Marks, Matched, Moment, RankTrace, RequestId, Start,
+};
 use std::collections::{HashMap, HashSet, VecDeque};
 use straggler_model::{Rank, Time};
 
@@ -92,6 +94,7 @@ pub(super) struct Building<'a> {
     requests: HashMap<u64, RequestId>,
     /// The call that made each request.
     makers: Vec<usize>,
+    marks: Marks,
     receives_in_order: VecDeque<RequestId>,
     sends_in_order: VecDeque<RequestId>,
 }
@@ -131,6 +134,7 @@ impl<'a> Building<'a> {
             doubts: Doubts::default(),
             requests: HashMap::new(),
             makers: Vec::new(),
+            marks: Marks::default(),
             receives_in_order: VecDeque::new(),
             sends_in_order: VecDeque::new(),
         }
@@ -166,7 +170,7 @@ impl<'a> Building<'a> {
         for &fact in facts {
             self.fact(&mut draft, fact)?;
         }
-        draft.details.moment = self.moment(&draft.call, facts, times);
+        draft.details.moment = self.moment(&draft.call, facts, times).and_then(Moment::new);
         self.finish(draft);
         Ok(())
     }
@@ -202,10 +206,10 @@ impl<'a> Building<'a> {
         match (draft.call.function, name) {
             (Function::Unknown, Some(name)) => {
                 *self.out.unknown.entry(name.clone()).or_default() += 1;
-                draft.details.text = Some(name.clone());
+                draft.details.rare.text = Some(name.clone());
             }
             (Function::RegionEnter | Function::RegionLeave, Some(name)) => {
-                draft.details.text = Some(name.clone())
+                draft.details.rare.text = Some(name.clone())
             }
             _ => {}
         }
@@ -244,7 +248,7 @@ impl<'a> Building<'a> {
             }
             Event::CommCreate(number) if draft.call.function.class() != Class::Init => {
                 let comm = self.comm(number)?;
-                draft.details.new_comm = Some(comm);
+                draft.details.rare.new_comm = Some(comm);
                 // Where not all members call, no collective says what the communicator was made from.
                 let parent = self.communicators.all.get(comm as usize).and_then(|comm| comm.parent);
                 draft.call.comm = parent.unwrap_or(draft.call.comm);
@@ -429,10 +433,11 @@ impl<'a> Building<'a> {
                 _ => false,
             };
         }
-        match draft.details == Details::default() {
-            true => self.out.push(draft.call),
-            false => self.out.push_with(draft.call, draft.details),
+        if draft.details != Details::default() {
+            let details = &mut self.out.details;
+            draft.call.details = self.marks.place(draft.call.function, draft.details, details);
         }
+        self.out.push(draft.call);
     }
 
     /// Score-P writes nothing for messages to and from MPI_PROC_NULL.

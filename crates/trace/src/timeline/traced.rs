@@ -94,9 +94,9 @@ fn tag(tag: i32) -> Tag {
 /// From the begin of its send to the end of the call that had it; none if nothing found it completed.
 fn arrow(trace: &Trace, message: &Message) -> Option<Arrow> {
     let call_of = |rank: Rank, call: u32| trace.ranks.get(rank as usize)?.calls.get(call as usize);
-    let (sent, received) = (&message.sent, &message.received);
+    let (sent, received) = (&message.sent, message.received());
     let sending = call_of(sent.place.rank, sent.place.call)?;
-    let receiving = call_of(received.place.rank, received.done?)?;
+    let receiving = call_of(received.place.rank, received.done()?)?;
     Some(Arrow {
         from: sent.place.rank,
         from_cpu: sending.thread.min(255) as u8,

@@ -11,7 +11,7 @@ use straggler_trace::format::directory;
 use straggler_trace::messages::Messages;
 use straggler_trace::profile::Profile;
 use straggler_trace::trace::{Communicator, RankTrace, Trace, WORLD};
-use straggler_trace::{Call, Completed, Details, Function, Matched};
+use straggler_trace::{Call, Completed, Details, Function, Matched, Rare};
 
 fn halo() -> Trace {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces/halo"));
@@ -92,7 +92,11 @@ fn a_message_that_was_cut_is_received() {
     };
     let mut ranks = vec![RankTrace::default(), RankTrace::default()];
     ranks[0].push(message(Function::Send, 16, 0, 1));
-    let failed = Details { error: Some(15), found: true, ..Details::default() };
+    let failed = Details {
+        found: true,
+        rare: Rare { error: Some(15), ..Rare::default() }.into(),
+        ..Details::default()
+    };
     ranks[1].push_with(message(Function::Recv, 0, 8, 0), failed);
     let mut trace = Trace { ranks, communicators: vec![Communicator::world(2)], ..Trace::default() };
     let messages = Messages::of_trace(&trace);
@@ -213,16 +217,21 @@ fn matching_probes_keep_their_message() {
     }
     let matched = Some(Matched { peer: 0, tag: 1 });
     let probe = Call { peer: special::ANY, ..message(Function::Mprobe, 0, 0, 40) };
-    trace.ranks[1].push_with(probe, Details { matched, message: Some(5), ..Details::default() });
+    trace.ranks[1].push_with(
+        probe,
+        Details { matched, rare: Rare { message: Some(5), ..Rare::default() }.into(), ..Details::default() },
+    );
     trace.ranks[1].push(Call { received: 200, ..message(Function::Recv, 0, 0, 60) });
     let receive = Call { received: 100, ..message(Function::Imrecv, special::NONE, 0, 80) };
-    trace.ranks[1]
-        .push_with(Call { request: 0, ..receive }, Details { message: Some(5), ..Details::default() });
+    trace.ranks[1].push_with(
+        Call { request: 0, ..receive },
+        Details::from(Rare { message: Some(5), ..Rare::default() }),
+    );
     let wait = Call::new(Function::Wait, at(100), at(110));
-    trace.ranks[1].push_with(wait, Details { requests: vec![0], ..Details::default() });
+    trace.ranks[1].push_with(wait, Details { requests: vec![0].into(), ..Details::default() });
     assert_eq!(found(&trace), []);
     let messages = Messages::of_trace(&trace).matched;
-    let done = |index: usize| (messages[index].sent.bytes, messages[index].received.done);
+    let done = |index: usize| (messages[index].sent.bytes, messages[index].received().done());
     assert_eq!((messages.len(), done(0), done(1)), (2, (100, Some(3)), (200, Some(1))));
     trace.ranks[1].calls.truncate(2);
     assert_found(&trace, Severity::Warning, 1, "call 0, MPI_Mprobe keeps a message that nobody receives");
@@ -313,7 +322,8 @@ fn program(exchanges: &[Exchange]) -> Trace {
         }
         let requests = pending.iter().map(|one| one.request).collect();
         let wait = Call::new(Function::Waitall, Time(4), Time(5));
-        trace.ranks[rank].push_with(wait, Details { requests, completed: pending, ..Details::default() });
+        trace.ranks[rank]
+            .push_with(wait, Details { requests, completed: pending.into(), ..Details::default() });
     }
     trace
 }
@@ -326,8 +336,8 @@ proptest! {
         let messages = Messages::of_trace(&trace);
         prop_assert_eq!(messages.matched.len(), exchanges.len());
         for message in &messages.matched {
-            prop_assert_eq!(Some(message.sent.bytes), message.received.room);
-            prop_assert!(message.received.done.is_some());
+            prop_assert_eq!(Some(message.sent.bytes), message.received().room());
+            prop_assert!(message.received().done().is_some());
         }
         // The matrix counts the sends, and so does a loop over the program.
         let bytes: u64 = Profile::of(&trace).matrix.iter().map(|pair| pair.bytes).sum();
@@ -359,12 +369,12 @@ proptest! {
                 request: if small { request % 4 } else { request },
                 details: Call::NO_DETAILS,
             };
+            let matched = Some(Matched { peer, tag });
             let details = Details {
-                requests: vec![first % 4, second],
-                completed: vec![Completed { request: first % 4, matched: Some(Matched { peer, tag }), cancelled: small }],
+                requests: vec![first % 4, second].into(),
+                completed: vec![Completed { request: first % 4, matched, cancelled: small }].into(),
                 found: few % 2 == 0,
-                message: Some(second % 2),
-                new_comm: Some(second),
+                rare: Rare { message: Some(second % 2), new_comm: Some(second), ..Rare::default() }.into(),
                 ..Details::default()
             };
             trace.ranks[rank].push_with(call, details);

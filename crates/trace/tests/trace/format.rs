@@ -9,7 +9,7 @@ use straggler_trace::format::read::{Ending, Fault, read};
 use straggler_trace::format::save::stream;
 use straggler_trace::trace::Usage;
 use straggler_trace::{
-    Call, Class, Communicator, Completed, Details, Function, Matched, Meta, RankTrace, Repeated, Trace,
+    Call, Class, Communicator, Completed, Details, Function, Matched, Meta, RankTrace, Rare, Repeated, Trace,
 };
 
 fn peer() -> impl Strategy<Value = i32> + Clone {
@@ -43,21 +43,24 @@ fn details() -> impl Strategy<Value = Details> {
         });
         Details {
             completed: completed.collect(),
-            requests: requests.clone(),
+            requests: requests.clone().into(),
             found,
             matched,
             receive,
-            repeated: repeated.map(|(calls, inside)| Repeated { calls, inside: Time(u64::from(inside)) }),
-            sent_sizes,
-            received_sizes,
-            new_comm,
-            message: window.map(|window| window / 2),
-            window,
-            text,
-            error,
             // Our own format does not tell it from the call.
-            alone: None,
             moment: None,
+            rare: Rare {
+                repeated: repeated.map(|(calls, inside)| Repeated { calls, inside: Time(u64::from(inside)) }),
+                sent_sizes,
+                received_sizes,
+                new_comm,
+                message: window.map(|window| window / 2),
+                window,
+                text,
+                error,
+                ..Rare::default()
+            }
+            .into(),
         }
     })
 }
@@ -95,11 +98,11 @@ fn rank_trace(parts: Vec<Parts>) -> RankTrace {
         match details {
             Some(mut details) => {
                 if unknown && details.text.is_none() {
-                    details.text = Some("?".into());
+                    details.rare.text = Some("?".into());
                 }
                 if details == Details::default() { rank.push(call) } else { rank.push_with(call, details) }
             }
-            None if unknown => rank.push_with(call, Details { text: Some("?".into()), ..Details::default() }),
+            None if unknown => rank.push_with(call, Details::named("?")),
             None => rank.push(call),
         }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_trace::call::special;
 use straggler_trace::trace::{Clock, Communicator, RankTrace, Trace, WORLD};
-use straggler_trace::{Call, Completed, Details, Function, Matched, Repeated};
+use straggler_trace::{Call, Completed, Details, Function, Matched, Rare, Repeated};
 
 const RANKS: u32 = 4;
 const LATENCY: u64 = 2_500;
@@ -99,7 +99,7 @@ impl Run {
             let call = self.call_until(rank, function, last + 2 * LATENCY);
             let call = Call { comm, sent: bytes, received: bytes, ..call };
             let new_comm = new.map(|new| new[rank as usize]);
-            self.push(rank, call, Details { new_comm, ..Details::default() });
+            self.push(rank, call, Details::from(Rare { new_comm, ..Rare::default() }));
         }
     }
 
@@ -160,17 +160,25 @@ impl Run {
             for (rank, prepared) in [(3, receive.request), (2, send.request)] {
                 let request = self.new_requests(rank, 1);
                 let call = Call { request, ..self.call(rank, Function::Start, 250) };
-                self.push(rank, call, Details { requests: vec![prepared], ..Details::default() });
+                self.push(rank, call, Details { requests: vec![prepared].into(), ..Details::default() });
             }
             let arrival = self.now[2] + LATENCY;
             let (mine, theirs) = (self.request[3] - 1, self.request[2] - 1);
             let call = self.call_until(3, Function::Test, arrival - 500);
             let repeated = Some(Repeated { calls: 40, inside: Time::from_ns(8_000) });
-            self.push(3, call, Details { requests: vec![mine], repeated, ..Details::default() });
+            self.push(
+                3,
+                call,
+                Details {
+                    requests: vec![mine].into(),
+                    rare: Rare { repeated, ..Rare::default() }.into(),
+                    ..Details::default()
+                },
+            );
             let call = self.call_until(3, Function::Wait, arrival);
-            self.push(3, call, Details { requests: vec![mine], ..Details::default() });
+            self.push(3, call, Details { requests: vec![mine].into(), ..Details::default() });
             let call = self.call(2, Function::Wait, 300);
-            self.push(2, call, Details { requests: vec![theirs], ..Details::default() });
+            self.push(2, call, Details { requests: vec![theirs].into(), ..Details::default() });
         }
     }
 
@@ -189,10 +197,14 @@ impl Run {
         self.push(1, never, Details::default());
         let requests = vec![never.request];
         let cancel = self.call(1, Function::Cancel, 200);
-        self.push(1, cancel, Details { requests: requests.clone(), ..Details::default() });
+        self.push(1, cancel, Details { requests: requests.clone().into(), ..Details::default() });
         let wait = self.call(1, Function::Wait, 200);
         let completed = vec![Completed { request: never.request, matched: None, cancelled: true }];
-        self.push(1, wait, Details { requests, completed, ..Details::default() });
+        self.push(
+            1,
+            wait,
+            Details { requests: requests.into(), completed: completed.into(), ..Details::default() },
+        );
     }
 }
 

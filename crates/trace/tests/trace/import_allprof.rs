@@ -78,7 +78,7 @@ fn alone(lines: &str) -> Trace {
 }
 
 fn requests(trace: &Trace, at: usize) -> Vec<u32> {
-    trace.ranks[0].details(&trace.ranks[0].calls[at]).unwrap().requests.clone()
+    trace.ranks[0].details(&trace.ranks[0].calls[at]).unwrap().requests.to_vec()
 }
 
 const ISEND: &str = "MPI_Isend:1:0:1:1,4,4:0:0:0,0,1:";

@@ -48,7 +48,7 @@ fn actions_become_calls() {
     assert_eq!(names, [Init, Isend, Irecv, Wait, Wait, Bcast, Allreduce, Alltoallv, Finalize]);
     assert_eq!((calls[1].peer, calls[1].tag, calls[1].sent, calls[1].request), (1, 5, 100, 0));
     assert_eq!((calls[2].peer, calls[2].tag, calls[2].received, calls[2].request), (special::ANY, 7, 80, 1));
-    assert_eq!(details(&trace, 0, &calls[3]).requests, [0]);
+    assert_eq!(details(&trace, 0, &calls[3]).requests[..], [0]);
     let waited = details(&trace, 0, &calls[4]);
     assert_eq!(waited.completed[0].matched, Some(Matched { peer: 1, tag: 7 }));
     assert_eq!((calls[5].sent, calls[5].received, calls[5].peer), (0, 16, 1));
@@ -101,8 +101,8 @@ fn the_old_grammar_is_recognised() {
     .unwrap();
     let calls = &trace.ranks[0].calls;
     assert_eq!((calls[2].sent, calls[2].tag), (2_000, 0));
-    assert_eq!(details(&trace, 0, &calls[3]).requests, [1]);
-    assert_eq!(details(&trace, 0, &calls[4]).requests, [0]);
+    assert_eq!(details(&trace, 0, &calls[3]).requests[..], [1]);
+    assert_eq!(details(&trace, 0, &calls[4]).requests[..], [0]);
     assert!(trace.notes.iter().any(|note| note.contains("no tags")));
 }
 

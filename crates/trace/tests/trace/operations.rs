@@ -3,7 +3,7 @@
 use straggler_model::Time;
 use straggler_trace::call::special;
 use straggler_trace::operations::{Fate, Given, Kind, Operations};
-use straggler_trace::{Call, Completed, Details, Function, Matched, RankTrace, RequestId};
+use straggler_trace::{Call, Completed, Details, Function, Matched, RankTrace, Rare, RequestId};
 
 fn call(function: Function, peer: i32, request: RequestId) -> Call {
     Call { comm: 0, peer, tag: 3, request, ..Call::new(function, Time(0), Time(1)) }
@@ -14,7 +14,7 @@ fn plain(function: Function, peer: i32) -> Call {
 }
 
 fn naming(requests: &[RequestId]) -> Details {
-    Details { requests: requests.to_vec(), found: true, ..Details::default() }
+    Details { requests: requests.into(), found: true, ..Details::default() }
 }
 
 fn told(request: RequestId, peer: Option<i32>, cancelled: bool) -> Completed {
@@ -42,12 +42,15 @@ fn waits_complete_what_they_say() {
         // In the order in which they were completed, not in that of the list.
         (
             plain(Function::Waitsome, 0),
-            Details { completed: vec![told(2, None, false), told(0, Some(7), false)], ..naming(&[0, 1, 2]) },
+            Details {
+                completed: vec![told(2, None, false), told(0, Some(7), false)].into(),
+                ..naming(&[0, 1, 2])
+            },
         ),
         // One is over, one was cancelled, one was never made, and one is named twice.
         (
             plain(Function::Waitall, 0),
-            Details { completed: vec![told(1, None, true)], ..naming(&[2, 1, 99, 1]) },
+            Details { completed: vec![told(1, None, true)].into(), ..naming(&[2, 1, 99, 1]) },
         ),
     ]);
     let operations = Operations::of(&calls);
@@ -73,7 +76,7 @@ fn persistent_requests_are_begun_again_and_again() {
         (call(Function::Startall, 0, 2), naming(&[0, 1, 50])),
         (
             plain(Function::Waitall, 0),
-            Details { completed: vec![told(3, Some(4), false)], ..naming(&[2, 3]) },
+            Details { completed: vec![told(3, Some(4), false)].into(), ..naming(&[2, 3]) },
         ),
         // Some traces name the persistent request in the place of the one that was begun, or give no new number.
         (call(Function::Start, 0, 5), naming(&[0])),
@@ -101,11 +104,11 @@ fn receives_take_what_probes_found() {
     let found = |message| Details {
         matched: Some(Matched { peer: 5, tag: 3 }),
         found: true,
-        message,
+        rare: Rare { message, ..Rare::default() }.into(),
         ..Details::default()
     };
     let nobody = Call { comm: u32::MAX, tag: special::NONE, ..plain(Function::Mrecv, special::NONE) };
-    let kept = |message| Details { message: Some(message), ..Details::default() };
+    let kept = |message| Details::from(Rare { message: Some(message), ..Rare::default() });
     let calls = rank(vec![
         (plain(Function::Probe, special::ANY), found(None)),
         (plain(Function::Recv, 5), Details::default()),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use straggler_model::Time;
 use straggler_trace::profile::{Profile, RegionName};
 use straggler_trace::trace::{Clock, Communicator, RankTrace, Trace, WORLD};
-use straggler_trace::{Call, Details, Function, Matched};
+use straggler_trace::{Call, Details, Function, Marks, Matched};
 
 const RANKS: u32 = 2;
 const STEPS: u64 = 3;
@@ -19,6 +19,7 @@ fn folder() -> PathBuf {
 /// A rank and its clock, in nanoseconds.
 struct Rank {
     trace: RankTrace,
+    marks: Marks,
     number: u32,
     now: u64,
 }
@@ -27,13 +28,13 @@ impl Rank {
     fn new(number: u32) -> Rank {
         let clock = Clock { error: Some(Time::ZERO), ..Clock::default() };
         let trace = RankTrace { host: "node0".into(), cores: vec![number], clock, ..RankTrace::default() };
-        Rank { trace, number, now: 0 }
+        Rank { trace, marks: Marks::default(), number, now: 0 }
     }
 
     fn mark(&mut self, function: Function, text: &str) {
         let at = Time::from_ns(self.now);
-        let details = Details { text: Some(text.into()), ..Details::default() };
-        self.trace.push_with(Call::new(function, at, at), details);
+        let details = self.marks.place(function, Details::named(text), &mut self.trace.details);
+        self.trace.push(Call { details, ..Call::new(function, at, at) });
     }
 
     fn enter(&mut self, name: &str) {
@@ -142,4 +143,20 @@ fn its_regions_are_those_of_its_steps() {
     };
     assert_eq!((of("output").unclosed, of("setup").unopened), (1, 1));
     assert_eq!((of("exchange").sent, of("solve").calls), (6 * 8192, 6));
+}
+
+#[test]
+fn marks_of_one_name_share_their_details() {
+    let mut marks = Marks::default();
+    let mut all = Vec::new();
+    let mut place = |function, details| marks.place(function, details, &mut all);
+    let first = place(Function::RegionEnter, Details::named("solve"));
+    assert_eq!(place(Function::RegionLeave, Details::named("solve")), first);
+    let other = place(Function::RegionEnter, Details::named("smooth"));
+    assert_ne!(other, first);
+    // What is no mark may be changed later, and a mark that says more is another.
+    assert_ne!(place(Function::Unknown, Details::named("solve")), first);
+    assert_ne!(place(Function::RegionEnter, Details { found: true, ..Details::named("solve") }), first);
+    assert_eq!(place(Function::RegionEnter, Details::named("solve")), first);
+    assert_eq!(all.len(), 4);
 }

@@ -226,8 +226,8 @@ impl Measured for Together<'_> {
         self.compare_clocks();
     }
 
-    fn series(&self) -> Vec<Series> {
-        let all = [Some(&self.per_rank), self.all.as_ref()].into_iter().flatten();
+    fn series(&mut self) -> Vec<Series> {
+        let all = [Some(&mut self.per_rank), self.all.as_mut()].into_iter().flatten();
         all.map(|one| one.so_far()).filter(|series| !series.trials.is_empty()).collect()
     }
 

@@ -240,9 +240,9 @@ impl Measured for Pairs<'_> {
     }
 
     /// Pairs, and classes with the minima and cycles of their pairs.
-    fn series(&self) -> Vec<Series> {
+    fn series(&mut self) -> Vec<Series> {
         let mut classes: BTreeMap<Labels, Series> = BTreeMap::new();
-        for (labels, class) in &self.classes {
+        for (labels, class) in &mut self.classes {
             let all = class.recorder.so_far();
             classes.insert(labels.clone(), Series { minima: Vec::new(), cycles: Vec::new(), ..all });
         }

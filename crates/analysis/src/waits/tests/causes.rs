@@ -56,7 +56,7 @@ fn only_what_was_done_since_the_last_common_wait_counts() {
         let mut rank = RankTrace::default();
         rank.push(collective(Function::Barrier, first, 100, -1));
         let mark = |function, when: u64| Call::new(function, at(when), at(when));
-        let name = || Details { text: Some("solve".into()), ..Details::default() };
+        let name = || Details::named("solve");
         rank.push_with(mark(Function::RegionEnter, 100), name());
         rank.push_with(mark(Function::RegionLeave, second), name());
         rank.push(collective(Function::Barrier, second, 200, -1));

@@ -7,7 +7,7 @@ use straggler_trace::{Call, Details, Function, RankTrace, Trace};
 
 /// A mark of a region.
 fn mark(rank: &mut RankTrace, function: Function, when: u64, name: &str) {
-    let details = Details { text: Some(name.into()), ..Details::default() };
+    let details = Details::named(name);
     rank.push_with(Call::new(function, at(when), at(when)), details);
 }
 

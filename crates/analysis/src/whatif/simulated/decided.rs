@@ -5,20 +5,23 @@ use straggler_model::Rank;
 use straggler_schedule::traced::{Instruction, RankRecording, Recording};
 use straggler_sim::programs::{Changed, Replayed};
 use straggler_trace::operations::Operations;
-use straggler_trace::{Class, CommId, Completed, HowMany, Matched, RankTrace, RequestId, Trace};
+use straggler_trace::{
+    Class, CommId, Communicator, Completed, HowMany, Matched, RankTrace, RequestId, Trace,
+};
 
 /// Changes the details of calls to what was decided.
-pub(super) fn apply(trace: &Trace, recording: &Recording, replayed: &[Replayed], ranks: &mut [RankTrace]) {
+pub(super) fn apply(trace: &mut Trace, recording: &Recording, replayed: &[Replayed]) {
     let sent = sent(trace, recording);
+    let Trace { ranks, communicators, .. } = trace;
     for (((rank, recorded), replayed), new) in (0..).zip(recording.ranks()).zip(replayed).zip(ranks) {
-        let Some(traced) = trace.ranks.get(rank as usize).filter(|_| !replayed.changes.is_empty()) else {
+        if replayed.changes.is_empty() {
             continue;
-        };
+        }
         let mut writer = Writer {
-            trace,
+            communicators,
             rank,
             recorded,
-            requests: Requests::of(traced, recorded),
+            requests: Requests::of(new, recorded),
             sources: sources(rank, recorded, replayed, &sent),
             roles: BTreeMap::new(),
             new,
@@ -126,7 +129,7 @@ impl Requests {
 
 /// Writes the decisions of one rank.
 struct Writer<'a> {
-    trace: &'a Trace,
+    communicators: &'a [Communicator],
     rank: Rank,
     recorded: &'a RankRecording,
     requests: Requests,
@@ -178,7 +181,7 @@ impl Writer<'_> {
         for request in &mut details.requests {
             *request = actual(*request).map_or(*request, |(_, request)| request);
         }
-        for completed in &mut details.completed {
+        for completed in details.completed.get_mut().into_iter().flatten() {
             let Some((instruction, request)) = actual(completed.request) else { continue };
             let same = request == completed.request;
             completed.request = request;
@@ -205,7 +208,7 @@ impl Writer<'_> {
     }
 
     fn peer(&self, comm: CommId, world: Rank) -> Option<i32> {
-        let communicator = self.trace.communicators.get(comm as usize)?;
+        let communicator = self.communicators.get(comm as usize)?;
         let place = communicator.peers(self.rank).iter().position(|&rank| rank == world)?;
         i32::try_from(place).ok()
     }
@@ -215,7 +218,8 @@ impl Writer<'_> {
         let Some(matched) = self.matched(number) else { return };
         let origin = self.recorded.origin(number) as usize;
         let Some(call) = self.new.calls.get_mut(origin) else { return };
-        if call.peer >= 0 {
+        // The peer of an exchange is whom it sends to.
+        if call.peer >= 0 && !matches!(call.function.class(), Class::Sendrecv(_)) {
             (call.peer, call.tag) = (matched.peer, matched.tag);
         }
         let place = call.details as usize;

@@ -65,7 +65,8 @@ impl Succeeding {
         let Some(&call) = before.checked_sub(1).and_then(|before| calls.get(before)) else { return false };
         let place = rank.calls[call].details as usize;
         let Some(details) = rank.details.get_mut(place) else { return false };
-        (details.found, details.repeated, details.completed) = (true, None, completed);
+        (details.found, details.completed) = (true, completed);
+        details.rare.get_mut().into_iter().for_each(|rare| rare.repeated = None);
         true
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::whatif::regions::presence;
 use straggler_trace::Repeated;
+use straggler_trace::call::Rare;
 
 fn during(from: u64, to: u64) -> Where {
     Where { during: Some((ms(from), ms(to))), ..Where::default() }
@@ -17,11 +18,12 @@ fn ranges_of_times_are_those_of_the_traced_run() {
     };
     // The first difference moves the second computation to another time; the second still finds it.
     let halves = [during(0, 10), during(11, 31)].map(|place| Difference::Scale { place, factor: 0.5 });
-    let (changed, _) = apply_all(&program(10, 20), &halves).unwrap();
+    let traced = program(10, 20);
+    let (changed, _) = apply_all(&traced, &halves).unwrap();
     let total = Gaps::of(&changed).total(0);
     assert!(total >= ms(15) && total < ms(16), "{total}");
     let without = Difference::Delete(Deletion { function: Function::Barrier, place: during(9, 11) });
-    let (changed, _) = apply_all(&program(10, 20), &[halves[0].clone(), without]).unwrap();
+    let (changed, _) = apply_all(&traced, &[halves[0].clone(), without]).unwrap();
     assert!(changed.ranks[0].calls.iter().all(|call| call.function != Function::Barrier));
 }
 
@@ -58,7 +60,8 @@ fn what_is_computed_between_counted_polls_is_scaled() {
         let start = receiver.clock;
         for request in [0, 1] {
             let repeated = Some(Repeated { calls: 10, inside: ms(5) });
-            let asked = Details { requests: vec![request], repeated, ..Details::default() };
+            let asked =
+                Details { requests: [request][..].into(), ..Rare { repeated, ..Rare::default() }.into() };
             let late = Time(ms(between).ps() / 10 * u64::from(request));
             let call = Call::new(Function::Test, start + late, start + ms(10 + between));
             receiver.rank.push_with(Call { comm: 0, ..call }, asked);
@@ -128,7 +131,7 @@ fn regions_that_compute_stay_when_their_tests_go() {
             for name in ["outer", "poll"] {
                 receiver.mark(Function::RegionEnter, name);
             }
-            let asked = Details { requests: vec![0], ..Details::default() };
+            let asked = Details { requests: [0][..].into(), ..Details::default() };
             receiver.call(Function::Test, |_| {}, Some(asked));
             for name in ["poll", "outer", "step"] {
                 receiver.mark(Function::RegionLeave, name);
@@ -189,4 +192,35 @@ fn a_program_that_would_hang_by_wildcards_still_decides_about_requests() {
     let run = simulate(&with(&traced, slower), Decisions::Redecide);
     assert_eq!(run.bound, crate::whatif::Bound::Wildcards);
     assert!(run.end > ms(9) && run.end < ms(10), "{}", run.end);
+}
+
+#[test]
+fn an_exchange_that_receives_from_anyone_still_sends_where_it_did() {
+    let program = || {
+        let mut master = Author::new();
+        for from in [1, 2] {
+            let details = Details {
+                matched: Some(Matched { peer: from, tag: 5 }),
+                receive: Some(Matched { peer: special::ANY, tag: 5 }),
+                ..Details::default()
+            };
+            let set = |call: &mut Call| {
+                (call.peer, call.tag, call.sent, call.received) = (1, 9, 8, 8);
+            };
+            master.call(Function::Sendrecv, set, Some(details)).compute(ms(1));
+        }
+        let mut first = Author::new();
+        first.compute(ms(2)).send(0, 5);
+        for _ in 0..2 {
+            first.call(Function::Recv, |call| (call.peer, call.tag, call.received) = (0, 9, 8), None);
+        }
+        trace(vec![master.end(), first.end(), Author::new().compute(ms(5)).send(0, 5).end()])
+    };
+    let slower =
+        Difference::Scale { place: Where { ranks: Some([1].into()), ..Where::default() }, factor: 4.0 };
+    let traced = program();
+    let run = simulate(&with(&traced, slower), Decisions::Redecide);
+    let exchanges = run.trace.ranks[0].calls.iter().filter(|call| call.function == Function::Sendrecv);
+    assert_eq!(exchanges.map(|call| (call.peer, call.tag)).collect::<Vec<_>>(), [(1, 9), (1, 9)]);
+    assert_eq!(run.decisions_changed(), 2);
 }

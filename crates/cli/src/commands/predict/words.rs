@@ -79,6 +79,9 @@ fn signed(share: f64) -> String {
 fn parameters(answer: &Answer) -> String {
     let mut facts = Table::new().text(1);
     facts.row(["network", &format!("{} ({})", answer.network.name, answer.network.parameters())]);
+    if let Some(latency) = &answer.latency {
+        facts.row(["latency", &latency.in_words()]);
+    }
     if let Some(fit) = &answer.fit {
         let told = [
             (fit.sends, ["send", "sends"]),

@@ -2,7 +2,7 @@
 
 use super::noise::Subject;
 use super::{finish_times, timeline};
-use crate::commands::{command_line, noise_file, study};
+use crate::commands::{command_line, diagnose, noise_file, study};
 use crate::exit::{Failure, Outcome, unreadable};
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -31,6 +31,7 @@ pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     let page = match ending.as_deref() {
         Some("page") => Some(of_page(path)?),
+        Some("lat") => Some(diagnose::page_of_file(path)?),
         _ if beginning.starts_with(GZIP) => None,
         _ if beginning.starts_with(chrome::BEGINNING) => Some(of_timeline(path)?),
         _ if beginning.starts_with(FINISH_TIMES) => Some(of_finish_times(path)?),

@@ -4,6 +4,7 @@ use super::Findings;
 use super::inputs::Inputs;
 use super::replicas::Replicas;
 use super::stuck::StuckAnswer;
+use crate::commands::drawn_latency::LatencyAnswer;
 use crate::memory::peak_rss_bytes;
 use crate::plan::simulate::Plan;
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,9 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collective: Option<String>,
     pub network: NetworkAnswer,
+    /// What messages draw their latencies from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyAnswer>,
     pub noise: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckAnswer>,
@@ -141,6 +145,7 @@ impl Answer {
             workload: inputs.workload.description.clone(),
             collective: inputs.workload.collective.clone(),
             network: NetworkAnswer::of(&inputs.network),
+            latency: inputs.latency.as_ref().map(|latency| latency.answer.clone()),
             noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
             stuck: replicas.stuck().map(StuckAnswer::of),
             critical_path: findings.details.critical_path.clone(),

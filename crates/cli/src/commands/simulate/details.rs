@@ -110,7 +110,9 @@ fn observed<T>(
 ) -> Outcome<T> {
     let replicas = &runner.replicas;
     let noise = replicas.simulation.noise.map(|noise| noise.of_replica(replica));
-    let simulation = Simulation { noise: noise.as_ref(), ..replicas.simulation.clone() };
+    let latency = replicas.simulation.latency.map(|drawn| drawn.of_replica(replica));
+    let simulation =
+        Simulation { noise: noise.as_ref(), latency: latency.as_ref(), ..replicas.simulation.clone() };
     let mut seen = 0;
     let mut progress = |progress: Progress| {
         (replicas.advance)(progress.messages.saturating_sub(seen));

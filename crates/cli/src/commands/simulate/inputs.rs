@@ -1,6 +1,7 @@
 //! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
 
 use super::workload::Named;
+use crate::commands::drawn_latency::{self, LoadedLatency};
 use crate::commands::{application, collective, threads, traced};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -21,6 +22,7 @@ use straggler_trace::Trace;
 pub struct Inputs {
     pub workload: Named,
     pub network: Network,
+    pub latency: Option<LoadedLatency>,
     pub noise: Option<LoadedNoise>,
     pub threads: usize,
     pub warnings: Vec<String>,
@@ -41,18 +43,21 @@ impl Inputs {
             (Some(network), _) => network,
             (None, trace) => fitted(&trace.unwrap_or_default(), plan.network_scale, console)?,
         };
+        let latency = drawn_latency::load(&plan.latency, &network, plan.seed)?;
+        latency.iter().for_each(|latency| warnings.extend(latency.warnings.clone()));
         let noise = if plan.noise.spec.is_none() {
             None
         } else {
             Some(LoadedNoise::load(&plan.noise, plan.seed, workload.processes(), &mut warnings)?)
         };
-        Ok(Inputs { workload, network, noise, threads: threads(plan.threads), warnings })
+        Ok(Inputs { workload, network, latency, noise, threads: threads(plan.threads), warnings })
     }
 
     /// The library's options for a run, with the noise of replica 0.
     pub fn simulation(&self, plan: &Plan) -> Simulation<'_> {
         let mut simulation = Simulation::new(&self.network);
         simulation.noise = self.noise.as_ref().map(LoadedNoise::injection);
+        simulation.latency = self.latency.as_ref().map(|latency| &latency.drawn);
         simulation.acknowledgement = plan.acknowledgement;
         simulation.receive_overlap = plan.receive_overlap;
         simulation.engine = plan.engine;

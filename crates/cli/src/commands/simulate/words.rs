@@ -61,6 +61,9 @@ fn table(answer: &Answer, inputs: &Inputs) -> Table {
     table.row(["finish times".to_string(), spread(finish.min, finish.median, finish.max)]);
     table.row(["messages".to_string(), grouped(answer.messages)]);
     table.row(["network".to_string(), network_in_words(&inputs.network)]);
+    if let Some(latency) = &answer.latency {
+        table.row(["latency".to_string(), latency.in_words()]);
+    }
     table.row(["noise", &answer.noise]);
     table.row(["engine".to_string(), engine(answer)]);
     table.row(["wall time".to_string(), wall_time(answer)]);

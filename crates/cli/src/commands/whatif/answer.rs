@@ -15,6 +15,7 @@ pub struct Simulated {
     pub text: String,
     pub network: Network,
     pub scenario: Scenario,
+    pub waits: RunWaits,
     pub notes: Vec<String>,
 }
 
@@ -143,7 +144,8 @@ const WELL: f64 = 0.05;
 
 impl Answer {
     pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> Answer {
-        let Results { measured, waits, identity, ideal, hypotheses, skipped, hanging } = results;
+        let Results { measured, waits, identity, identity_waits, ideal, hypotheses, skipped, hanging } =
+            results;
         let error = (*measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
         let mut doubts = Vec::new();
@@ -181,9 +183,9 @@ impl Answer {
             network: NetworkAnswer::of(&session.network),
             fitted: session.fitted,
             waits: Waits {
-                measured: RunWaits::of(waits, &InCalls::of(session.trace)),
-                identity: shown(identity),
-                hypothesis: shown(first.map_or(identity, |first| &first.scenario)),
+                measured: waits.clone(),
+                identity: identity_waits.clone(),
+                hypothesis: first.map_or(identity_waits, |first| &first.waits).clone(),
             },
             hypotheses: hypotheses.iter().map(|one| HypothesisAnswer::of(one, identity.end)).collect(),
             skipped: skipped.iter().map(SkippedAnswer::of).collect(),
@@ -220,10 +222,6 @@ impl EfficiencyAnswer {
     }
 }
 
-fn shown(scenario: &Scenario) -> RunWaits {
-    RunWaits::of(&scenario.waits, &scenario.calls)
-}
-
 /// What the trace decides, because the program would hang if the simulation did.
 fn decided_by_trace(bound: Bound) -> Option<&'static str> {
     match bound {
@@ -239,7 +237,7 @@ fn decided_by_trace(bound: Bound) -> Option<&'static str> {
 
 impl HypothesisAnswer {
     fn of(one: &Simulated, identity: Time) -> HypothesisAnswer {
-        let Simulated { text, network, scenario, notes } = one;
+        let Simulated { text, network, scenario, waits, notes } = one;
         let whole = identity.ps().max(1) as f64;
         HypothesisAnswer {
             hypothesis: text.clone(),
@@ -250,7 +248,7 @@ impl HypothesisAnswer {
             decisions: scenario.decisions.iter().map(DecisionAnswer::of).collect(),
             superfluous_tests: scenario.superfluous_tests,
             bound: scenario.bound != Bound::Nothing,
-            waits: shown(scenario),
+            waits: waits.clone(),
             notes: notes.clone(),
         }
     }

@@ -55,7 +55,7 @@ impl Finder {
 /// Below 2^bits every picosecond has its bin; above, the bin is given by the octave and the `bits` bits behind
 /// the leading one.
 #[inline(always)]
-fn octave_position(bits: u32, ps: u64) -> usize {
+pub(crate) fn octave_position(bits: u32, ps: u64) -> usize {
     // The lowest bit that is looked at. The `1 <<` keeps the subtraction from going below 0.
     let shift = 63 - (ps | 1 << bits).leading_zeros() - bits;
     ((shift as usize) << bits) + (ps >> shift) as usize
@@ -75,8 +75,18 @@ fn octave_low(bits: u32, position: usize) -> u128 {
 pub(crate) struct Edges {
     /// One more than there are bins, ascending; equal at the end where the longest time is reached.
     edges: Vec<u64>,
-    /// For every bin of [`INDEX_BITS`] the bin of ours in which it begins.
-    index: Vec<u32>,
+    /// For every bin of [`INDEX_BITS`].
+    index: Vec<Coarse>,
+}
+
+/// What of ours lies in a bin of the index.
+#[derive(Clone, Copy, Debug)]
+struct Coarse {
+    /// The bin of ours in which it begins.
+    first: u32,
+    /// How many edges lie inside, and the first of them. With the bins of the paper's figure 1 there is one at most.
+    inside: u32,
+    edge: u64,
 }
 
 const INDEX_BITS: u32 = 7;
@@ -94,18 +104,25 @@ impl Edges {
         }
         let octaves = Bins::HighDynamicRange { octave_bits: INDEX_BITS };
         let finder = Finder::new(octaves);
-        let begins = |position| edges.partition_point(|&edge| edge <= finder.low(position).ps()) as u32 - 1;
-        let index = (0..octaves.count()).map(begins).collect();
+        // Edges at or before the begin of a bin of the index.
+        let before = |position| edges.partition_point(|&edge| edge <= finder.low(position).ps()) as u32;
+        let coarse = |position| {
+            let first = before(position) - 1;
+            let edge = edges.get(first as usize + 1).copied().unwrap_or(u64::MAX);
+            Coarse { first, inside: before(position + 1) - before(position), edge }
+        };
+        let index = (0..octaves.count()).map(coarse).collect();
         Edges { edges, index }
     }
 
     #[inline(always)]
     fn position(&self, ps: u64) -> Option<usize> {
-        let coarse = octave_position(INDEX_BITS, ps);
-        let from = self.index[coarse] as usize;
-        let to = self.index.get(coarse + 1).map_or(self.edges.len(), |&next| next as usize + 1);
-        let inside = self.edges[from + 1..to.max(from + 1)].partition_point(|&edge| edge <= ps);
-        let position = from + inside;
+        let Coarse { first, inside, edge } = self.index[octave_position(INDEX_BITS, ps)];
+        let first = first as usize;
+        let position = match inside {
+            0 | 1 => first + usize::from(edge <= ps),
+            _ => first + self.edges[first + 1..=first + inside as usize].partition_point(|&edge| edge <= ps),
+        };
         (position + 1 < self.edges.len()).then_some(position)
     }
 }

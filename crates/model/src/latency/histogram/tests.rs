@@ -38,6 +38,15 @@ proptest! {
     }
 
     #[test]
+    fn many_at_once_are_the_same(bins in layouts(), a in times(), b in times()) {
+        let mut found = Histogram::new(bins);
+        for times in [&a, &b] {
+            found.record_all(&times.iter().map(|&ps| Time(ps)).collect::<Vec<_>>());
+        }
+        prop_assert_eq!(found, histogram(bins, &[a, b].concat()));
+    }
+
+    #[test]
     fn totals_are_exact_and_every_time_is_counted(bins in layouts(), times in times()) {
         let found = histogram(bins, &times);
         prop_assert_eq!(found.count(), times.len() as u64);

@@ -44,6 +44,8 @@ fn merged(one: &Measurement, other: &Measurement) -> Measurement {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn files_bring_it_back(cycles in cycles()) {
         let before = measurement(&cycles, "a");

@@ -53,7 +53,7 @@ fn nonblocking_calls_begin_and_are_waited_for() {
         plain(with_request(1, message(Function::Isend, 11, 12, 0, 1, 8))),
         with(
             call(Function::Waitany, 12, 14),
-            Details { completed: vec![completed(1, None)], ..requests(&[0, 1]) },
+            Details { completed: vec![completed(1, None)].into(), ..requests(&[0, 1]) },
         ),
         with(call(Function::Wait, 17, 18), requests(&[0])),
         finalize(18),
@@ -94,7 +94,7 @@ fn wildcards_are_whom_they_matched() {
         with(any(Function::Recv, 11), Details { matched, ..Details::default() }),
         with(
             call(Function::Wait, 12, 13),
-            Details { completed: vec![completed(0, Some((1, 4)))], ..requests(&[0]) },
+            Details { completed: vec![completed(0, Some((1, 4)))].into(), ..requests(&[0]) },
         ),
         // Never completed, and nobody knows whom it was from.
         plain(with_request(1, any(Function::Irecv, 13))),
@@ -207,7 +207,7 @@ fn synchronous_sends_are_answered() {
 fn polling_is_waiting() {
     let failed = |enter, exit, calls, inside| {
         let repeated = Some(Repeated { calls, inside: Time::from_ns(inside) });
-        with(call(Function::Iprobe, enter, exit), Details { repeated, ..Details::default() })
+        with(call(Function::Iprobe, enter, exit), Details::from(Rare { repeated, ..Rare::default() }))
     };
     let calls = vec![
         init(),
@@ -230,7 +230,10 @@ fn what_is_computed_between_tests_comes_before_their_success() {
     let one = vec![
         init(),
         plain(with_request(0, message(Function::Irecv, 10, 10, 0, 0, 8))),
-        with(call(Function::Test, 10, 6_010), Details { repeated, found: false, ..requests(&[0]) }),
+        with(
+            call(Function::Test, 10, 6_010),
+            Details { found: false, rare: Rare { repeated, ..Rare::default() }.into(), ..requests(&[0]) },
+        ),
         with(call(Function::Test, 6_010, 6_020), requests(&[0])),
         finalize(6_027),
     ];
@@ -329,7 +332,10 @@ fn tests_for_what_is_not_described_take_their_time() {
     let calls = vec![
         init(),
         plain(with_request(0, Call { comm: NO_COMM, ..call(Function::Ibarrier, 12, 13) })),
-        with(call(Function::Test, 15, 4_015), Details { repeated, found: false, ..requests(&[0]) }),
+        with(
+            call(Function::Test, 15, 4_015),
+            Details { found: false, rare: Rare { repeated, ..Rare::default() }.into(), ..requests(&[0]) },
+        ),
         with(call(Function::Test, 4_020, 4_030), requests(&[0])),
         finalize(4_031),
     ];
@@ -390,15 +396,15 @@ fn persistent_cancelled_and_kept() {
         with(
             call(Function::Wait, 16, 17),
             Details {
-                completed: vec![Completed { request: 3, matched: None, cancelled: true }],
+                completed: vec![Completed { request: 3, matched: None, cancelled: true }].into(),
                 ..requests(&[3])
             },
         ),
     ];
     let kept = Details {
-        message: Some(4),
         matched: Some(Matched { peer: 0, tag: 0 }),
         found: true,
+        rare: Rare { message: Some(4), ..Rare::default() }.into(),
         ..Details::default()
     };
     let any = |function, enter| message(function, enter, enter + 1, special::ANY, 0, 8);
@@ -407,7 +413,7 @@ fn persistent_cancelled_and_kept() {
         with(any(Function::Mprobe, 10), kept),
         with(
             Call { comm: NO_COMM, ..message(Function::Mrecv, 11, 12, special::NONE, special::NONE, 8) },
-            Details { message: Some(4), ..Details::default() },
+            Details::from(Rare { message: Some(4), ..Rare::default() }),
         ),
         plain(message(Function::Recv, 12, 13, 0, 0, 8)),
     ];
@@ -539,7 +545,7 @@ fn other_communicators() {
     let send = |peer| plain(Call { comm: 1, ..message(Function::Send, 10, 11, peer, 5, 8) });
     let receive = |peer| plain(Call { comm: 2, ..message(Function::Recv, 10, 11, peer, 5, 8) });
     let window = |function, enter, comm| {
-        let details = Details { window: Some(0), ..Details::default() };
+        let details = Details::from(Rare { window: Some(0), ..Rare::default() });
         with(Call { comm, ..call(function, enter, enter + 1) }, details)
     };
     let ring =

@@ -122,16 +122,13 @@ fn garbage() -> impl Strategy<Value = Trace> {
                 let receive = matched;
                 let more = Details::default();
                 Details {
-                    requests,
+                    requests: requests.into(),
                     completed,
                     found,
                     matched,
                     receive,
-                    repeated,
-                    sent_sizes,
-                    received_sizes,
-                    message,
-                    window,
+                    rare: Rare { repeated, sent_sizes, received_sizes, message, window, ..Rare::default() }
+                        .into(),
                     ..more
                 }
             },

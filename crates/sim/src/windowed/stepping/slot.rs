@@ -66,7 +66,7 @@ impl Slot {
 
     /// Keeps a message that no receive waits for.
     #[inline(always)]
-    pub(super) fn keep(&mut self, pool: &mut EarlyPool, message: &Message<Compact, ()>) {
+    pub(super) fn keep(&mut self, pool: &mut EarlyPool, message: &Message<Compact, impl Copy>) {
         let (from, body) = (message.from, message.body);
         self.early = pool.append(self.early, (from, body.tag()), body.bytes(), Time::ZERO);
     }

@@ -196,7 +196,7 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                             (true, _) => Function::Testall,
                             (false, _) => Function::Testany,
                         };
-                        let details = Details { requests: poll.list.clone(), ..Details::default() };
+                        let details = Details { requests: poll.list.clone().into(), ..Details::default() };
                         rank.push_with(call(function, clock + poll.after), details);
                         places.push((number, Some(place)));
                     }
@@ -237,8 +237,12 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                 Act::All { list, test } => {
                     let function = if *test { Function::Testall } else { Function::Waitall };
                     let completed = told(list, &wild, true);
-                    let details =
-                        Details { requests: list.clone(), completed, found: true, ..Details::default() };
+                    let details = Details {
+                        requests: list.clone().into(),
+                        completed: completed.into(),
+                        found: true,
+                        ..Details::default()
+                    };
                     rank.push_with(call(function, clock), details);
                 }
                 Act::Choose { list, taken, test, some } => {
@@ -249,8 +253,12 @@ pub(super) fn traced(drawn: &Drawn) -> (Trace, Vec<Calls>) {
                         (true, true) => Function::Testsome,
                     };
                     let completed = told(taken, &wild, false);
-                    let details =
-                        Details { requests: list.clone(), completed, found: true, ..Details::default() };
+                    let details = Details {
+                        requests: list.clone().into(),
+                        completed: completed.into(),
+                        found: true,
+                        ..Details::default()
+                    };
                     rank.push_with(call(function, clock), details);
                 }
             }

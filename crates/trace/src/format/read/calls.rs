@@ -5,7 +5,8 @@ use super::super::varint::{Cursor, Cut, unzigzag};
 use super::super::write::Last;
 use super::super::{attribute, field};
 use super::{Made, Stream};
-use crate::call::{Call, Completed, Details, Matched, NO_COMM, Repeated};
+use crate::call::{Call, Completed, Details, Matched, NO_COMM, Repeated, Requests};
+use crate::seldom::Seldom;
 use crate::trace::{Communicator, Neighbors};
 use crate::{Class, Function};
 use std::collections::{BTreeMap, HashMap};
@@ -32,8 +33,7 @@ pub(super) fn read_block(block: &Block<'_>, stream: &mut Stream) -> Result<(), M
         let mut record = state.record(&mut cursor, stream).map_err(|part| (at, part))?;
         record.call.thread = block.header.thread as u16;
         if let Some(details) = record.details {
-            record.call.details = stream.details.len() as u32;
-            stream.details.push(details);
+            record.call.details = stream.marks.place(record.call.function, details, &mut stream.details);
         }
         stream.calls.push(record.call);
     }
@@ -98,7 +98,7 @@ impl State {
             first = attributes(cursor, &mut details, &mut stream.made, first).map_err(|_| "attributes")?;
         }
         if mask & field::ERROR != 0 {
-            details.error = Some(cursor.fitting_signed().map_err(|_| "return code")?);
+            details.rare.error = Some(cursor.fitting_signed().map_err(|_| "return code")?);
         }
         let made = if function.class() == Class::Begin {
             details.requests.len() as u32
@@ -110,7 +110,7 @@ impl State {
             self.next_request = first.wrapping_add(made);
         }
         if unknown.is_some() && details.text.is_none() {
-            details.text = unknown;
+            details.rare.text = unknown;
         }
         let details = (details != Details::default()).then_some(details);
         Ok(Record { call, details })
@@ -145,12 +145,12 @@ impl State {
     }
 }
 
-fn requests(cursor: &mut Cursor<'_>, next_request: u32) -> Result<Vec<u32>, Cut> {
+fn requests(cursor: &mut Cursor<'_>, next_request: u32) -> Result<Requests, Cut> {
     let count = cursor.number()?;
     if count > MOST {
         return Err(Cut);
     }
-    let mut found = Vec::new();
+    let mut found = Requests::new();
     let mut expected = next_request;
     while (found.len() as u64) < count {
         let left = count - found.len() as u64;
@@ -183,18 +183,19 @@ fn attributes(
             attribute::MATCHED => details.matched = Some(matched(&mut value)?),
             attribute::RECEIVE => details.receive = Some(matched(&mut value)?),
             attribute::REPEATED => {
-                details.repeated = Some(Repeated { calls: value.number()?, inside: Time(value.number()?) });
+                details.rare.repeated =
+                    Some(Repeated { calls: value.number()?, inside: Time(value.number()?) });
             }
-            attribute::SENT_SIZES => details.sent_sizes = value.list(MOST)?,
-            attribute::RECEIVED_SIZES => details.received_sizes = value.list(MOST)?,
+            attribute::SENT_SIZES => details.rare.sent_sizes = value.list(MOST)?,
+            attribute::RECEIVED_SIZES => details.rare.received_sizes = value.list(MOST)?,
             attribute::NEW_COMM => {
                 let comm = new_comm(&mut value)?;
-                details.new_comm = Some(comm.local);
+                details.rare.new_comm = Some(comm.local);
                 made.push(comm);
             }
-            attribute::MESSAGE => details.message = Some(value.fitting()?),
-            attribute::WINDOW => details.window = Some(value.fitting()?),
-            attribute::TEXT => details.text = Some(super::text(bytes)),
+            attribute::MESSAGE => details.rare.message = Some(value.fitting()?),
+            attribute::WINDOW => details.rare.window = Some(value.fitting()?),
+            attribute::TEXT => details.rare.text = Some(super::text(bytes)),
             attribute::REQUEST => first = value.fitting()?,
             _ => {}
         }
@@ -206,7 +207,7 @@ fn matched(cursor: &mut Cursor<'_>) -> Result<Matched, Cut> {
     Ok(Matched { peer: cursor.fitting_signed()?, tag: cursor.fitting_signed()? })
 }
 
-fn completed(cursor: &mut Cursor<'_>, requests: &[u32]) -> Result<Vec<Completed>, Cut> {
+fn completed(cursor: &mut Cursor<'_>, requests: &[u32]) -> Result<Seldom<Vec<Completed>>, Cut> {
     let count = cursor.number()?;
     let mut found = Vec::new();
     for _ in 0..count {
@@ -216,7 +217,7 @@ fn completed(cursor: &mut Cursor<'_>, requests: &[u32]) -> Result<Vec<Completed>
         let matched = if code & 2 != 0 { Some(matched(cursor)?) } else { None };
         found.push(Completed { request, matched, cancelled: code & 1 != 0 });
     }
-    Ok(found)
+    Ok(found.into())
 }
 
 fn new_comm(cursor: &mut Cursor<'_>) -> Result<Made, Cut> {

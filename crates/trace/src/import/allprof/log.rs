@@ -236,7 +236,7 @@ impl Reader<'_> {
         let place = self.log.rank.details.len() as u32;
         self.last_use.extend(details.requests.iter().map(|request| (*request, place)));
         match class {
-            Class::Wait(how) => details.completed = self.waited(how, &named),
+            Class::Wait(how) => details.completed = self.waited(how, &named).into(),
             Class::Test(_) => self.tested.extend(details.requests.iter().copied()),
             Class::Drop if call.function == Function::Request_free => {
                 details.requests = one.and_then(|address| self.requests.freed(address)).into_iter().collect();

@@ -173,7 +173,7 @@ impl Replay {
                 let place = stream.rank.calls.get(at)?.details;
                 stream.rank.details.get_mut(place as usize)
             });
-            details.into_iter().for_each(|details| details.new_comm = number);
+            details.into_iter().for_each(|details| details.rare.new_comm = number);
         }
     }
 
@@ -274,12 +274,12 @@ impl Replay {
 
 /// Keeps a call as one that took time, with nobody to talk to.
 fn lose(call: &mut Call, details: &mut Vec<Details>) {
-    let text = Some(call.function.name().to_string());
+    let name = call.function.name();
     match details.get_mut(call.details as usize) {
-        Some(details) => details.text = text,
+        Some(details) => details.rare.text = Some(name.into()),
         None => {
             call.details = details.len() as u32;
-            details.push(Details { text, ..Details::default() });
+            details.push(Details::named(name));
         }
     }
     call.function = Function::Unknown;

@@ -167,7 +167,9 @@ impl Reader {
         call.thread = record.thread;
         self.arguments(function, record).fill(&mut call, &mut details);
         call.comm = record.number(b'c').map_or(NO_COMM, |comm| comm as CommId);
-        details.window = record.number(b'q').and_then(|window| u32::try_from(window).ok());
+        if let Some(window) = record.number(b'q').and_then(|window| u32::try_from(window).ok()) {
+            details.rare.window = Some(window);
+        }
         if let Some(handle) = record.number(b'r').filter(|_| function.makes_request()) {
             call.request = self.made(&call, handle);
         } else {
@@ -259,7 +261,7 @@ impl Reader {
         details.found =
             found && !(how == HowMany::Some && places.is_empty() && matches!(class, Class::Test(_)));
         if found {
-            details.completed = self.completed(how, &handles, &listed, &places, &record.statuses);
+            details.completed = self.completed(how, &handles, &listed, &places, &record.statuses).into();
         }
     }
 

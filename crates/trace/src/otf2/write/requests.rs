@@ -75,10 +75,10 @@ pub(super) fn failed(class: Class, details: &Details) -> bool {
 pub(super) fn lengths(trace: &Trace, operations: &[Operations<'_>]) -> Vec<HashMap<u32, u64>> {
     let mut lengths = vec![HashMap::new(); trace.ranks.len()];
     for message in Messages::of_operations(trace, operations).matched {
-        let (sent, received) = (message.sent, message.received);
-        let is_shorter = received.room.is_some_and(|room| sent.bytes < room);
+        let (sent, received) = (message.sent, message.received());
+        let is_shorter = received.room().is_some_and(|room| sent.bytes < room);
         if let (true, Some(of_rank)) = (is_shorter, lengths.get_mut(received.place.rank as usize)) {
-            of_rank.extend(received.operation.map(|row| (row, sent.bytes)));
+            of_rank.extend(received.operation().map(|row| (row, sent.bytes)));
         }
     }
     lengths

@@ -25,7 +25,7 @@ fn rank(steps: &Steps) -> RankTrace {
         now += pause;
         let at = Time::from_ns(now);
         let mark = |function| Call { thread: *thread, ..Call::new(function, at, at) };
-        let text = |text: &str| Details { text: Some(text.into()), ..Details::default() };
+        let text = |text: &str| Details::named(text);
         match step {
             Step::Enter(name) => of_rank.push_with(mark(Function::RegionEnter), text(name)),
             Step::Leave(name) => of_rank.push_with(mark(Function::RegionLeave), text(name)),
@@ -205,7 +205,7 @@ fn nothing_moves_to_nobody() {
     let prepared = Call { received: 0, request: 0, ..message(Function::Send_init, special::NOBODY) };
     of_rank.push(prepared);
     let begun = Call { request: 1, ..Call::new(Function::Start, Time(5), Time(6)) };
-    of_rank.push_with(begun, Details { requests: vec![0], ..Details::default() });
+    of_rank.push_with(begun, Details { requests: vec![0].into(), ..Details::default() });
     let communicators = vec![Communicator::world(1)];
     let found = Profile::of(&Trace { ranks: vec![of_rank], communicators, ..Trace::default() });
     let of = |function| found.ranks[0].functions[&function];

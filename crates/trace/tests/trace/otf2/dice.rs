@@ -3,7 +3,7 @@
 use straggler_model::{Rank, Time};
 use straggler_trace::call::{CommId, NO_COMM, special};
 use straggler_trace::{
-    Call, Class, Collective, Communicator, Completed, Details, Function, HowMany, Matched, RankTrace,
+    Call, Class, Collective, Communicator, Completed, Details, Function, HowMany, Matched, RankTrace, Rare,
     RequestId, Start, Trace,
 };
 
@@ -138,7 +138,8 @@ impl Making<'_> {
                     None => NO_COMM,
                 };
                 let new_comm = Some(new_comm);
-                self.out.push_with(Call { comm, ..call }, Details { new_comm, ..Details::default() });
+                self.out
+                    .push_with(Call { comm, ..call }, Details::from(Rare { new_comm, ..Rare::default() }));
             }
             Class::FreeComm => {
                 let comm = self.comm(dice);
@@ -147,7 +148,7 @@ impl Making<'_> {
             _ if function == Function::Unknown => {
                 let text = dice.one_of(&["MPI_Attr_get", "MPI_Comm_rank"]).to_owned();
                 *self.out.unknown.entry(text.clone()).or_default() += 1;
-                self.out.push_with(call, Details { text: Some(text), ..Details::default() });
+                self.out.push_with(call, Details::named(text));
             }
             _ => self.bare(call),
         }

@@ -12,7 +12,7 @@ use straggler_trace::check::check;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::messages::{Message, Messages};
 use straggler_trace::{
-    Call, Class, Communicator, Details, Function, Matched, RankTrace, Trace, collectives, otf2,
+    Call, Class, Communicator, Details, Function, Matched, RankTrace, Rare, Trace, collectives, otf2,
 };
 
 fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
@@ -142,10 +142,18 @@ fn a_receive_of_a_probed_message_says_who_sent_it() {
     let matched = Some(Matched { peer: 0, tag: 7 });
     let asked = Call { comm: 0, peer: special::ANY, tag: special::ANY, ..at(Function::Improbe, 0) };
     let message = Some(3);
-    trace.ranks[1].push_with(asked, Details { matched, message, found: true, ..Details::default() });
+    trace.ranks[1].push_with(
+        asked,
+        Details {
+            matched,
+            found: true,
+            rare: Rare { message, ..Rare::default() }.into(),
+            ..Details::default()
+        },
+    );
     let receive = Call { received: 400, request: 0, ..at(Function::Imrecv, 20) };
-    trace.ranks[1].push_with(receive, Details { message, ..Details::default() });
-    let wait = Details { requests: vec![0], found: true, ..Details::default() };
+    trace.ranks[1].push_with(receive, Details::from(Rare { message, ..Rare::default() }));
+    let wait = Details { requests: vec![0].into(), found: true, ..Details::default() };
     trace.ranks[1].push_with(at(Function::Wait, 40), wait);
     let read = there_and_back(&trace);
     let imrecv = read.ranks[1].calls[1];

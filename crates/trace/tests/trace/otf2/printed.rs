@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use straggler_model::Time;
-use straggler_trace::{Call, Class, Communicator, Details, Function, HowMany, Start, Trace, otf2};
+use straggler_trace::{Call, Class, Communicator, Details, Function, HowMany, Rare, Start, Trace, otf2};
 
 /// The lines of all events, or nothing where there is no otf2-print.
 pub fn lines(anchor: &Path) -> Option<Vec<String>> {
@@ -143,7 +143,7 @@ fn times_are_those_that_libotf2_sees() {
 fn communicators_are_made_by_an_allreduce_of_all_their_members() {
     let mut trace = plain([]);
     trace.communicators.push(Communicator { parent: Some(0), ..Communicator::world(1) });
-    let made = Details { new_comm: Some(1), ..Details::default() };
+    let made = Details::from(Rare { new_comm: Some(1), ..Rare::default() });
     for (function, time) in
         [(Function::Comm_split, 0), (Function::Comm_create_group, 20), (Function::Comm_idup, 40)]
     {

@@ -5,7 +5,7 @@ use super::fixture::calls;
 use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::otf2::{self, Options, WriteError};
-use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Repeated, Trace};
+use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Rare, Repeated, Trace};
 
 pub fn there_and_back(trace: &Trace) -> Trace {
     let directory = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn large_worlds_come_back() {
 #[test]
 fn regions_of_the_program_come_back() {
     let mark = |function, time, text: &str| {
-        let details = Details { text: Some(text.into()), ..Details::default() };
+        let details = Details::named(text);
         (Call::new(function, Time(time), Time(time)), details)
     };
     let mut trace = plain([send(1)]);
@@ -103,7 +103,7 @@ fn prepared_operations_come_back_as_nonblocking_ones() {
     let mut trace = plain([]);
     let rank = &mut trace.ranks[0];
     let details =
-        |requests: &[u32], found| Details { requests: requests.to_vec(), found, ..Details::default() };
+        |requests: &[u32], found| Details { requests: requests.into(), found, ..Details::default() };
     let call = |function, enter| Call::new(function, Time(enter), Time(enter + 5));
     rank.push(Call { request: 0, sent: 64, comm: 0, peer: 0, tag: 3, ..call(Function::Send_init, 0) });
     rank.push(Call { request: 1, received: 64, comm: 0, peer: 0, tag: 3, ..call(Function::Recv_init, 10) });
@@ -156,7 +156,7 @@ fn polls_that_were_counted_side_by_side_follow_one_another() {
     let rank = &mut trace.ranks[0];
     let call = |function, enter, exit| Call::new(function, Time(enter), Time(exit));
     let repeated = Some(Repeated { calls: 2, inside: Time(4) });
-    rank.push_with(call(Function::Iprobe, 0, 50), Details { repeated, ..Details::default() });
+    rank.push_with(call(Function::Iprobe, 0, 50), Details::from(Rare { repeated, ..Rare::default() }));
     rank.push(call(Function::Test, 20, 30));
     rank.push(call(Function::Win_test, 25, 60));
     rank.push(Call { comm: 0, peer: 0, tag: 1, sent: 8, ..call(Function::Send, 70, 80) });

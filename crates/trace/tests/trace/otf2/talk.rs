@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::call::{CommId, special};
 use straggler_trace::{
-    Call, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace,
+    Call, Communicator, Completed, Details, Function, Matched, RankTrace, Rare, RequestId, Trace,
 };
 
 /// Sender, receiver, communicator, tag and bytes.
@@ -214,9 +214,14 @@ impl Talk {
         let message = self.speakers[rank as usize].kept;
         self.speakers[rank as usize].kept += 1;
         let matched = Some(Matched { peer: line.source, tag: line.tag });
-        let found = Details { found: !blocking, matched, message: Some(message), ..Details::default() };
+        let found = Details {
+            found: !blocking,
+            matched,
+            rare: Rare { message: Some(message), ..Rare::default() }.into(),
+            ..Details::default()
+        };
         self.push(rank, probe, found);
-        let kept = Details { message: Some(message), ..Details::default() };
+        let kept = Details::from(Rare { message: Some(message), ..Rare::default() });
         match dice.below(3) {
             0 => self.push(rank, Call { received: line.room, ..plain(Function::Mrecv) }, kept),
             1 => self.speakers[rank as usize].later.push((message, line.room)),
@@ -250,14 +255,14 @@ impl Talk {
         others.push(request);
         match dice.below(6) {
             0 => {
-                let found = Details { completed: wildcard, found: true, ..given(&[request]) };
+                let found = Details { completed: wildcard.into(), found: true, ..given(&[request]) };
                 self.push(rank, plain(Function::Wait), found);
                 // It is over by then: nothing happens any more.
                 self.push(rank, plain(Function::Wait), Details { found: true, ..given(&[request]) });
             }
             1 => {
                 self.push(rank, plain(Function::Test), given(&[request]));
-                let found = Details { completed: wildcard, found: true, ..given(&[request]) };
+                let found = Details { completed: wildcard.into(), found: true, ..given(&[request]) };
                 self.push(rank, plain(Function::Test), found);
             }
             2 | 3 => {
@@ -267,7 +272,7 @@ impl Talk {
                     Function::Testany,
                     Function::Testsome,
                 ]);
-                let found = Details { completed: vec![completed], found: true, ..given(&others) };
+                let found = Details { completed: vec![completed].into(), found: true, ..given(&others) };
                 self.push(rank, plain(function), found);
             }
             _ => self.speakers[rank as usize].open.push((request, matched)),
@@ -309,7 +314,11 @@ impl Talk {
         self.push(line.to, Call { request, ..call }, Details::default());
         self.push(line.to, plain(Function::Cancel), given(&[request]));
         let completed = vec![Completed { request, matched: None, cancelled: true }];
-        self.push(line.to, plain(Function::Wait), Details { completed, found: true, ..given(&[request]) });
+        self.push(
+            line.to,
+            plain(Function::Wait),
+            Details { completed: completed.into(), found: true, ..given(&[request]) },
+        );
     }
 
     fn nobody(&mut self, dice: &mut Dice<'_>) {
@@ -325,7 +334,11 @@ impl Talk {
         let line = Line { tag: 9, ..self.line(dice) };
         let error = (dice.below(2) == 0).then_some(13);
         self.lost += usize::from(error.is_none());
-        self.push(line.from, Self::outgoing(line, Function::Send), Details { error, ..Details::default() });
+        self.push(
+            line.from,
+            Self::outgoing(line, Function::Send),
+            Details::from(Rare { error, ..Rare::default() }),
+        );
     }
 
     fn collective(&mut self, dice: &mut Dice<'_>) {
@@ -361,7 +374,7 @@ impl Talk {
         self.speakers[rank as usize].clock = self.trace.ranks[rank as usize].calls.len() as u64 * 100;
         // The last that was kept is the first to be received.
         for (message, received) in later.into_iter().rev() {
-            let details = Details { message: Some(message), ..Details::default() };
+            let details = Details::from(Rare { message: Some(message), ..Rare::default() });
             self.push(rank, Call { received, ..plain(Function::Mrecv) }, details);
         }
         let requests: Vec<RequestId> = open.iter().map(|open| open.0).collect();
@@ -378,5 +391,5 @@ fn plain(function: Function) -> Call {
 }
 
 fn given(requests: &[RequestId]) -> Details {
-    Details { requests: requests.to_vec(), ..Details::default() }
+    Details { requests: requests.into(), ..Details::default() }
 }

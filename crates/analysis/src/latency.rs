@@ -1,0 +1,45 @@
+//! What measured latencies say: how they are distributed, whether two measurements differ and how, and what may be
+//! behind the shape of one.
+//!
+//! ```text
+//!  Histogram ─► Distribution (cells) ─┬─► Summary, Modes, Fits            of one distribution
+//!  Cycles ─────────────────────────── ┼─► Stationarity
+//!  Series of pairs ───────────────────┼─► Pairs: matrix, clusters, what explains them
+//!  several Distributions ─────────────┼─► Comparison ─► Gate
+//!  Measurement, Recording ────────────┴─► Diagnosis: all of it and hints with their evidence
+//! ```
+//! All of it are pure functions, and of a seed where something is drawn. Trials are known to the width of their bins;
+//! every number that depends on that says so where it is defined.
+
+pub mod agreement;
+pub mod compare;
+pub mod diagnose;
+pub mod distribution;
+mod draws;
+pub mod fits;
+pub mod gate;
+pub mod groups;
+pub mod modes;
+pub mod noise;
+pub mod pairs;
+pub mod rank_tests;
+pub mod stationarity;
+pub mod steps;
+pub mod summary;
+
+pub use compare::Comparison;
+pub use diagnose::Diagnosis;
+pub use distribution::Distribution;
+pub use fits::Fits;
+pub use gate::Gate;
+pub use groups::Group;
+pub use modes::Mode;
+pub use pairs::Pairs;
+pub use stationarity::Stationarity;
+pub use summary::Summary;
+
+/// How sure intervals are.
+pub const CONFIDENCE: f64 = 0.95;
+
+#[cfg(test)]
+mod samples;

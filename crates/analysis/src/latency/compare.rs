@@ -1,0 +1,269 @@
+//! Two distributions side by side: where they differ, by how much, and how.
+
+use super::draws::Draws;
+use super::rank_tests::{Aligned, AndersonDarling, KolmogorovSmirnov, MannWhitney};
+use super::summary::ladder;
+use super::{CONFIDENCE, Distribution};
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal};
+use straggler_model::stats::quantile_of_sorted;
+
+/// What differs between a first and a second distribution; differences are the second less the first.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Comparison {
+    pub counts: [u64; 2],
+    pub min_ps: [f64; 2],
+    pub max_ps: [f64; 2],
+    pub mean: MeanDifference,
+    /// Those that both counts support.
+    pub quantiles: Vec<Difference>,
+    /// From 10 to 90 % of the trials, the second's by the first's.
+    pub width: Option<Ratio>,
+    pub kolmogorov_smirnov: KolmogorovSmirnov,
+    pub mann_whitney: MannWhitney,
+    /// Nothing where all trials are equal.
+    pub anderson_darling: Option<AndersonDarling>,
+    /// Whether both have the same bins, so that counts could be compared as they are.
+    pub same_bins: bool,
+    pub change: Change,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct MeanDifference {
+    pub values_ps: [f64; 2],
+    pub difference_ps: f64,
+    /// Nothing for single trials.
+    pub interval_ps: Option<[f64; 2]>,
+}
+
+/// A quantile of both.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Difference {
+    pub q: f64,
+    pub values_ps: [f64; 2],
+    pub difference_ps: f64,
+    /// Between what the difference lies with 95 % confidence, if trials are independent: a bootstrap, and half a bin more.
+    pub interval_ps: [f64; 2],
+    /// What is left of the difference when the medians are brought together.
+    pub beyond_shift_ps: f64,
+    pub beyond_interval_ps: [f64; 2],
+}
+
+impl Difference {
+    /// As a share of the first.
+    pub fn share(&self) -> f64 {
+        self.difference_ps / self.values_ps[0].max(1.0)
+    }
+
+    pub fn is_sure(&self) -> bool {
+        excludes(self.interval_ps, 0.0)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Ratio {
+    pub value: f64,
+    pub interval: [f64; 2],
+}
+
+/// How the second differs; several may be true. Only what is sure and large enough to matter counts: 1 % of the median
+/// for the shift, 10 % for the spread, 5 % for the tail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Change {
+    /// The median.
+    pub shift: Option<Direction>,
+    /// The range from 10 to 90 %.
+    pub spread: Option<Direction>,
+    /// What is beyond 99 %, with the medians brought together.
+    pub tail: Option<Direction>,
+    /// The tests see a difference, or a quantile is sure to differ, by less than that.
+    pub slight: bool,
+    /// The counts do not even support an interval of the median.
+    pub too_few: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    Less,
+    More,
+}
+
+impl Direction {
+    fn of(value: f64) -> Direction {
+        if value > 0.0 { Direction::More } else { Direction::Less }
+    }
+}
+
+const REPLICATES: usize = 1000;
+const SHIFT: f64 = 0.01;
+const SPREAD: f64 = 0.1;
+const TAIL: f64 = 0.05;
+/// Tests below this level see a difference.
+const LEVEL: f64 = 0.01;
+
+impl Comparison {
+    /// The same seed gives the same numbers.
+    pub fn of(first: &Distribution, second: &Distribution, seed: u64) -> Comparison {
+        let both = [first, second];
+        let aligned = Aligned::of(&both);
+        let levels: Vec<f64> =
+            ladder().filter(|&q| both.iter().all(|one| one.interval(q, CONFIDENCE).is_some())).collect();
+        let drawn = Drawn::of(both, &levels, seed);
+        let quantiles = drawn.differences();
+        let width = drawn.width();
+        let mut comparison = Comparison {
+            counts: both.map(Distribution::count),
+            min_ps: both.map(|one| one.min_ps),
+            max_ps: both.map(|one| one.max_ps),
+            mean: MeanDifference::of(both),
+            quantiles,
+            width,
+            kolmogorov_smirnov: KolmogorovSmirnov::of(&aligned, 0, 1),
+            mann_whitney: MannWhitney::of(&aligned, 0, 1),
+            anderson_darling: AndersonDarling::of(&aligned),
+            same_bins: aligned.exact,
+            change: Change::default(),
+        };
+        comparison.change = comparison.judged(first.quantile(0.9) - first.quantile(0.1));
+        comparison
+    }
+
+    pub fn at(&self, q: f64) -> Option<&Difference> {
+        self.quantiles.iter().find(|difference| (difference.q - q).abs() < 1e-12)
+    }
+
+    fn judged(&self, first_width: f64) -> Change {
+        let Some(median) = self.at(0.5) else { return Change { too_few: true, ..Change::default() } };
+        let base = median.values_ps[0].max(1.0);
+        let shift = (median.is_sure() && median.difference_ps.abs() >= SHIFT * base)
+            .then(|| Direction::of(median.difference_ps));
+        let spread = self.width.filter(|width| {
+            let matters = (width.value - 1.0).abs() * first_width >= SHIFT * base;
+            excludes(width.interval, 1.0) && (width.value - 1.0).abs() >= SPREAD && matters
+        });
+        let tail = self.quantiles.iter().rfind(|found| {
+            let matters = found.beyond_shift_ps.abs() >= TAIL * found.values_ps[0].max(1.0);
+            found.q >= 0.99 && excludes(found.beyond_interval_ps, 0.0) && matters
+        });
+        let spread = spread.map(|width| Direction::of(width.value - 1.0));
+        let tail = tail.map(|found| Direction::of(found.beyond_shift_ps));
+        let seen = self.kolmogorov_smirnov.p < LEVEL || self.mann_whitney.p < LEVEL;
+        let slight = shift.is_none()
+            && spread.is_none()
+            && tail.is_none()
+            && (seen || self.quantiles.iter().any(Difference::is_sure));
+        Change { shift, spread, tail, slight, too_few: false }
+    }
+}
+
+fn excludes([low, high]: [f64; 2], value: f64) -> bool {
+    low > value || high < value
+}
+
+/// Whether any of several distributions differs from the others.
+pub fn all_alike(samples: &[&Distribution]) -> Option<AndersonDarling> {
+    AndersonDarling::of(&Aligned::of(samples))
+}
+
+impl MeanDifference {
+    /// Means and variances are exact; their difference is normal to a good approximation.
+    pub fn of(both: [&Distribution; 2]) -> MeanDifference {
+        let values_ps = both.map(|one| one.mean_ps);
+        let difference_ps = values_ps[1] - values_ps[0];
+        let share = |one: &Distribution| one.variance_ps2.map(|variance| variance / one.count() as f64);
+        let variance = share(both[0]).zip(share(both[1])).map(|(a, b)| a + b);
+        let deviate = Normal::standard().inverse_cdf(0.5 + CONFIDENCE / 2.0);
+        let around = |variance: f64| [-1.0, 1.0].map(|side| difference_ps + side * deviate * variance.sqrt());
+        MeanDifference { values_ps, difference_ps, interval_ps: variance.map(around) }
+    }
+}
+
+/// Differences of single quantiles, in the order of the levels, which are ascending.
+pub fn differences(both: [&Distribution; 2], levels: &[f64], seed: u64) -> Vec<Difference> {
+    Drawn::of(both, levels, seed).differences()
+}
+
+/// Quantiles of both as they might have been: a row for each replicate, a column for each level.
+struct Drawn<'a> {
+    both: [&'a Distribution; 2],
+    levels: &'a [f64],
+    rows: [Vec<Vec<f64>>; 2],
+}
+
+impl<'a> Drawn<'a> {
+    fn of(both: [&'a Distribution; 2], levels: &'a [f64], seed: u64) -> Drawn<'a> {
+        let rows = [0, 1].map(|side| {
+            let sample: &Distribution = both[side];
+            let mut draws = Draws::new(seed, side as u32);
+            let mut row = || {
+                let drawn = draws.levels(sample.count(), levels);
+                drawn.into_iter().map(|level| sample.quantile(level)).collect()
+            };
+            (0..REPLICATES).map(|_| row()).collect()
+        });
+        Drawn { both, levels, rows }
+    }
+
+    fn place(&self, q: f64) -> Option<usize> {
+        self.levels.iter().position(|level| (level - q).abs() < 1e-12)
+    }
+
+    /// The middle of what a number comes to over the replicates.
+    fn interval(&self, number: impl Fn(&[f64], &[f64]) -> f64, more: f64) -> [f64; 2] {
+        let pairs = self.rows[0].iter().zip(&self.rows[1]);
+        let mut values: Vec<f64> = pairs.map(|(first, second)| number(first, second)).collect();
+        values.sort_by(f64::total_cmp);
+        let at = |q: f64| quantile_of_sorted(&values, q).unwrap_or(0.0);
+        let doubt = (1.0 - CONFIDENCE) / 2.0;
+        [at(doubt) - more, at(1.0 - doubt) + more]
+    }
+
+    /// A quantile is known to half a bin of either.
+    fn half_bin(&self, q: f64) -> f64 {
+        let half = |one: &Distribution| {
+            let (low, high) = one.bounds(q);
+            (high - low) / 2.0
+        };
+        self.both.map(half).into_iter().fold(0.0, f64::max)
+    }
+
+    fn differences(&self) -> Vec<Difference> {
+        let medians = self.both.map(Distribution::median);
+        let shift = medians[1] - medians[0];
+        let middle = self.place(0.5);
+        let difference = |(place, &q): (usize, &f64)| {
+            let values_ps = self.both.map(|one| one.quantile(q));
+            let difference_ps = values_ps[1] - values_ps[0];
+            let half = self.half_bin(q);
+            let moved =
+                |first: &[f64], second: &[f64]| middle.map_or(shift, |middle| second[middle] - first[middle]);
+            let beyond = |first: &[f64], second: &[f64]| second[place] - first[place] - moved(first, second);
+            let own = Some(place) == middle;
+            let wider = if own { 0.0 } else { half + self.half_bin(0.5) };
+            Difference {
+                q,
+                values_ps,
+                difference_ps,
+                interval_ps: self.interval(|first, second| second[place] - first[place], half),
+                beyond_shift_ps: difference_ps - shift,
+                beyond_interval_ps: self.interval(beyond, wider),
+            }
+        };
+        self.levels.iter().enumerate().map(difference).collect()
+    }
+
+    fn width(&self) -> Option<Ratio> {
+        let (low, high) = self.place(0.1).zip(self.place(0.9))?;
+        let [first, second] = self.both.map(|one| one.quantile(0.9) - one.quantile(0.1));
+        let least = self.half_bin(0.9) + self.half_bin(0.1);
+        if first <= 0.0 {
+            return None;
+        }
+        let ratio = |a: &[f64], b: &[f64]| (b[high] - b[low]) / (a[high] - a[low]).max(1.0);
+        Some(Ratio { value: second / first, interval: self.interval(ratio, least / first) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+use super::*;
+use crate::latency::samples::{distribution, lognormal};
+use straggler_model::Time;
+use straggler_model::latency::{Bins, Histogram};
+
+fn comparison(one: &[u64], other: &[u64]) -> Comparison {
+    Comparison::of(&distribution(one), &distribution(other), 1)
+}
+
+/// Samples of one distribution: every interval holds 0 in 95 of 100 cases, and nothing is found.
+#[test]
+fn nothing_where_there_is_nothing() {
+    let (mut missed, mut found) = (0, 0);
+    for seed in 0..60 {
+        let [one, other] = [0, 1].map(|side| lognormal(2 * seed + side, 3000, 4e6, 1e6, 0.4));
+        let compared = comparison(&one, &other);
+        missed += usize::from(compared.at(0.5).unwrap().is_sure());
+        let Change { shift, spread, tail, .. } = compared.change;
+        found += usize::from(shift.is_some() || spread.is_some() || tail.is_some());
+        assert!(compared.same_bins);
+    }
+    assert!(missed <= 7 && found <= 3, "{missed} {found}");
+}
+
+#[test]
+fn a_shift_is_told_from_a_wider_spread() {
+    for seed in 0..5 {
+        let base = lognormal(seed, 10_000, 4e6, 1e6, 0.4);
+        let shifted: Vec<u64> = lognormal(seed + 50, 10_000, 4.3e6, 1e6, 0.4);
+        let change = comparison(&base, &shifted).change;
+        assert_eq!((change.shift, change.spread, change.tail), (Some(Direction::More), None, None));
+        let back = comparison(&shifted, &base).change;
+        assert_eq!((back.shift, back.spread), (Some(Direction::Less), None));
+        // The same median, twice the spread.
+        let wider = lognormal(seed + 90, 10_000, 4e6, 1e6, 0.8);
+        let change = comparison(&base, &wider).change;
+        assert_eq!((change.shift, change.spread), (None, Some(Direction::More)), "{change:?}");
+        // Both.
+        let both = lognormal(seed + 120, 10_000, 5e6, 1e6, 0.8);
+        let change = comparison(&base, &both).change;
+        assert_eq!((change.shift, change.spread), (Some(Direction::More), Some(Direction::More)));
+        // One trial of 50 takes 10 µs more.
+        let tail: Vec<u64> = (0..)
+            .zip(lognormal(seed + 150, 10_000, 4e6, 1e6, 0.4))
+            .map(|(i, ps)| ps + u64::from(i % 50 == 0) * 10_000_000)
+            .collect();
+        let change = comparison(&base, &tail).change;
+        assert_eq!((change.shift, change.spread, change.tail), (None, None, Some(Direction::More)));
+    }
+}
+
+/// A shift of 300 ns moves every quantile by 300 ns, within its interval.
+#[test]
+fn differences_are_what_was_added() {
+    let base = lognormal(3, 20_000, 4e6, 1e6, 0.4);
+    let moved: Vec<u64> = lognormal(4, 20_000, 4.3e6, 1e6, 0.4);
+    let compared = comparison(&base, &moved);
+    for difference in compared.quantiles.iter().filter(|difference| difference.q <= 0.99) {
+        let [low, high] = difference.interval_ps;
+        assert!(low - 2e4 < 3e5 && 3e5 < high + 2e4, "{difference:?}");
+    }
+    // With the medians brought together nothing is left.
+    let left = |difference: &&Difference| excludes(difference.beyond_interval_ps, 0.0);
+    assert_eq!(compared.quantiles.iter().filter(left).count(), 0, "{compared:?}");
+    assert!((compared.mean.difference_ps - 3e5).abs() < 3e4);
+    assert!(compared.kolmogorov_smirnov.p < 1e-6 && compared.mann_whitney.delta > 0.1);
+}
+
+#[test]
+fn other_layouts_are_compared_by_quantiles() {
+    let values = lognormal(1, 5000, 4e6, 1e6, 0.3);
+    let mut coarse = Histogram::new(Bins::FixedWidth { width_ps: 100_000, count: 1000 });
+    values.iter().for_each(|&ps| coarse.record(Time(ps)));
+    let compared = Comparison::of(&distribution(&values), &Distribution::of(&coarse).unwrap(), 1);
+    assert!(!compared.same_bins);
+    assert_eq!(compared.change.shift, None, "{compared:?}");
+    let few = comparison(&[1_000_000, 2_000_000], &[1_000_000]);
+    assert!(few.change.too_few && few.quantiles.is_empty());
+}
+
+/// Whatever the order in which trials were merged, and on every call, numbers are the same.
+#[test]
+fn the_same_seed_gives_the_same_numbers() {
+    let (one, other) = (lognormal(1, 500, 4e6, 1e6, 0.4), lognormal(2, 500, 4e6, 1e6, 0.4));
+    let mut turned = one.clone();
+    turned.reverse();
+    assert_eq!(comparison(&one, &other), comparison(&turned, &other));
+    assert_ne!(
+        Comparison::of(&distribution(&one), &distribution(&other), 2).quantiles,
+        comparison(&one, &other).quantiles
+    );
+}

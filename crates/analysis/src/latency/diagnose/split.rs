@@ -1,0 +1,67 @@
+//! Whether modes split by pair: does each pair have one of them, or all pairs all of them?
+
+use super::WEIGHTY;
+use crate::latency::{Distribution, Mode};
+use serde::Serialize;
+use straggler_model::latency::Series;
+
+/// How the pairs share the modes.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct PairSplit {
+    pub kind: SplitKind,
+    /// The valley between the modes.
+    pub at_ps: f64,
+    pub centres_ps: [f64; 2],
+    /// Pairs with 90 % of their trials below it, above it, and others.
+    pub fast: usize,
+    pub slow: usize,
+    pub both: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitKind {
+    /// Nearly every pair is in one mode: it is about which pair it is.
+    ByPair,
+    /// Every pair is in both: it is about what happens on every pair.
+    WithinPairs,
+    /// Some are, some are not.
+    Mixed,
+}
+
+/// The share of trials in one mode from which on a pair belongs to it.
+const PURE: f64 = 0.9;
+/// The share of pairs that decides.
+const MOST: f64 = 0.8;
+
+/// Looks at the two heaviest modes. Nothing for a single mode or less than two pairs.
+pub fn find(modes: &[Mode], pairs: &[Series]) -> Option<PairSplit> {
+    let mut heavy: Vec<&Mode> = modes.iter().filter(|mode| mode.weight >= WEIGHTY).collect();
+    heavy.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    heavy.truncate(2);
+    heavy.sort_by(|a, b| a.centre_ps.total_cmp(&b.centre_ps));
+    let [lower, upper] = heavy[..] else { return None };
+    let at_ps = upper.low_ps;
+    let shares: Vec<f64> = pairs
+        .iter()
+        .filter_map(|series| Distribution::of(&series.trials))
+        .map(|distribution| distribution.share_below(at_ps))
+        .collect();
+    if shares.len() < 2 {
+        return None;
+    }
+    let fast = shares.iter().filter(|&&below| below >= PURE).count();
+    let slow = shares.iter().filter(|&&below| below <= 1.0 - PURE).count();
+    let both = shares.len() - fast - slow;
+    let part = |count: usize| count as f64 / shares.len() as f64;
+    // A rare mode leaves every pair 90 % pure; then it is whether all pairs have about as much of it.
+    let mean = 1.0 - shares.iter().sum::<f64>() / shares.len() as f64;
+    let alike =
+        shares.iter().filter(|&&below| (0.25..=4.0).contains(&((1.0 - below) / mean.max(1e-9)))).count();
+    let kind = match () {
+        () if fast > 0 && slow > 0 && part(fast + slow) >= MOST => SplitKind::ByPair,
+        () if part(both) >= MOST || part(alike) >= MOST => SplitKind::WithinPairs,
+        () => SplitKind::Mixed,
+    };
+    Some(PairSplit { kind, at_ps, centres_ps: [lower.centre_ps, upper.centre_ps], fast, slow, both })
+}

@@ -1,0 +1,96 @@
+//! A tail in steps of a timer tick: whoever lost the processor gets it back at a tick.
+
+use crate::latency::Distribution;
+use crate::latency::distribution::Cell;
+use serde::Serialize;
+
+/// Trials of the tail that lie whole ticks above the median.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Ticks {
+    pub tick_ps: f64,
+    /// Trials at least half a tick above the median.
+    pub trials: u64,
+    /// Of these, the share within an eighth of a tick of a whole number of ticks; by chance it would be a quarter.
+    pub share: f64,
+    /// Different numbers of ticks with trials at them.
+    pub teeth: usize,
+}
+
+/// Ticks of kernels in ms, the longest first: trials at whole multiples of 10 ms are at multiples of 1 ms as well.
+const TICKS_MS: [f64; 5] = [10.0, 4.0, 1000.0 / 300.0, 2.5, 1.0];
+const LEAST_TRIALS: u64 = 10;
+const NEAR: f64 = 0.125;
+/// What the share must reach, and by how many standard deviations it must exceed the quarter of chance.
+const SHARE: f64 = 0.7;
+const SURE: f64 = 5.0;
+
+impl Ticks {
+    pub fn of(distribution: &Distribution) -> Option<Ticks> {
+        let median = distribution.median();
+        TICKS_MS.into_iter().find_map(|ms| Ticks::with(distribution, median, ms * 1e9))
+    }
+
+    fn with(distribution: &Distribution, median: f64, tick_ps: f64) -> Option<Ticks> {
+        let above =
+            |cell: &Cell| (cell.middle().clamp(distribution.min_ps, distribution.max_ps) - median) / tick_ps;
+        let mut tail = distribution.cells().iter().filter(|cell| above(cell) >= 0.5).peekable();
+        tail.peek()?;
+        let (mut trials, mut near) = (0, 0);
+        let mut teeth: Vec<(u64, u64)> = Vec::new();
+        for cell in tail {
+            // A bin wider than this cannot tell where within a tick a trial was.
+            if cell.high - cell.low > tick_ps / 4.0 {
+                continue;
+            }
+            trials += cell.count;
+            let ticks = above(cell).round();
+            if (above(cell) - ticks).abs() <= NEAR {
+                near += cell.count;
+                match teeth.last_mut().filter(|(tooth, _)| *tooth == ticks as u64) {
+                    Some((_, count)) => *count += cell.count,
+                    None => teeth.push((ticks as u64, cell.count)),
+                }
+            }
+        }
+        let share = near as f64 / trials.max(1) as f64;
+        let sure = (share - 2.0 * NEAR) / (2.0 * NEAR * (1.0 - 2.0 * NEAR) / trials.max(1) as f64).sqrt();
+        let teeth = teeth.iter().filter(|(_, count)| *count >= (trials / 50).max(2)).count();
+        let found = trials >= LEAST_TRIALS && share >= SHARE && sure >= SURE && teeth >= 1;
+        found.then_some(Ticks { tick_ps, trials, share, teeth })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::draws::Draws;
+    use crate::latency::samples::{distribution, lognormal};
+
+    fn with_tail(seed: u64, tail: impl Fn(&mut Draws) -> f64) -> Distribution {
+        let mut draws = Draws::new(seed, 9);
+        let mut values = lognormal(seed, 20_000, 0.0, 5e6, 0.1);
+        values.extend((0..100).map(|_| (5e6 + tail(&mut draws)) as u64));
+        distribution(&values)
+    }
+
+    #[test]
+    fn steps_of_a_tick_are_found() {
+        for ms in [1.0, 2.5, 4.0, 10.0] {
+            let found = Ticks::of(&with_tail(1, |draws| {
+                1e9 * ms * (1.0 + (draws.unit() * 3.0).floor()) * (1.0 + 0.005 * draws.normal())
+            }));
+            let found = found.unwrap_or_else(|| panic!("{ms}"));
+            assert_eq!(found.tick_ps, ms * 1e9);
+            assert!(found.teeth == 3 && found.share > 0.9, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn other_tails_have_no_steps() {
+        for seed in 0..30 {
+            assert_eq!(Ticks::of(&with_tail(seed, |draws| 3e10 * draws.unit())), None);
+            assert_eq!(Ticks::of(&with_tail(seed, |draws| 2e9 * draws.normal().exp())), None);
+        }
+        assert_eq!(Ticks::of(&distribution(&lognormal(1, 1000, 0.0, 5e6, 0.1))), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! A distribution as cells: what every layout of bins, and a list of times, comes to.
+
+use straggler_model::Time;
+use straggler_model::latency::Histogram;
+use straggler_model::stats::quantile_ranks;
+
+/// Trials from `low` up to, but without, `high`, in ps.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cell {
+    pub low: f64,
+    pub high: f64,
+    pub count: u64,
+}
+
+impl Cell {
+    pub fn middle(&self) -> f64 {
+        (self.low + self.high) / 2.0
+    }
+}
+
+/// Cells that are not empty, in order and apart from each other, with the exact totals of their trials.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Distribution {
+    cells: Vec<Cell>,
+    /// Trials up to the end of each cell.
+    up_to: Vec<u64>,
+    pub min_ps: f64,
+    pub max_ps: f64,
+    pub mean_ps: f64,
+    /// Of the sample; nothing for a single trial.
+    pub variance_ps2: Option<f64>,
+}
+
+impl Distribution {
+    /// Nothing for no trials. What was shorter than the timer's cost is a trial of 0; what lies beyond the last bin is
+    /// in a cell up to the maximum.
+    pub fn of(histogram: &Histogram) -> Option<Distribution> {
+        let (min, max) = (histogram.min()?, histogram.max()?);
+        let mut cells: Vec<Cell> = histogram
+            .iter()
+            .map(|bin| Cell { low: bin.low.ps() as f64, high: bin.high.ps() as f64, count: bin.count })
+            .collect();
+        if histogram.underflow() > 0 {
+            match cells.first_mut().filter(|cell| cell.low == 0.0) {
+                Some(first) => first.count += histogram.underflow(),
+                None => cells.insert(0, Cell { low: 0.0, high: 1.0, count: histogram.underflow() }),
+            }
+        }
+        if histogram.overflow() > 0 {
+            let low = histogram.at_rank(histogram.count() - histogram.overflow() + 1).low.ps() as f64;
+            let low = cells.last().map_or(low, |last| low.max(last.high));
+            cells.push(Cell {
+                low,
+                high: (max.ps() as f64 + 1.0).max(low + 1.0),
+                count: histogram.overflow(),
+            });
+        }
+        let mean_ps = histogram.mean_ps()?;
+        let (min_ps, max_ps) = (min.ps() as f64, max.ps() as f64);
+        Some(Distribution::new(cells, [min_ps, max_ps], mean_ps, histogram.variance_ps2()))
+    }
+
+    /// The same of times that are known exactly.
+    pub fn of_sorted(times: &[Time]) -> Option<Distribution> {
+        let (first, last) = (times.first()?, times.last()?);
+        let cell = |same: &[Time]| {
+            let low = same[0].ps() as f64;
+            Cell { low, high: (low + 1.0).max(low * (1.0 + f64::EPSILON)), count: same.len() as u64 }
+        };
+        let cells = times.chunk_by(|one, other| one == other).map(cell).collect();
+        let count = times.len() as f64;
+        let mean = times.iter().map(|time| time.ps() as f64).sum::<f64>() / count;
+        let squares: f64 = times.iter().map(|time| (time.ps() as f64 - mean).powi(2)).sum();
+        let variance = (times.len() > 1).then(|| squares / (count - 1.0));
+        Some(Distribution::new(cells, [first.ps() as f64, last.ps() as f64], mean, variance))
+    }
+
+    fn new(
+        cells: Vec<Cell>,
+        [min_ps, max_ps]: [f64; 2],
+        mean_ps: f64,
+        variance_ps2: Option<f64>,
+    ) -> Distribution {
+        let add = |sum: &mut u64, cell: &Cell| {
+            *sum += cell.count;
+            Some(*sum)
+        };
+        let up_to = cells.iter().scan(0, add).collect();
+        Distribution { cells, up_to, min_ps, max_ps, mean_ps, variance_ps2 }
+    }
+
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    pub fn count(&self) -> u64 {
+        self.up_to.last().copied().unwrap_or(0)
+    }
+
+    /// A cell without the part that minimum and maximum rule out.
+    fn ends(&self, cell: &Cell) -> (f64, f64) {
+        (cell.low.clamp(self.min_ps, self.max_ps), cell.high.clamp(self.min_ps, self.max_ps))
+    }
+
+    fn cell_of(&self, rank: f64) -> usize {
+        self.up_to.partition_point(|&up_to| (up_to as f64) < rank).min(self.cells.len() - 1)
+    }
+
+    /// What a share `level` of all trials lies below. Trials are taken as spread evenly over their cell.
+    pub fn quantile(&self, level: f64) -> f64 {
+        let rank = (level * self.count() as f64).clamp(0.0, self.count() as f64);
+        let index = self.cell_of(rank);
+        let cell = &self.cells[index];
+        let (low, high) = self.ends(cell);
+        let inside = (rank - (self.up_to[index] - cell.count) as f64) / cell.count as f64;
+        low + inside.clamp(0.0, 1.0) * (high - low)
+    }
+
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The ends of the cell in which a quantile lies: it is known no better than that.
+    pub fn bounds(&self, level: f64) -> (f64, f64) {
+        let rank = (level * self.count() as f64).ceil().max(1.0);
+        self.ends(&self.cells[self.cell_of(rank)])
+    }
+
+    /// Between what the quantile of the distribution behind the trials lies, by order statistics and to the ends of
+    /// their cells; nothing where the trials are too few. Takes trials as independent.
+    pub fn interval(&self, level: f64, confidence: f64) -> Option<(f64, f64)> {
+        let (low, high) = quantile_ranks(self.count(), level, confidence)?;
+        let at = |rank: u64| self.ends(&self.cells[self.cell_of(rank as f64)]);
+        Some((at(low).0, at(high).1))
+    }
+
+    /// The share of trials below `ps`.
+    pub fn share_below(&self, ps: f64) -> f64 {
+        let index = self.cells.partition_point(|cell| cell.high <= ps);
+        let before = index.checked_sub(1).map_or(0, |index| self.up_to[index]) as f64;
+        let inside = self.cells.get(index).map_or(0.0, |cell| {
+            let (low, high) = self.ends(cell);
+            let share = if high > low { (ps - low) / (high - low) } else { f64::from(ps > low) };
+            share.clamp(0.0, 1.0) * cell.count as f64
+        });
+        (before + inside) / self.count() as f64
+    }
+
+    /// Counts on a grid of `ln` steps: all trials, each cell spread evenly over at least `smear` ps. The grid begins at
+    /// the logarithm that is returned.
+    pub fn on_log_grid(&self, step: f64, smear: f64) -> (f64, Vec<f64>) {
+        let least = (self.quantile(0.0) - smear / 2.0).max(self.max_ps * 1e-12).max(1.0);
+        let most = (self.max_ps + smear / 2.0).max(least * 1.01);
+        let from = (least.ln() / step).floor() * step - step;
+        let places = (((most.ln() - from) / step).ceil() as usize + 2).min(MOST_PLACES);
+        let mut grid = vec![0.0; places];
+        for cell in &self.cells {
+            let (low, high) = self.ends(cell);
+            let more = ((smear - (high - low)) / 2.0).max(0.0);
+            let (low, high) = ((low - more).max(least), (high + more).max(least));
+            spread(
+                &mut grid,
+                cell.count as f64,
+                (low, high),
+                |ps: f64| (ps.ln() - from) / step,
+                |place| (from + place * step).exp(),
+            );
+        }
+        (from, grid)
+    }
+}
+
+/// More places than this no picture and no mode needs.
+const MOST_PLACES: usize = 1 << 16;
+
+/// Adds a count to the places of a grid between two times, in proportion to how long they are.
+fn spread(
+    grid: &mut [f64],
+    count: f64,
+    (low, high): (f64, f64),
+    place: impl Fn(f64) -> f64,
+    time: impl Fn(f64) -> f64,
+) {
+    let last = grid.len() - 1;
+    let first = (place(low).max(0.0) as usize).min(last);
+    let end = (place(high).max(0.0) as usize).min(last);
+    if first == end || high <= low {
+        grid[first] += count;
+        return;
+    }
+    for (index, slot) in grid.iter_mut().enumerate().take(end + 1).skip(first) {
+        let from = time(index as f64).max(low);
+        let to = if index == end { high } else { time(index as f64 + 1.0).min(high) };
+        *slot += count * ((to - from) / (high - low)).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use straggler_model::latency::Bins;
+
+    fn histogram(bins: Bins, values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new(bins);
+        values.iter().for_each(|&ps| histogram.record(Time(ps)));
+        histogram
+    }
+
+    #[test]
+    fn by_hand() {
+        let bins = Bins::FixedWidth { width_ps: 10, count: 10 };
+        let mut times = histogram(bins, &[5, 12, 14, 16, 18, 250]);
+        times.record_underflow();
+        let found = Distribution::of(&times).unwrap();
+        assert_eq!(found.count(), 7);
+        // The one that was negative counts as 0 and lies in the first bin.
+        assert_eq!(found.cells()[0], Cell { low: 0.0, high: 10.0, count: 2 });
+        // The only one beyond the last bin is the maximum.
+        assert_eq!(found.cells()[2].low, 250.0);
+        assert_eq!((found.min_ps, found.max_ps), (0.0, 250.0));
+        assert!((found.quantile(4.0 / 7.0) - 15.0).abs() < 1e-9);
+        assert_eq!(found.bounds(0.5), (10.0, 20.0));
+        assert_eq!(found.quantile(1.0), 250.0);
+        assert!((found.share_below(15.0) - 4.0 / 7.0).abs() < 1e-12);
+        assert!(Distribution::of(&Histogram::default()).is_none());
+        assert!(Distribution::of_sorted(&[]).is_none());
+    }
+
+    proptest! {
+        /// Quantiles and shares are inverse to each other, grids lose nothing, and merging is the same as recording
+        /// everything in one place.
+        #[test]
+        fn of_any_times(values in prop::collection::vec(1u64..10_000_000, 1..200), q in 0.01f64..0.99) {
+            let whole = histogram(Bins::default(), &values);
+            let half = values.len() / 2;
+            let mut merged = histogram(Bins::default(), &values[..half]);
+            merged.merge(&histogram(Bins::default(), &values[half..])).unwrap();
+            let found = Distribution::of(&whole).unwrap();
+            prop_assert_eq!(&found, &Distribution::of(&merged).unwrap());
+            let (_, grid) = found.on_log_grid(0.01, 0.0);
+            prop_assert!((grid.iter().sum::<f64>() - values.len() as f64).abs() < 1e-6);
+            let back = found.share_below(found.quantile(q));
+            // Where a cell has no width, its trials jump.
+            let one = found.cells().iter().map(|cell| cell.count).max().unwrap() as f64 / values.len() as f64;
+            prop_assert!((back - q).abs() <= one + 1e-9, "{} {}", back, q);
+            let mut sorted: Vec<Time> = values.iter().map(|&ps| Time(ps)).collect();
+            sorted.sort_unstable();
+            let exact = Distribution::of_sorted(&sorted).unwrap();
+            prop_assert!((exact.mean_ps - found.mean_ps).abs() < 1e-3);
+            let (low, high) = found.bounds(q);
+            let (a, b) = exact.bounds(q);
+            prop_assert!(low <= b && a <= high);
+        }
+    }
+}

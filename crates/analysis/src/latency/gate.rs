@@ -1,0 +1,252 @@
+//! Gates: when a comparison counts as failed.
+//!
+//! `p99>+5%` trips when the second's quantile of 99 % is more than 5 % above the first's, `median>+1us` when it is more
+//! than 1 µs above, `p99>50us` when it is above 50 µs at all; `<` asks for the other side. A gate trips only when the whole
+//! confidence interval is beyond the limit: what might be chance fails no build. A value beyond the limit whose interval is
+//! not is undecided, and said.
+
+use super::compare::{MeanDifference, differences};
+use super::{CONFIDENCE, Distribution};
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+use straggler_model::Time;
+use straggler_model::stats::samples_needed;
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gate {
+    text: String,
+    statistic: Statistic,
+    above: bool,
+    limit: Limit,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Statistic {
+    Quantile(f64),
+    Mean,
+    /// Minimum and maximum have no interval: they are compared as they are.
+    Min,
+    Max,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Limit {
+    /// A share of the first.
+    Share(f64),
+    /// Above or below the first, in ps.
+    Difference(f64),
+    /// Whatever the first is, in ps.
+    Level(f64),
+}
+
+/// Why a text is no gate.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{text}` is no gate: {what}; write p99>+5%, median>+1us or p99.9>50us")]
+pub struct GateError {
+    text: String,
+    what: String,
+}
+
+/// Why a gate cannot be judged.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error(
+    "{gate}: it needs at least {needed} trials, and there are {count}: measure more, or choose a lower quantile"
+)]
+pub struct TooFew {
+    gate: String,
+    needed: u64,
+    count: u64,
+}
+
+/// What a gate came to.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Judgement {
+    pub gate: String,
+    pub outcome: GateOutcome,
+    /// A share for limits in percent, else ps.
+    pub value: f64,
+    pub interval: [f64; 2],
+    pub limit: f64,
+    /// Whether these are shares.
+    pub is_share: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateOutcome {
+    Passed,
+    /// Beyond the limit, but not surely.
+    Undecided,
+    Tripped,
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl FromStr for Gate {
+    type Err = GateError;
+
+    fn from_str(text: &str) -> Result<Gate, GateError> {
+        let fault = |what: String| GateError { text: text.into(), what };
+        let place = text.find(['>', '<']).ok_or_else(|| fault("there is no > or <".into()))?;
+        let (name, rest) = text.split_at(place);
+        let statistic = statistic(name.trim()).map_err(fault)?;
+        let limit = limit(rest[1..].trim()).map_err(fault)?;
+        Ok(Gate { text: text.trim().into(), statistic, above: rest.starts_with('>'), limit })
+    }
+}
+
+fn statistic(name: &str) -> Result<Statistic, String> {
+    match name {
+        "median" => Ok(Statistic::Quantile(0.5)),
+        "mean" => Ok(Statistic::Mean),
+        "min" => Ok(Statistic::Min),
+        "max" => Ok(Statistic::Max),
+        _ => {
+            let percent = name.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
+            let inside = percent.filter(|&percent| percent > 0.0 && percent < 100.0);
+            let unknown =
+                || format!("`{name}` is not median, mean, min, max, or p and a number between 0 and 100");
+            // Read as a whole text, so that p99.9 is the same number as 0.999 elsewhere.
+            inside.map(|percent| Statistic::Quantile((percent * 1e8).round() / 1e10)).ok_or_else(unknown)
+        }
+    }
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    let signed =
+        text.strip_prefix('+').map(|rest| (1.0, rest)).or(text.strip_prefix('-').map(|rest| (-1.0, rest)));
+    let (sign, rest) = signed.unwrap_or((1.0, text));
+    if let Some(number) = rest.strip_suffix('%') {
+        let percent =
+            number.trim().parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent >= 0.0);
+        let percent = percent.ok_or_else(|| format!("`{rest}` is no number of percent"))?;
+        let share = signed.map(|_| Limit::Share(sign * percent / 100.0));
+        return share.ok_or_else(|| {
+            format!("`{text}` needs a sign, as in +{text}: percent of what is compared with")
+        });
+    }
+    let time: Time = rest.parse().map_err(|error| format!("{error}"))?;
+    let ps = time.ps() as f64;
+    Ok(if signed.is_some() { Limit::Difference(sign * ps) } else { Limit::Level(ps) })
+}
+
+impl Gate {
+    /// Compares the second with the first; the same seed gives the same numbers.
+    pub fn judge(&self, both: [&Distribution; 2], seed: u64) -> Result<Judgement, TooFew> {
+        let (values, difference, interval) = self.measured(both, seed)?;
+        let (value, interval, limit) = match self.limit {
+            Limit::Share(limit) => {
+                let base = values[0].max(1.0);
+                (difference / base, interval.map(|end| end / base), limit)
+            }
+            Limit::Difference(limit) => (difference, interval, limit),
+            Limit::Level(limit) => (values[1], self.level_interval(both[1], values[1]), limit),
+        };
+        let beyond = |value: f64| if self.above { value > limit } else { value < limit };
+        let outcome = match (beyond(value), interval.into_iter().all(beyond)) {
+            (true, true) => GateOutcome::Tripped,
+            (true, false) => GateOutcome::Undecided,
+            _ => GateOutcome::Passed,
+        };
+        let is_share = matches!(self.limit, Limit::Share(_));
+        Ok(Judgement { gate: self.text.clone(), outcome, value, interval, limit, is_share })
+    }
+
+    /// Both values, their difference and its interval.
+    fn measured(&self, both: [&Distribution; 2], seed: u64) -> Result<([f64; 2], f64, [f64; 2]), TooFew> {
+        let exact = |values: [f64; 2]| {
+            let difference = values[1] - values[0];
+            Ok((values, difference, [difference; 2]))
+        };
+        match self.statistic {
+            Statistic::Min => exact(both.map(|one| one.min_ps)),
+            Statistic::Max => exact(both.map(|one| one.max_ps)),
+            Statistic::Mean => {
+                let mean = MeanDifference::of(both);
+                let interval = mean.interval_ps.ok_or_else(|| self.too_few(2, both))?;
+                Ok((mean.values_ps, mean.difference_ps, interval))
+            }
+            Statistic::Quantile(q) => {
+                if both.iter().any(|one| one.interval(q, CONFIDENCE).is_none()) {
+                    return Err(self.too_few(samples_needed(q, CONFIDENCE).unwrap_or(u64::MAX), both));
+                }
+                let found = differences(both, &[q], seed);
+                let found = found.first().ok_or_else(|| self.too_few(1, both))?;
+                Ok((found.values_ps, found.difference_ps, found.interval_ps))
+            }
+        }
+    }
+
+    fn too_few(&self, needed: u64, both: [&Distribution; 2]) -> TooFew {
+        let count = both.map(Distribution::count).into_iter().min().unwrap_or(0);
+        TooFew { gate: self.text.clone(), needed: needed.max(count + 1), count }
+    }
+
+    /// Of the second alone.
+    fn level_interval(&self, second: &Distribution, value: f64) -> [f64; 2] {
+        match self.statistic {
+            Statistic::Quantile(q) => {
+                second.interval(q, CONFIDENCE).map_or([value; 2], |(low, high)| [low, high])
+            }
+            Statistic::Mean => {
+                let own = MeanDifference::of([second, second]);
+                // Of a difference of two equal means, whose variance is twice that of one.
+                let half = own.interval_ps.map_or(0.0, |[_, high]| high / std::f64::consts::SQRT_2);
+                [value - half, value + half]
+            }
+            Statistic::Min | Statistic::Max => [value; 2],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::samples::{distribution, lognormal};
+
+    fn judged(gate: &str, one: &[u64], other: &[u64]) -> GateOutcome {
+        let gate: Gate = gate.parse().unwrap();
+        gate.judge([&distribution(one), &distribution(other)], 1).unwrap().outcome
+    }
+
+    #[test]
+    fn a_regression_trips_and_noise_does_not() {
+        let base = lognormal(1, 20_000, 4e6, 1e6, 0.4);
+        let slower: Vec<u64> = base.iter().map(|ps| ps + 400_000).collect();
+        for gate in
+            ["median>+5%", "p99>+2%", "mean>+0.3us", "min>+5%", "p99>+100ns", "median>5.2us", "median>5us"]
+        {
+            assert_eq!(judged(gate, &base, &slower), GateOutcome::Tripped, "{gate}");
+        }
+        for gate in ["median>+10%", "p99>+500ns", "median<-1%", "median>6us", "max>+1ms", "mean<+0.3us"] {
+            assert_eq!(judged(gate, &base, &slower), GateOutcome::Passed, "{gate}");
+        }
+        assert_eq!(judged("median<-5%", &slower, &base), GateOutcome::Tripped);
+        // 1.6 % above with few trials: nobody knows.
+        let few = lognormal(2, 60, 4e6, 1e6, 0.4);
+        let nearly: Vec<u64> = few.iter().map(|ps| ps + 80_000).collect();
+        assert_eq!(judged("median>+1%", &few, &nearly), GateOutcome::Undecided);
+        let alike = lognormal(3, 20_000, 4e6, 1e6, 0.4);
+        assert_eq!(judged("p99>+5%", &base, &alike), GateOutcome::Passed);
+    }
+
+    #[test]
+    fn what_is_no_gate() {
+        let fault = |text: &str| text.parse::<Gate>().unwrap_err().to_string();
+        assert!(fault("p99").contains("there is no > or <"));
+        assert!(fault("p101>+5%").contains("a number between 0 and 100"));
+        assert!(fault("p99>5%").contains("needs a sign, as in +5%"));
+        assert!(fault("p99>+x%").contains("no number of percent"));
+        assert!(fault("p99>+5parsec").contains("parsec"));
+        assert!(fault("p99>+5").starts_with("`p99>+5` is no gate"));
+        let few = distribution(&lognormal(1, 100, 0.0, 5e6, 0.3));
+        let gate: Gate = "p99>+5%".parse().unwrap();
+        let error = gate.judge([&few, &few], 1).unwrap_err().to_string();
+        assert!(error.starts_with("p99>+5%: it needs at least 368 trials, and there are 100"), "{error}");
+    }
+}

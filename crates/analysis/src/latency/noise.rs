@@ -1,0 +1,217 @@
+//! How much of the tail of latencies a recording of noise explains that was taken at the same time.
+//!
+//! Trials follow each other without a break, so that every detour of a process hits one of them and makes it longer by
+//! its own length. The body of the measured trials, convolved with the detours that one of them meets, gives the tail that
+//! noise alone would make.
+
+use super::Distribution;
+use super::groups::Group;
+use serde::Serialize;
+use straggler_model::latency::{Kind, Measurement};
+use straggler_model::noise::Recording;
+
+/// The measured tail against the one that noise predicts.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct NoiseTail {
+    /// Where the tail begins.
+    pub from_ps: f64,
+    /// The share of trials in it, measured and predicted.
+    pub measured: f64,
+    pub predicted: f64,
+    /// The share of the measured tail that is predicted at its place, by number of trials.
+    pub explained: f64,
+    /// The same by time beyond the beginning of the tail.
+    pub explained_time: f64,
+    /// Detours a second on a core.
+    pub rate_hz: f64,
+    /// Processes whose detours make a trial longer.
+    pub processes: u32,
+    /// Cores of the recording that were used; all where the measurement does not tell its cores.
+    pub cores: Vec<u32>,
+    /// Shares of trials longer than each time.
+    pub points: Vec<TailPoint>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct TailPoint {
+    pub at_ps: f64,
+    pub measured: f64,
+    pub predicted: f64,
+}
+
+/// Fewer trials are no tail.
+const LEAST_TRIALS: f64 = 20.0;
+/// Times of a factor of this are compared as one: a prediction need not hit the very bin.
+const BAND: f64 = 1.25;
+/// Equal parts of the body, each for its own time.
+const BODY_PARTS: usize = 50;
+
+impl NoiseTail {
+    /// Nothing where there is no tail or the recording has no length.
+    pub fn of(measurement: &Measurement, group: &Group, recording: &Recording) -> Option<NoiseTail> {
+        let distribution = Distribution::of(&group.all.trials)?;
+        let (processes, cores) = (processes(measurement, group), cores(measurement, recording));
+        let used = || recording.cores.iter().filter(|core| cores.contains(&core.core));
+        let length: f64 = used().map(|core| core.length.ps() as f64).sum();
+        let from_ps = beginning(&distribution);
+        let measured = 1.0 - distribution.share_below(from_ps);
+        if length <= 0.0 || measured * (distribution.count() as f64) < LEAST_TRIALS {
+            return None;
+        }
+        let body = body(&distribution, from_ps);
+        let trial = body.iter().sum::<f64>() / body.len() as f64;
+        let mut detours: Vec<f64> =
+            used().flat_map(|core| &core.detours).map(|detour| detour.duration.ps() as f64).collect();
+        detours.sort_by(f64::total_cmp);
+        let each = f64::from(processes) * trial / length;
+        let tail = Tail { body, detours, each };
+        let points: Vec<TailPoint> = bands(from_ps, distribution.max_ps)
+            .map(|at_ps| TailPoint {
+                at_ps,
+                measured: 1.0 - distribution.share_below(at_ps),
+                predicted: tail.share_above(at_ps),
+            })
+            .collect();
+        let (explained, explained_time) = explained(&points);
+        let (predicted, rate_hz) = (points.first()?.predicted, tail.detours.len() as f64 / length * 1e12);
+        Some(NoiseTail {
+            from_ps,
+            measured,
+            predicted,
+            explained,
+            explained_time,
+            rate_hz,
+            processes,
+            cores,
+            points,
+        })
+    }
+}
+
+/// The tail begins eight times as far above the median as the upper quartile (five standard deviations of a normal
+/// distribution), and beyond 90 % of the trials.
+fn beginning(distribution: &Distribution) -> f64 {
+    let median = distribution.median();
+    (median + 8.0 * (distribution.quantile(0.75) - median)).max(distribution.quantile(0.9))
+}
+
+/// Both ends of an exchange can be hit, and every process of a collective.
+fn processes(measurement: &Measurement, group: &Group) -> u32 {
+    match group.labels.kind {
+        Kind::Operation => 1,
+        Kind::OneSided | Kind::Pairwise | Kind::RoundTrip | Kind::OneWay => 2,
+        Kind::PerRank | Kind::AllRanks => {
+            u32::try_from(measurement.processes.len()).unwrap_or(u32::MAX).max(1)
+        }
+    }
+}
+
+/// Cores of the recording on which the measured processes ran, or all where that is not known.
+fn cores(measurement: &Measurement, recording: &Recording) -> Vec<u32> {
+    let ran = |core: u32| measurement.processes.iter().any(|process| process.core == Some(core));
+    let all: Vec<u32> = recording.cores.iter().map(|core| core.core).collect();
+    let own: Vec<u32> = all.iter().copied().filter(|&core| ran(core)).collect();
+    if own.is_empty() { all } else { own }
+}
+
+/// Times of the body, equally many trials each.
+fn body(distribution: &Distribution, end: f64) -> Vec<f64> {
+    let share = distribution.share_below(end);
+    let part = |index: usize| distribution.quantile(share * (index as f64 + 0.5) / BODY_PARTS as f64);
+    (0..BODY_PARTS).map(part).collect()
+}
+
+fn bands(from: f64, to: f64) -> impl Iterator<Item = f64> {
+    let from = from.max(1.0);
+    (0..400).map(move |step| from * BAND.powi(step)).take_while(move |&at| at <= to.max(from) * BAND)
+}
+
+struct Tail {
+    body: Vec<f64>,
+    /// Sorted.
+    detours: Vec<f64>,
+    /// The chance that a trial meets one given detour.
+    each: f64,
+}
+
+impl Tail {
+    /// Trials longer than `at`, which lies beyond the body: those that meet a detour of the rest.
+    fn share_above(&self, at: f64) -> f64 {
+        let longer =
+            |needed: f64| self.detours.len() - self.detours.partition_point(|&length| length <= needed);
+        let met: f64 = self.body.iter().map(|&time| longer(at - time) as f64).sum();
+        (met / self.body.len() as f64 * self.each).min(1.0)
+    }
+}
+
+/// Band by band, the smaller of measured and predicted, by number and by time.
+fn explained(points: &[TailPoint]) -> (f64, f64) {
+    let from = points.first().map_or(0.0, |point| point.at_ps);
+    let (mut sums, mut both) = ([0.0; 2], [0.0; 2]);
+    for (index, point) in points.iter().enumerate() {
+        let next = points.get(index + 1);
+        let in_band = |share: fn(&TailPoint) -> f64| share(point) - next.map_or(0.0, share);
+        let (measured, predicted) = (in_band(|point| point.measured), in_band(|point| point.predicted));
+        let time = (point.at_ps * next.map_or(1.0, |_| BAND.sqrt())) - from;
+        for (place, weight) in [1.0, time].into_iter().enumerate() {
+            sums[place] += weight * measured;
+            both[place] += weight * measured.min(predicted).max(0.0);
+        }
+    }
+    let share = |place: usize| if sums[place] > 0.0 { both[place] / sums[place] } else { 0.0 };
+    (share(0), share(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::draws::Draws;
+    use crate::latency::samples::{histogram, lognormal};
+    use straggler_model::Time;
+    use straggler_model::latency::{Labels, Series};
+    use straggler_model::noise::recording::{Core, Detour};
+
+    /// Synthetic: a detour of 50 µs in every millisecond, for a second.
+    fn recording(duration_us: u64) -> Recording {
+        let detour = |index: u64| Detour {
+            start: Time::from_ns(index * 1_000_000),
+            duration: Time::from_ns(duration_us * 1000),
+            source: 0,
+        };
+        let core = Core {
+            length: Time::from_ns(1_000_000_000),
+            detours: (0..1000).map(detour).collect(),
+            ..Core::default()
+        };
+        Recording { sources: Recording::unnamed(), cores: vec![core], ..Recording::default() }
+    }
+
+    /// Trials of 5 µs, of which the given share is 50 µs longer.
+    fn group(share: f64) -> Group {
+        let mut draws = Draws::new(3, 3);
+        let mut values = lognormal(1, 100_000, 0.0, 5e6, 0.05);
+        values.iter_mut().for_each(|ps| *ps += if draws.unit() < share { 50_000_000 } else { 0 });
+        let labels = Labels { kind: Kind::Pairwise, ..Labels::default() };
+        let all = Series { labels: labels.clone(), trials: histogram(&values), ..Series::default() };
+        Group { labels, all, pairs: Vec::new() }
+    }
+
+    /// Two processes, trials of 5 µs, 1000 detours a second: one trial in a hundred.
+    #[test]
+    fn noise_that_is_there_explains_the_tail() {
+        let found = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(50)).unwrap();
+        assert!((found.predicted - 0.01).abs() < 3e-4, "{found:?}");
+        assert!((found.rate_hz - 1000.0).abs() < 1e-6);
+        assert!(found.explained > 0.9 && found.explained_time > 0.9, "{found:?}");
+    }
+
+    #[test]
+    fn other_noise_explains_a_part_or_nothing() {
+        let part = NoiseTail::of(&Measurement::default(), &group(0.04), &recording(50)).unwrap();
+        assert!((part.explained - 0.25).abs() < 0.03, "{part:?}");
+        let none = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(2)).unwrap();
+        assert!(none.explained < 0.1 && none.explained_time < 0.1, "{none:?}");
+        assert!(NoiseTail::of(&Measurement::default(), &group(0.0), &recording(50)).is_none());
+        assert!(NoiseTail::of(&Measurement::default(), &group(0.01), &Recording::default()).is_none());
+    }
+}

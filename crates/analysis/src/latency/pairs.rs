@@ -1,0 +1,269 @@
+//! Pairs of processes: a matrix, clusters of pairs that behave alike, and which property of a pair explains them.
+
+mod property;
+
+pub use property::Property;
+
+use super::Distribution;
+use super::agreement::adjusted_mutual_information;
+use serde::Serialize;
+use straggler_model::Rank;
+use straggler_model::latency::{Measurement, Pair, Series};
+use straggler_model::stats::quantile_of_sorted;
+
+/// What the pairs of one group show.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Pairs {
+    pub ranks: Vec<Rank>,
+    pub pairs: Vec<PairFound>,
+    /// From the fastest to the slowest.
+    pub clusters: Vec<Cluster>,
+    /// Properties that tell pairs apart, by how far they agree with the clusters; empty for a single cluster, or where
+    /// nothing is known of where processes ran.
+    pub explanations: Vec<Explanation>,
+    pub slow_processes: Vec<SlowProcess>,
+    pub slow_pairs: Vec<SlowPair>,
+    /// How much the median of one pair typically changes from cycle to cycle, as a share.
+    pub scatter: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct PairFound {
+    pub from: Rank,
+    pub to: Rank,
+    pub count: u64,
+    pub median_ps: f64,
+    pub min_ps: f64,
+    /// A position in [`Pairs::clusters`].
+    pub cluster: usize,
+}
+
+/// Pairs whose medians lie close together.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Cluster {
+    pub pairs: usize,
+    /// The median of the pairs' medians, and the smallest and largest of them.
+    pub median_ps: f64,
+    pub low_ps: f64,
+    pub high_ps: f64,
+}
+
+/// A property of pairs and how far it goes with the clusters.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Explanation {
+    pub property: Property,
+    /// Adjusted mutual information: 1 where property and cluster follow from each other, 0 for chance.
+    pub agreement: f64,
+    pub values: Vec<PropertyValue>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PropertyValue {
+    pub name: &'static str,
+    pub pairs: usize,
+    pub median_ps: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct SlowProcess {
+    pub rank: Rank,
+    pub pairs: usize,
+    /// How many times as long its pairs typically take as others of their kind.
+    pub ratio: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct SlowPair {
+    pub from: Rank,
+    pub to: Rank,
+    pub ratio: f64,
+}
+
+/// Medians closer than this are alike, however sure the difference is.
+const ALIKE: f64 = 0.05;
+/// And gaps must be wider than so many times what one pair changes from cycle to cycle.
+const SCATTERS: f64 = 4.0;
+const MOST_CLUSTERS: usize = 8;
+/// A process or pair this much slower than its like is named.
+const SLOWER: f64 = 0.1;
+/// From this agreement on a property counts as what explains the clusters.
+pub const EXPLAINS: f64 = 0.5;
+
+impl Pairs {
+    /// Nothing for less than two pairs with trials.
+    pub fn of(measurement: &Measurement, series: &[Series]) -> Option<Pairs> {
+        let mut pairs: Vec<PairFound> = series.iter().filter_map(found).collect();
+        if pairs.len() < 2 {
+            return None;
+        }
+        let scatter = scatter(series);
+        let clusters = cluster(&mut pairs, scatter);
+        let mut ranks: Vec<Rank> = pairs.iter().flat_map(|pair| [pair.from, pair.to]).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let explanations = explanations(measurement, &pairs, clusters.len());
+        let residuals = smallest_residuals(measurement, &pairs);
+        let slow_processes = slow_processes(&ranks, &pairs, &residuals, scatter);
+        let slow_pairs = slow_pairs(&pairs, &residuals, &slow_processes, scatter);
+        Some(Pairs { ranks, pairs, clusters, explanations, slow_processes, slow_pairs, scatter })
+    }
+
+    /// The property that explains the clusters, if one does.
+    pub fn explanation(&self) -> Option<&Explanation> {
+        self.explanations.first().filter(|best| best.agreement >= EXPLAINS)
+    }
+}
+
+fn found(series: &Series) -> Option<PairFound> {
+    let Pair { from, to } = series.labels.pair?;
+    let distribution = Distribution::of(&series.trials)?;
+    let (median_ps, min_ps) = (distribution.median().max(1.0), distribution.min_ps);
+    Some(PairFound { from, to, count: distribution.count(), median_ps, min_ps, cluster: 0 })
+}
+
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    quantile_of_sorted(&values, 0.5).unwrap_or(0.0)
+}
+
+/// The median distance from the median, scaled to a standard deviation.
+fn deviation(values: &[f64]) -> f64 {
+    let middle = median(values.to_vec());
+    1.4826 * median(values.iter().map(|value| (value - middle).abs()).collect())
+}
+
+/// What the medians of a pair's cycles scatter by, on a logarithmic axis; half of the pairs scatter less.
+fn scatter(series: &[Series]) -> f64 {
+    let of_pair = |series: &Series| {
+        let logs: Vec<f64> =
+            series.cycles.iter().map(|cycle| (cycle.median.ps().max(1) as f64).ln()).collect();
+        (logs.len() >= 3).then(|| deviation(&logs))
+    };
+    median(series.iter().filter_map(of_pair).collect())
+}
+
+/// Cuts the sorted medians at every gap that is wide enough: clusters by single linkage. The widest gaps first where
+/// there would be too many clusters.
+fn cluster(pairs: &mut [PairFound], scatter: f64) -> Vec<Cluster> {
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_by(|&a, &b| pairs[a].median_ps.total_cmp(&pairs[b].median_ps));
+    let gap = |place: usize| (pairs[order[place]].median_ps / pairs[order[place - 1]].median_ps).ln();
+    let least = ALIKE.ln_1p().max(SCATTERS * scatter);
+    let mut cuts: Vec<usize> = (1..order.len()).filter(|&place| gap(place) > least).collect();
+    cuts.sort_by(|&a, &b| gap(b).total_cmp(&gap(a)));
+    cuts.truncate(MOST_CLUSTERS - 1);
+    cuts.sort_unstable();
+    let starts = [0].into_iter().chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain([order.len()]);
+    let ranges: Vec<(usize, usize)> = starts.zip(ends).collect();
+    let clusters = ranges.iter().map(|&(start, end)| {
+        let at = |place: usize| pairs[order[place]].median_ps;
+        Cluster {
+            pairs: end - start,
+            median_ps: at((start + end - 1) / 2),
+            low_ps: at(start),
+            high_ps: at(end - 1),
+        }
+    });
+    let clusters: Vec<Cluster> = clusters.collect();
+    for (number, &(start, end)) in ranges.iter().enumerate() {
+        order[start..end].iter().for_each(|&pair| pairs[pair].cluster = number);
+    }
+    clusters
+}
+
+/// Of properties that say the same, the simpler comes first.
+fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize) -> Vec<Explanation> {
+    if clusters < 2 {
+        return Vec::new();
+    }
+    let labels: Vec<usize> = pairs.iter().map(|pair| pair.cluster).collect();
+    let explained = |property: Property| {
+        let names: Vec<&'static str> =
+            pairs.iter().map(|pair| property.of(measurement, pair.from, pair.to)).collect::<Option<_>>()?;
+        let mut known = names.clone();
+        known.sort_unstable();
+        known.dedup();
+        let number = |name: &&'static str| known.iter().position(|other| other == name).unwrap_or(0);
+        let agreement =
+            adjusted_mutual_information(&labels, &names.iter().map(number).collect::<Vec<usize>>());
+        let value = |&name: &&'static str| {
+            let medians: Vec<f64> = pairs
+                .iter()
+                .zip(&names)
+                .filter(|(_, other)| **other == name)
+                .map(|(pair, _)| pair.median_ps)
+                .collect();
+            PropertyValue { name, pairs: medians.len(), median_ps: median(medians) }
+        };
+        let mut values: Vec<PropertyValue> = known.iter().map(value).collect();
+        values.sort_by(|a, b| a.median_ps.total_cmp(&b.median_ps));
+        (values.len() > 1).then_some(Explanation { property, agreement, values })
+    };
+    let mut list: Vec<Explanation> = Property::ALL.into_iter().filter_map(explained).collect();
+    // Stable: of equals the first, which is the simpler, stays first.
+    list.sort_by_key(|explanation| std::cmp::Reverse((explanation.agreement * 1e6).round() as i64));
+    list
+}
+
+/// By the property that leaves least unexplained. Clusters would not do: whoever is slow is a cluster of its own.
+fn smallest_residuals(measurement: &Measurement, pairs: &[PairFound]) -> Vec<f64> {
+    let properties = [None].into_iter().chain(Property::ALL.map(Some));
+    let tried = properties.map(|property| residuals(measurement, pairs, property));
+    tried.min_by(|a, b| deviation(a).total_cmp(&deviation(b))).unwrap_or_default()
+}
+
+/// How much longer each pair takes than pairs of its kind do, on a logarithmic axis.
+fn residuals(measurement: &Measurement, pairs: &[PairFound], property: Option<Property>) -> Vec<f64> {
+    let kind = |pair: &PairFound| property.and_then(|property| property.of(measurement, pair.from, pair.to));
+    let usual = |name: Option<&'static str>| {
+        median(pairs.iter().filter(|pair| kind(pair) == name).map(|pair| pair.median_ps.ln()).collect())
+    };
+    let mut known: Vec<(Option<&'static str>, f64)> = Vec::new();
+    pairs
+        .iter()
+        .map(|pair| {
+            let name = kind(pair);
+            let own = known.iter().find(|(other, _)| *other == name).map(|&(_, usual)| usual);
+            let own = own.unwrap_or_else(|| {
+                known.push((name, usual(name)));
+                known[known.len() - 1].1
+            });
+            pair.median_ps.ln() - own
+        })
+        .collect()
+}
+
+/// Processes all of whose pairs are slow. In a matrix of less than four ranks nobody stands out.
+fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatter: f64) -> Vec<SlowProcess> {
+    let score = |&rank: &Rank| {
+        let own = pairs.iter().zip(residuals).filter(|(pair, _)| pair.from == rank || pair.to == rank);
+        let own: Vec<f64> = own.map(|(_, &residual)| residual).collect();
+        (rank, own.len(), median(own))
+    };
+    let scores: Vec<(Rank, usize, f64)> = ranks.iter().map(score).collect();
+    if scores.len() < 4 {
+        return Vec::new();
+    }
+    let levels: Vec<f64> = scores.iter().map(|score| score.2).collect();
+    let limit = SLOWER.ln_1p().max(5.0 * deviation(&levels)).max(SCATTERS * scatter);
+    let slow =
+        scores.into_iter().filter(|&(_, pairs, level)| pairs >= 3 && level - median(levels.clone()) > limit);
+    slow.map(|(rank, pairs, level)| SlowProcess { rank, pairs, ratio: level.exp() }).collect()
+}
+
+/// Pairs that are slower than both their processes and their kind explain; where they are many, it is not about pairs.
+fn slow_pairs(pairs: &[PairFound], residuals: &[f64], slow: &[SlowProcess], scatter: f64) -> Vec<SlowPair> {
+    let limit = SLOWER.ln_1p().max(6.0 * deviation(residuals)).max(SCATTERS * scatter);
+    let of_process =
+        |rank: Rank| slow.iter().find(|process| process.rank == rank).map_or(0.0, |one| one.ratio.ln());
+    let beyond = |(pair, residual): (&PairFound, &f64)| {
+        let rest = residual - of_process(pair.from).max(of_process(pair.to));
+        (rest > limit).then_some(SlowPair { from: pair.from, to: pair.to, ratio: rest.exp() })
+    };
+    let list: Vec<SlowPair> = pairs.iter().zip(residuals).filter_map(beyond).collect();
+    if pairs.len() < 4 || list.len() > (pairs.len() / 20).max(1) { Vec::new() } else { list }
+}
+
+#[cfg(test)]
+mod tests;

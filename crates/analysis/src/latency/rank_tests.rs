@@ -1,0 +1,241 @@
+//! Tests that assume no distribution, on binned trials: Kolmogorov and Smirnov, Mann and Whitney, Anderson and Darling.
+//!
+//! Trials of one bin are equal to each other: ties, of which Mann–Whitney and Anderson–Darling take account, and which
+//! make the p-value of Kolmogorov–Smirnov too large rather than too small. With millions of trials every difference is
+//! sure, so that each test has a size of the effect beside its p-value.
+
+use super::Distribution;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Several samples in the same cells.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Aligned {
+    /// Of each sample, the trials in each cell; parts of trials where the cells of the samples do not match.
+    counts: Vec<Vec<f64>>,
+    /// Whether the samples have the same cells, so that every count is exact.
+    pub exact: bool,
+}
+
+impl Aligned {
+    /// Cells of different layouts are cut at each other's edges; trials are taken as spread evenly over their cell.
+    pub fn of(samples: &[&Distribution]) -> Aligned {
+        let mut edges: Vec<f64> =
+            samples.iter().flat_map(|sample| sample.cells()).flat_map(|cell| [cell.low, cell.high]).collect();
+        edges.sort_by(f64::total_cmp);
+        edges.dedup();
+        let mut exact = true;
+        let mut of_sample = |sample: &Distribution| {
+            let mut counts = vec![0.0; edges.len()];
+            for cell in sample.cells() {
+                let first = edges.partition_point(|&edge| edge < cell.low);
+                let end = edges.partition_point(|&edge| edge < cell.high);
+                exact &= end - first <= 1;
+                for place in first..end {
+                    let share = (edges[place + 1] - edges[place]) / (cell.high - cell.low);
+                    counts[place] += share * cell.count as f64;
+                }
+            }
+            counts
+        };
+        let counts = samples.iter().map(|sample| of_sample(sample)).collect();
+        Aligned { counts, exact }
+    }
+
+    /// Samples of few values, each a cell of its own.
+    pub fn of_values(samples: &[&[f64]]) -> Aligned {
+        let mut values: Vec<f64> = samples.concat();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let of_sample = |sample: &&[f64]| {
+            let mut counts = vec![0.0; values.len()];
+            sample.iter().for_each(|value| counts[values.partition_point(|other| other < value)] += 1.0);
+            counts
+        };
+        Aligned { counts: samples.iter().map(of_sample).collect(), exact: true }
+    }
+
+    fn total(&self, sample: usize) -> f64 {
+        self.counts[sample].iter().sum()
+    }
+
+    /// Two of the samples, cell by cell.
+    fn two(&self, one: usize, other: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.counts[one].iter().copied().zip(self.counts[other].iter().copied())
+    }
+}
+
+/// Kolmogorov and Smirnov's test.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct KolmogorovSmirnov {
+    /// The largest difference of the two distribution functions, at the edges of cells: the size of the effect.
+    pub distance: f64,
+    pub p: f64,
+}
+
+impl KolmogorovSmirnov {
+    pub fn of(aligned: &Aligned, one: usize, other: usize) -> KolmogorovSmirnov {
+        let (n, m) = (aligned.total(one), aligned.total(other));
+        let (mut below, mut distance) = ((0.0, 0.0), 0.0f64);
+        for (first, second) in aligned.two(one, other) {
+            below = (below.0 + first, below.1 + second);
+            distance = distance.max((below.0 / n - below.1 / m).abs());
+        }
+        let effective = (n * m / (n + m)).sqrt();
+        let p = kolmogorov((effective + 0.12 + 0.11 / effective) * distance);
+        KolmogorovSmirnov { distance, p }
+    }
+}
+
+/// The probability that Kolmogorov's statistic is larger.
+fn kolmogorov(x: f64) -> f64 {
+    if x < 0.2 {
+        return 1.0;
+    }
+    let term = |j: i32| f64::from(1 - 2 * ((j + 1) % 2)) * (-2.0 * f64::from(j * j) * x * x).exp();
+    (2.0 * (1..=100).map(term).sum::<f64>()).clamp(0.0, 1.0)
+}
+
+/// Mann and Whitney's test.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct MannWhitney {
+    /// The probability that a trial of the second takes longer than one of the first; ties count half.
+    pub longer: f64,
+    /// Cliff's delta, the size of the effect: -1 if all of the second are shorter, 1 if all are longer.
+    pub delta: f64,
+    pub p: f64,
+}
+
+impl MannWhitney {
+    pub fn of(aligned: &Aligned, one: usize, other: usize) -> MannWhitney {
+        let (n, m) = (aligned.total(one), aligned.total(other));
+        let all = n + m;
+        let (mut below, mut wins, mut ties) = (0.0, 0.0, 0.0);
+        for (first, second) in aligned.two(one, other) {
+            wins += second / m * ((below + first / 2.0) / n);
+            below += first;
+            let tied = first + second;
+            ties += (tied / all).powi(3) - tied / all / all / all;
+        }
+        // The variance of U over (n m)², with what ties take off.
+        let variance = (all + 1.0 - ties * all * all / (all - 1.0)) / (12.0 * n * m);
+        let z = if variance > 0.0 { (wins - 0.5).abs() / variance.sqrt() } else { 0.0 };
+        MannWhitney { longer: wins, delta: 2.0 * wins - 1.0, p: two_sided(z) }
+    }
+}
+
+/// The probability that a standard normal value is farther from 0 than this.
+pub(super) fn two_sided(z: f64) -> f64 {
+    2.0 * Normal::standard().sf(z.abs())
+}
+
+/// Anderson and Darling's test of any number of samples, after Scholz and Stephens (JASA 82, 1987): the statistic with
+/// midranks, for samples with ties.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct AndersonDarling {
+    /// Less its mean and by its standard deviation, if all samples come from one distribution.
+    pub statistic: f64,
+    /// Known between 0.001 and 0.25 only: these two stand for less and for more.
+    pub p: f64,
+}
+
+/// Table 2 of the paper: levels, and the three coefficients of the critical values.
+const CRITICAL: [(f64, [f64; 3]); 7] = [
+    (0.25, [0.675, -0.245, -0.105]),
+    (0.10, [1.281, 0.250, -0.305]),
+    (0.05, [1.645, 0.678, -0.362]),
+    (0.025, [1.960, 1.149, -0.391]),
+    (0.01, [2.326, 1.822, -0.396]),
+    (0.005, [2.573, 2.364, -0.345]),
+    (0.001, [3.085, 3.615, -0.154]),
+];
+
+impl AndersonDarling {
+    /// Nothing for less than two samples, or for samples whose trials are all equal.
+    pub fn of(aligned: &Aligned) -> Option<AndersonDarling> {
+        let sizes: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.total(sample)).collect();
+        let all: f64 = sizes.iter().sum();
+        if sizes.len() < 2 || all < 5.0 || sizes.contains(&0.0) {
+            return None;
+        }
+        let raw: f64 = aligned
+            .counts
+            .iter()
+            .zip(&sizes)
+            .map(|(counts, &size)| distance(aligned, counts, size, all))
+            .sum();
+        let freedom = sizes.len() as f64 - 1.0;
+        let sd = variance(&sizes, all).sqrt();
+        let statistic = ((all - 1.0) / all * raw - freedom) / sd;
+        statistic.is_finite().then(|| AndersonDarling { statistic, p: tabulated(statistic, freedom) })
+    }
+}
+
+/// The part of one sample, weighted by the variance of the common distribution.
+fn distance(aligned: &Aligned, counts: &[f64], size: f64, all: f64) -> f64 {
+    let (mut common, mut own, mut sum) = (0.0, 0.0, 0.0);
+    for (place, &count) in counts.iter().enumerate() {
+        let tied: f64 = aligned.counts.iter().map(|counts| counts[place]).sum();
+        if tied > 0.0 {
+            // Midranks, as shares so that nothing overflows.
+            let (b, m) = ((common + tied / 2.0) / all, (own + count / 2.0) / size);
+            let weight = b * (1.0 - b) - tied / all / 4.0;
+            if weight > 1e-15 {
+                sum += tied / all * (m - b).powi(2) / weight;
+            }
+        }
+        common += tied;
+        own += count;
+    }
+    sum * size
+}
+
+/// The variance of the statistic for samples of these sizes.
+fn variance(sizes: &[f64], all: f64) -> f64 {
+    let k = sizes.len() as f64;
+    let inverse: f64 = sizes.iter().map(|size| 1.0 / size).sum();
+    let (h, g) = harmonic(all);
+    let a = (4.0 * g - 6.0) * (k - 1.0) + (10.0 - 6.0 * g) * inverse;
+    let b = (2.0 * g - 4.0) * k * k + 8.0 * h * k + (2.0 * g - 14.0 * h - 4.0) * inverse - 8.0 * h + 4.0 * g
+        - 6.0;
+    let c = (6.0 * h + 2.0 * g - 2.0) * k * k
+        + (4.0 * h - 4.0 * g + 6.0) * k
+        + (2.0 * h - 6.0) * inverse
+        + 4.0 * h;
+    let d = (2.0 * h + 6.0) * k * k - 4.0 * h * k;
+    let (n1, n2, n3) = (1.0 - 1.0 / all, 1.0 - 2.0 / all, 1.0 - 3.0 / all);
+    (a + b / all + c / all / all + d / all.powi(3)) / (n1 * n2 * n3)
+}
+
+/// Σ 1/i over i < n, and Σ Σ 1/((n - i) j) over i < j < n, which tends to π²/6.
+fn harmonic(all: f64) -> (f64, f64) {
+    const EXACT: f64 = 100_000.0;
+    if all > EXACT {
+        return (all.ln() + 0.577_215_664_901_532_9 - 0.5 / all, std::f64::consts::PI.powi(2) / 6.0);
+    }
+    let n = all.round() as u64;
+    let h: f64 = (1..n).map(|i| 1.0 / i as f64).sum();
+    let (mut rest, mut g) = (0.0, 0.0);
+    // From the last i to the first: `rest` is the sum over the j behind it.
+    for i in (1..n.saturating_sub(1)).rev() {
+        rest += 1.0 / (i + 1) as f64;
+        g += rest / (n - i) as f64;
+    }
+    (h, g)
+}
+
+/// Interpolated between the critical values, in the logarithm of the level.
+fn tabulated(statistic: f64, freedom: f64) -> f64 {
+    let critical = |[a, b, c]: [f64; 3]| a + b / freedom.sqrt() + c / freedom;
+    let known: Vec<(f64, f64)> =
+        CRITICAL.iter().map(|&(level, parts)| (critical(parts), level.ln())).collect();
+    let behind = known.partition_point(|&(value, _)| value < statistic);
+    match (behind.checked_sub(1).map(|before| known[before]), known.get(behind)) {
+        (Some((x0, y0)), Some(&(x1, y1))) => (y0 + (statistic - x0) / (x1 - x0) * (y1 - y0)).exp(),
+        (None, _) => CRITICAL[0].0,
+        (_, None) => CRITICAL[CRITICAL.len() - 1].0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Whether times come in steps of a coarse timer.
+
+use super::Distribution;
+use serde::Serialize;
+
+/// What a coarse timer leaves: few values, equally far apart.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Steps {
+    pub step_ps: f64,
+    /// Different values among the middle 98 % of the trials.
+    pub values: usize,
+    /// How many steps the median trial takes.
+    pub median_steps: f64,
+}
+
+/// Cells must lie so many widths apart, else no steps can be told from bins.
+const APART: f64 = 4.0;
+/// How far from a whole number of steps a time may be.
+const TOLERANCE: f64 = 0.15;
+/// The share of trials that must be in step.
+const IN_STEP: f64 = 0.95;
+
+impl Steps {
+    /// The largest step that nearly all of the middle 98 % of trials keep; nothing where there is none, where there are
+    /// less than three values, or where values hardly repeat.
+    pub fn of(distribution: &Distribution) -> Option<Steps> {
+        let (low, high) = (distribution.quantile(0.01), distribution.quantile(0.99));
+        let cells: Vec<_> =
+            distribution.cells().iter().filter(|cell| cell.high > low && cell.low <= high).collect();
+        let trials: u64 = cells.iter().map(|cell| cell.count).sum();
+        if cells.len() < 3 || (cells.len() as u64) * 3 > trials {
+            return None;
+        }
+        let widest = cells.iter().map(|cell| cell.high - cell.low).fold(0.0, f64::max);
+        let gaps = cells.windows(2).map(|pair| pair[1].middle() - pair[0].middle());
+        let gap = gaps.fold(f64::INFINITY, f64::min);
+        if gap < APART * widest {
+            return None;
+        }
+        let origin = cells[0].middle();
+        let step_ps = refined(origin, gap, cells.iter().map(|cell| cell.middle()));
+        let off = |middle: f64| {
+            let steps = (middle - origin) / step_ps;
+            (steps - steps.round()).abs()
+        };
+        let kept: u64 =
+            cells.iter().filter(|cell| off(cell.middle()) <= TOLERANCE).map(|cell| cell.count).sum();
+        let is_kept = kept as f64 >= IN_STEP * trials as f64;
+        let median_steps = distribution.median() / step_ps;
+        is_kept.then_some(Steps { step_ps, values: cells.len(), median_steps })
+    }
+}
+
+/// The smallest gap has the error of two cells; whole numbers of it farther away tell the step better.
+fn refined(origin: f64, gap: f64, middles: impl Iterator<Item = f64>) -> f64 {
+    let mut step = gap;
+    for middle in middles {
+        let steps = ((middle - origin) / step).round();
+        let exact = (middle - origin) / steps;
+        if steps >= 1.0 && ((exact - step) / step).abs() < TOLERANCE / steps {
+            step = exact;
+        }
+    }
+    step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::samples::{distribution, lognormal};
+
+    #[test]
+    fn steps_of_a_coarse_timer() {
+        let values: Vec<u64> =
+            lognormal(1, 5000, 4e6, 3e6, 0.4).iter().map(|ps| ps / 1_000_000 * 1_000_000).collect();
+        let found = Steps::of(&distribution(&values)).unwrap();
+        assert!((found.step_ps - 1e6).abs() < 2e4, "{found:?}");
+        assert!((found.median_steps - 6.0).abs() < 1.1 && found.values < 12, "{found:?}");
+    }
+
+    #[test]
+    fn no_steps_in_a_fine_timer() {
+        for seed in 0..40 {
+            for count in [20, 100, 5000] {
+                assert_eq!(Steps::of(&distribution(&lognormal(seed, count, 4e6, 3e6, 0.4))), None);
+            }
+        }
+        assert_eq!(Steps::of(&distribution(&[5; 10])), None);
+    }
+}

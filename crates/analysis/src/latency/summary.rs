@@ -1,0 +1,164 @@
+//! A distribution in numbers: minimum, quantiles with their intervals, moments.
+
+use super::{CONFIDENCE, Distribution};
+use serde::Serialize;
+
+/// Everything that is said of one distribution. Number, minimum, maximum, mean and standard deviation are exact;
+/// quantiles and higher moments are known to the width of a bin.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    pub count: u64,
+    pub min_ps: f64,
+    pub max_ps: f64,
+    /// As deep as the count supports: each has an interval.
+    pub quantiles: Vec<Level>,
+    pub mean_ps: f64,
+    /// Of the sample; nothing for a single trial.
+    pub sd_ps: Option<f64>,
+    /// The third moment about the mean by the cubed standard deviation: 0 for what is symmetric.
+    pub skew: Option<f64>,
+    /// The fourth moment by the variance squared, less the 3 of a normal distribution.
+    pub kurtosis: Option<f64>,
+    pub about_minimum: AboutMinimum,
+}
+
+/// A quantile of the distribution behind the trials.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Level {
+    pub q: f64,
+    pub value_ps: f64,
+    /// Between these two with 95 % confidence, if trials are independent.
+    pub low_ps: f64,
+    pub high_ps: f64,
+}
+
+/// Moments about the minimum, the best that the machine can do: what is above it was lost.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct AboutMinimum {
+    pub mean_ps: f64,
+    /// The square root of the mean square.
+    pub rms_ps: f64,
+    /// The third moment by the cube of the root mean square; nothing where all trials are equal.
+    pub skew: Option<f64>,
+    /// The fourth moment by the fourth power of the root mean square.
+    pub kurtosis: Option<f64>,
+}
+
+/// Levels up to 99 %; beyond, a 9 more each, as long as the count supports it.
+const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
+const MOST_NINES: i32 = 12;
+
+/// The quantiles that are reported where the count supports them.
+pub fn ladder() -> impl Iterator<Item = f64> {
+    LEVELS.into_iter().chain((3..=MOST_NINES).map(|nines| 1.0 - 10f64.powi(-nines)))
+}
+
+/// As people call a quantile: `median`, `p99.9`.
+pub fn level_name(q: f64) -> String {
+    if q == 0.5 {
+        return "median".into();
+    }
+    let text = format!("{:.10}", q * 100.0);
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+impl Summary {
+    pub fn of(distribution: &Distribution) -> Summary {
+        let level = |q: f64| {
+            let (low_ps, high_ps) = distribution.interval(q, CONFIDENCE)?;
+            let value_ps = distribution.quantile(q);
+            Some(Level { q, value_ps, low_ps: low_ps.min(value_ps), high_ps: high_ps.max(value_ps) })
+        };
+        let sd = distribution.variance_ps2.map(f64::sqrt);
+        let central = |power: i32| moment(distribution, distribution.mean_ps, power);
+        let scaled = |power: i32| sd.filter(|&sd| sd > 0.0).map(|sd| central(power) / sd.powi(power));
+        Summary {
+            count: distribution.count(),
+            min_ps: distribution.min_ps,
+            max_ps: distribution.max_ps,
+            quantiles: ladder().filter_map(level).collect(),
+            mean_ps: distribution.mean_ps,
+            sd_ps: sd,
+            skew: scaled(3),
+            kurtosis: scaled(4).map(|ratio| ratio - 3.0),
+            about_minimum: AboutMinimum::of(distribution),
+        }
+    }
+
+    pub fn at(&self, q: f64) -> Option<&Level> {
+        self.quantiles.iter().find(|level| (level.q - q).abs() < 1e-12)
+    }
+}
+
+impl AboutMinimum {
+    fn of(distribution: &Distribution) -> AboutMinimum {
+        let about = |power: i32| moment(distribution, distribution.min_ps, power);
+        let mean_ps = distribution.mean_ps - distribution.min_ps;
+        // The mean square about any point is the variance and the square of the distance to it, both exact.
+        let count = distribution.count() as f64;
+        let variance = distribution.variance_ps2.unwrap_or(0.0) * (count - 1.0) / count;
+        let rms_ps = (variance + mean_ps * mean_ps).sqrt();
+        let scaled = |power: i32| (rms_ps > 0.0).then(|| about(power) / rms_ps.powi(power));
+        AboutMinimum { mean_ps, rms_ps, skew: scaled(3), kurtosis: scaled(4) }
+    }
+}
+
+/// The mean of powers of the distance from a point, with every trial in the middle of its cell.
+fn moment(distribution: &Distribution, about: f64, power: i32) -> f64 {
+    let middle = |cell: &super::distribution::Cell| {
+        cell.middle().clamp(distribution.min_ps, distribution.max_ps) - about
+    };
+    let sum: f64 = distribution.cells().iter().map(|cell| cell.count as f64 * middle(cell).powi(power)).sum();
+    sum / distribution.count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::samples::{distribution, lognormal};
+    use straggler_model::Time;
+
+    /// 2, 4, 4, 4, 5, 5, 7, 9: about the mean of 5 cubes add up to 42 and fourth powers to 356, about the minimum of 2
+    /// values to 24, squares to 104.
+    #[test]
+    fn moments_by_hand() {
+        let values = [2, 4, 4, 4, 5, 5, 7, 9].map(|value| Time(value * 1_000_000));
+        let found = Summary::of(&Distribution::of_sorted(&values).unwrap());
+        let sd = (32f64 / 7.0).sqrt();
+        let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-5 * other.abs(), "{one} {other}");
+        near(found.sd_ps.unwrap(), sd * 1e6);
+        near(found.skew.unwrap(), 42.0 / 8.0 / sd.powi(3));
+        near(found.kurtosis.unwrap(), 356.0 / 8.0 / sd.powi(4) - 3.0);
+        near(found.about_minimum.mean_ps, 3e6);
+        near(found.about_minimum.rms_ps, 13f64.sqrt() * 1e6);
+        assert_eq!(found.quantiles.iter().map(|level| level.q).collect::<Vec<f64>>(), [0.5]);
+        let one = Summary::of(&Distribution::of_sorted(&values[..1]).unwrap());
+        assert_eq!((one.sd_ps, one.skew, one.quantiles.len()), (None, None, 0));
+    }
+
+    /// Of 100 samples the interval of a known quantile misses it in about 5.
+    #[test]
+    fn intervals_hold_known_quantiles() {
+        let mut missed = [0; 3];
+        for seed in 0..100 {
+            let found = Summary::of(&distribution(&lognormal(seed, 2000, 0.0, 5e6, 0.3)));
+            for (place, (q, z)) in [(0.25, -0.67449), (0.5, 0.0), (0.99, 2.32635)].into_iter().enumerate() {
+                let (level, truth) = (found.at(q).unwrap(), 5e6 * (0.3f64 * z).exp());
+                missed[place] += i32::from(!(level.low_ps..=level.high_ps).contains(&truth));
+            }
+        }
+        assert!(missed.iter().all(|&missed| missed <= 12), "{missed:?}");
+    }
+
+    #[test]
+    fn deep_as_the_count_supports() {
+        let deepest = |count| {
+            Summary::of(&distribution(&lognormal(1, count, 0.0, 5e6, 0.3))).quantiles.last().unwrap().q
+        };
+        assert_eq!(deepest(367), 0.95);
+        assert_eq!(deepest(368), 0.99);
+        assert_eq!(deepest(40_000), 0.9999);
+        let names: Vec<String> = ladder().map(level_name).collect();
+        assert_eq!(names[4..11], ["median", "p75", "p90", "p95", "p99", "p99.9", "p99.99"]);
+    }
+}

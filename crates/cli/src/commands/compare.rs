@@ -1,0 +1,183 @@
+//! `straggler compare`: measured latencies side by side.
+
+mod page;
+pub mod words;
+
+use super::latency_file::{self, LatencyFile};
+use super::{refuse_missing_folder, report};
+use crate::args::compare::Compare;
+use crate::console::Console;
+use crate::exit::{Exit, Failure, Outcome};
+use serde::Serialize;
+use straggler_analysis::latency::gate::{GateOutcome, Judgement};
+use straggler_analysis::latency::rank_tests::AndersonDarling;
+use straggler_analysis::latency::{Comparison, Distribution, Gate, Group, compare};
+
+pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    if typed.files.len() < 2 {
+        return Err(Failure::usage(
+            "compare needs at least two files; `straggler diagnose FILE` looks at one alone",
+        ));
+    }
+    let files: Vec<LatencyFile> =
+        typed.files.iter().map(|path| latency_file::read(path, typed.unit)).collect::<Outcome<_>>()?;
+    let (sets, mut warnings) = matched(&files, typed.series.as_deref())?;
+    let answer = Answer::of(&files, &sets, &typed.fail_if, seed, &mut warnings)?;
+    report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &files, &sets))?;
+    if console.json {
+        console.print_json(&answer)?;
+    } else {
+        answer.warnings.iter().for_each(|warning| console.warn(warning));
+        console.print(&words::say(&answer))?;
+    }
+    let tripped: Vec<String> =
+        answer.gates.iter().filter(|gate| gate.is_tripped()).map(words::gate).collect();
+    if tripped.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(tripped.join("\n       "))))
+}
+
+/// One distribution of every file.
+pub struct Set {
+    pub name: String,
+    /// In the order of the files.
+    pub distributions: Vec<Distribution>,
+}
+
+/// Series of the same labels; a file with a single one is compared with others of that kind whatever its labels are.
+fn matched(files: &[LatencyFile], wanted: Option<&str>) -> Outcome<(Vec<Set>, Vec<String>)> {
+    let mut warnings: Vec<String> = files.iter().flat_map(|file| file.warnings.clone()).collect();
+    let groups: Vec<Vec<Group>> =
+        files.iter().map(|file| latency_file::groups(file, wanted)).collect::<Outcome<_>>()?;
+    let distribution = |group: &Group| Distribution::of(&group.all.trials);
+    if groups.iter().all(|groups| groups.len() == 1) {
+        let names: Vec<String> = groups.iter().map(|groups| groups[0].labels.to_string()).collect();
+        if names.iter().any(|name| *name != names[0]) {
+            warnings.push(format!("the files hold different things: {}", names.join("; ")));
+        }
+        let distributions = groups.iter().filter_map(|groups| distribution(&groups[0])).collect();
+        return Ok((vec![Set { name: names[0].clone(), distributions }], warnings));
+    }
+    let mut sets = Vec::new();
+    for first in &groups[0] {
+        let same = |groups: &Vec<Group>| {
+            groups.iter().find(|group| group.labels == first.labels).and_then(distribution)
+        };
+        let found: Vec<Option<Distribution>> = groups.iter().map(same).collect();
+        let name = first.labels.to_string();
+        match found.iter().position(Option::is_none) {
+            Some(missing) => warnings.push(format!("{name}: not in {}, and left out", files[missing].name)),
+            None => sets.push(Set { name, distributions: found.into_iter().flatten().collect() }),
+        }
+    }
+    if sets.is_empty() {
+        return Err(Failure::bad_input(format!(
+            "the files have no series in common: {}; choose one of each with --series",
+            words::series_of(&groups)
+        )));
+    }
+    Ok((sets, warnings))
+}
+
+#[derive(Serialize)]
+pub struct Answer {
+    /// The first is what the others are compared with.
+    pub files: Vec<String>,
+    pub verdict: String,
+    pub synthetic: bool,
+    pub series: Vec<SeriesAnswer>,
+    pub gates: Vec<GateAnswer>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub struct SeriesAnswer {
+    pub series: String,
+    pub comparisons: Vec<FileAnswer>,
+    /// Of all files together, where there are more than two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_alike: Option<AndersonDarling>,
+}
+
+#[derive(Serialize)]
+pub struct FileAnswer {
+    pub file: String,
+    #[serde(skip)]
+    pub letter: char,
+    pub verdict: String,
+    #[serde(flatten)]
+    pub comparison: Comparison,
+}
+
+#[derive(Serialize)]
+pub struct GateAnswer {
+    pub file: String,
+    pub series: String,
+    #[serde(flatten)]
+    pub judgement: Judgement,
+}
+
+impl GateAnswer {
+    fn is_tripped(&self) -> bool {
+        self.judgement.outcome == GateOutcome::Tripped
+    }
+}
+
+impl Answer {
+    fn of(
+        files: &[LatencyFile],
+        sets: &[Set],
+        gates: &[Gate],
+        seed: u64,
+        warnings: &mut Vec<String>,
+    ) -> Outcome<Answer> {
+        let series: Vec<SeriesAnswer> = sets.iter().map(|set| SeriesAnswer::of(files, set, seed)).collect();
+        let gates = judged(files, sets, gates, seed)?;
+        if series.iter().flat_map(|one| &one.comparisons).any(|one| !one.comparison.same_bins) {
+            warnings.push(
+                "the files have different bins: trials are taken as spread evenly over a bin, and tests are approximate"
+                    .into(),
+            );
+        }
+        let undecided = gates.iter().filter(|gate| gate.judgement.outcome == GateOutcome::Undecided);
+        warnings.extend(undecided.map(words::gate));
+        Ok(Answer {
+            files: files.iter().map(|file| file.name.clone()).collect(),
+            verdict: words::verdict_of_all(&series),
+            synthetic: files.iter().any(|file| file.measurement.is_synthetic()),
+            series,
+            gates,
+            warnings: std::mem::take(warnings),
+        })
+    }
+}
+
+impl SeriesAnswer {
+    fn of(files: &[LatencyFile], set: &Set, seed: u64) -> SeriesAnswer {
+        let first = &set.distributions[0];
+        let others = set.distributions.iter().zip(files).zip('A'..).skip(1);
+        let comparisons = others.map(|((distribution, file), letter)| {
+            let comparison = Comparison::of(first, distribution, seed);
+            let verdict = words::verdict(letter, &comparison);
+            FileAnswer { file: file.name.clone(), letter, verdict, comparison }
+        });
+        let all: Vec<&Distribution> = set.distributions.iter().collect();
+        let all_alike = if all.len() > 2 { compare::all_alike(&all) } else { None };
+        SeriesAnswer { series: set.name.clone(), comparisons: comparisons.collect(), all_alike }
+    }
+}
+
+fn judged(files: &[LatencyFile], sets: &[Set], gates: &[Gate], seed: u64) -> Outcome<Vec<GateAnswer>> {
+    let mut list = Vec::new();
+    for gate in gates {
+        for set in sets {
+            for (distribution, file) in set.distributions.iter().zip(files).skip(1) {
+                let judgement = gate.judge([&set.distributions[0], distribution], seed)?;
+                list.push(GateAnswer { file: file.name.clone(), series: set.name.clone(), judgement });
+            }
+        }
+    }
+    Ok(list)
+}

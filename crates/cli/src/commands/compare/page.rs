@@ -1,0 +1,64 @@
+//! The page of a comparison: densities, distributions and tails of all files, and the tables.
+
+use super::words::{chance, signed_percent, signed_time, time};
+use super::{Answer, SeriesAnswer, Set};
+use crate::commands::latency_charts::{self, Named};
+use crate::commands::latency_file::LatencyFile;
+use crate::commands::{command_line, report};
+use straggler_analysis::latency::summary::level_name;
+use straggler_report::numbers::percent;
+use straggler_report::page::{Cell, Page, Section, Table};
+
+pub fn page(answer: &Answer, files: &[LatencyFile], sets: &[Set]) -> Page {
+    let command = command_line();
+    let sections =
+        answer.series.iter().zip(sets).map(|(series, set)| section(answer, series, set, files, &command));
+    let summary: Vec<String> = answer.verdict.lines().map(String::from).collect();
+    let mut page = report::page("Latencies compared", summary, sections.collect());
+    page.warnings.clone_from(&answer.warnings);
+    page
+}
+
+fn section(
+    answer: &Answer,
+    series: &SeriesAnswer,
+    set: &Set,
+    files: &[LatencyFile],
+    command: &str,
+) -> Section {
+    let mut section = Section::new(&series.series);
+    section.text.extend(('A'..).zip(files).map(|(letter, file)| format!("{letter} is {}.", file.name)));
+    section.text.extend(series.comparisons.iter().map(|one| one.verdict.clone()));
+    let named: Vec<Named<'_>> = ('A'..)
+        .zip(&set.distributions)
+        .map(|(letter, distribution)| Named { name: letter.to_string(), distribution })
+        .collect();
+    section.add(latency_charts::density(&named, command, answer.synthetic));
+    section.add(latency_charts::distribution(&named, command, answer.synthetic));
+    section.add(latency_charts::tail(&named, None, command, answer.synthetic));
+    for one in &series.comparisons {
+        let letter = one.letter.to_string();
+        let columns =
+            ["quantile", "#A", &format!("#{letter}"), "#difference", "95 % interval", "#in percent"];
+        let mut table = Table::new(format!("Quantiles of A and {letter}"), &columns);
+        table.command = command.into();
+        for found in &one.comparison.quantiles {
+            let [a, b] = found.values_ps.map(|ps| Cell::number(time(ps), ps));
+            let [low, high] = found.interval_ps.map(signed_time);
+            let difference = Cell::number(signed_time(found.difference_ps), found.difference_ps);
+            let share = Cell::number(signed_percent(found.share()), found.share());
+            let interval = Cell::text(format!("{low} to {high}"));
+            table.row([Cell::text(level_name(found.q)), a, b, difference, interval, share]);
+        }
+        let (ks, mw) = (one.comparison.kolmogorov_smirnov, one.comparison.mann_whitney);
+        table.note = format!(
+            "Kolmogorov–Smirnov: distance {}, chance {}. Mann–Whitney: {letter} is longer in {} of pairs of trials, chance {}.",
+            percent(ks.distance),
+            chance(ks.p),
+            percent(mw.longer),
+            chance(mw.p)
+        );
+        section.add(table);
+    }
+    section
+}

@@ -1,0 +1,268 @@
+//! A comparison in words.
+
+use super::{Answer, FileAnswer, GateAnswer, SeriesAnswer};
+use straggler_analysis::latency::compare::{Change, Difference, Direction};
+use straggler_analysis::latency::gate::GateOutcome;
+use straggler_analysis::latency::summary::level_name;
+use straggler_analysis::latency::{Comparison, Group};
+use straggler_model::Time;
+use straggler_report::Table;
+use straggler_report::numbers::{grouped, percent, significant};
+
+/// A time as people read it.
+pub fn time(ps: f64) -> String {
+    Time(ps.max(0.0).round() as u64).to_string()
+}
+
+/// With its sign.
+pub fn signed_time(ps: f64) -> String {
+    let sign = if ps < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", time(ps.abs()))
+}
+
+pub fn signed_percent(share: f64) -> String {
+    let sign = if share < 0.0 { "" } else { "+" };
+    format!("{sign}{}", percent(share))
+}
+
+/// What a test says of chance.
+pub fn chance(p: f64) -> String {
+    if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") }
+}
+
+/// Romano's words for Cliff's delta.
+fn effect(delta: f64) -> &'static str {
+    match delta.abs() {
+        size if size < 0.147 => "negligible",
+        size if size < 0.33 => "small",
+        size if size < 0.474 => "medium",
+        _ => "large",
+    }
+}
+
+/// One sentence about a file, which is called by its letter; the first is A.
+pub fn verdict(letter: char, comparison: &Comparison) -> String {
+    let Change { shift, spread, tail, slight, too_few } = comparison.change;
+    let [first, second] = comparison.counts.map(grouped);
+    let Some(median) = comparison.at(0.5).filter(|_| !too_few) else {
+        return format!("There are too few trials to tell: A has {first}, {letter} has {second}.");
+    };
+    let [a, b] = median.values_ps.map(time);
+    let wide = comparison.width.map_or(1.0, |width| width.value);
+    let spreads = match spread {
+        Some(Direction::More) => format!("its times spread {} times as wide", significant(wide)),
+        Some(Direction::Less) => format!("its times spread only {} times as wide", significant(wide)),
+        None => String::new(),
+    };
+    let tails = tail_words(comparison, tail);
+    match (shift, spread.is_some()) {
+        (Some(direction), is_wider) => {
+            let (what, side) = match direction {
+                Direction::More => ("slower", "higher"),
+                Direction::Less => ("faster", "lower"),
+            };
+            let rest = match (is_wider, tail) {
+                (true, _) => format!(", and {spreads}"),
+                (false, Some(_)) => format!(", and {tails}"),
+                (false, None) => "; its times are shifted as a whole".into(),
+            };
+            let by = percent(median.share().abs());
+            format!("{letter} is {what} than A: its median is {by} {side} ({b} instead of {a}){rest}.")
+        }
+        (None, true) => format!("{letter} has the median of A ({a}), but {spreads}."),
+        (None, false) if tail.is_some() => {
+            format!("{letter} differs from A only in the tail: {tails}; the medians are {a} and {b}.")
+        }
+        (None, false) if slight => format!(
+            "{letter} hardly differs from A: there is a difference, but a small one; the medians are {a} and {b}."
+        ),
+        (None, false) => {
+            format!("No difference between A and {letter} beyond chance: the medians are {a} and {b}.")
+        }
+    }
+}
+
+/// The deepest quantile that differs beyond the shift.
+fn tail_words(comparison: &Comparison, tail: Option<Direction>) -> String {
+    let more = tail == Some(Direction::More);
+    let deepest = comparison.quantiles.iter().rfind(|found| {
+        let [low, high] = found.beyond_interval_ps;
+        found.q >= 0.99 && if more { low > 0.0 } else { high < 0.0 }
+    });
+    let side = if more { "longer" } else { "shorter" };
+    match deepest {
+        Some(found) => {
+            let [a, b] = found.values_ps.map(time);
+            format!("its tail is {side} ({} {b} instead of {a})", level_name(found.q))
+        }
+        None => format!("its tail is {side}"),
+    }
+}
+
+/// The first sentence of all: of one comparison its own, of several how many differ.
+pub fn verdict_of_all(series: &[SeriesAnswer]) -> String {
+    let all: Vec<&FileAnswer> = series.iter().flat_map(|one| &one.comparisons).collect();
+    if let [only] = all[..] {
+        return only.verdict.clone();
+    }
+    if series.len() == 1 {
+        return all.iter().map(|one| one.verdict.as_str()).collect::<Vec<_>>().join("\n");
+    }
+    let differs = |one: &&&FileAnswer| {
+        let Change { shift, spread, tail, .. } = one.comparison.change;
+        shift.is_some() || spread.is_some() || tail.is_some()
+    };
+    let count = all.iter().filter(differs).count();
+    format!("{count} of {} comparisons show a difference that matters.", all.len())
+}
+
+pub fn say(answer: &Answer) -> String {
+    let mut text = format!("{}\n", answer.verdict);
+    if answer.synthetic {
+        text.push_str("Some of the data are synthetic: drawn from a description, not measured.\n");
+    }
+    text.push('\n');
+    for (letter, file) in ('A'..).zip(&answer.files) {
+        text.push_str(&format!("  {letter}  {file}\n"));
+    }
+    for series in &answer.series {
+        if answer.series.len() > 1 {
+            text.push_str(&format!("\n{}\n", series.series));
+        }
+        for one in &series.comparisons {
+            if answer.series.len() > 1 {
+                text.push_str(&format!("{}\n", one.verdict));
+            }
+            text.push_str(&format!("\n{}\n{}", quantiles(one), tests(one)));
+        }
+        if let Some(all) = series.all_alike {
+            text.push_str(&format!(
+                "\nAll files together, by Anderson and Darling: statistic {}, chance {}.\n",
+                significant(all.statistic),
+                table_chance(all.p)
+            ));
+        }
+    }
+    for gate in &answer.gates {
+        text.push_str(&format!("\n{}", self::gate(gate)));
+    }
+    if !answer.gates.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn quantiles(one: &FileAnswer) -> Table {
+    let header =
+        ["", "A", &one.letter.to_string(), "difference", "95 % interval", "in percent", "beyond the shift"];
+    let mut table = Table::with_header(header);
+    let comparison = &one.comparison;
+    let [a, b] = comparison.min_ps;
+    table.row([
+        "minimum".into(),
+        time(a),
+        time(b),
+        signed_time(b - a),
+        String::new(),
+        share(b - a, a),
+        String::new(),
+    ]);
+    for found in &comparison.quantiles {
+        table.row(row(found));
+    }
+    let mean = comparison.mean;
+    let [a, b] = mean.values_ps;
+    let interval = mean.interval_ps.map_or_else(String::new, interval);
+    table.row([
+        "mean".into(),
+        time(a),
+        time(b),
+        signed_time(b - a),
+        interval,
+        share(b - a, a),
+        String::new(),
+    ]);
+    table
+}
+
+fn row(found: &Difference) -> [String; 7] {
+    let [a, b] = found.values_ps.map(time);
+    [
+        level_name(found.q),
+        a,
+        b,
+        signed_time(found.difference_ps),
+        interval(found.interval_ps),
+        signed_percent(found.share()),
+        if found.q == 0.5 { String::new() } else { signed_time(found.beyond_shift_ps) },
+    ]
+}
+
+fn share(difference: f64, base: f64) -> String {
+    if base > 0.0 { signed_percent(difference / base) } else { String::new() }
+}
+
+fn interval([low, high]: [f64; 2]) -> String {
+    format!("{} to {}", signed_time(low), signed_time(high))
+}
+
+/// Levels of Anderson and Darling's test are known within bounds only.
+fn table_chance(p: f64) -> String {
+    match p {
+        p if p <= 0.001 => "< 0.001".into(),
+        p if p >= 0.25 => "> 0.25".into(),
+        p => format!("{p:.3}"),
+    }
+}
+
+fn tests(one: &FileAnswer) -> Table {
+    let comparison = &one.comparison;
+    let mut table = Table::with_header(["test", "size of the effect", "chance"]).text(1);
+    let ks = comparison.kolmogorov_smirnov;
+    table.row(["Kolmogorov–Smirnov".into(), format!("distance {}", percent(ks.distance)), chance(ks.p)]);
+    let mw = comparison.mann_whitney;
+    let longer =
+        format!("{} longer in {} of pairs of trials ({})", one.letter, percent(mw.longer), effect(mw.delta));
+    table.row(["Mann–Whitney".into(), longer, chance(mw.p)]);
+    if let Some(ad) = comparison.anderson_darling {
+        table.row([
+            "Anderson–Darling".into(),
+            format!("statistic {}", significant(ad.statistic)),
+            table_chance(ad.p),
+        ]);
+    }
+    if let Some(width) = comparison.width {
+        let [low, high] = width.interval.map(significant);
+        let text = format!("10 to 90 % is {} times as wide ({low} to {high})", significant(width.value));
+        table.row(["spread".into(), text, String::new()]);
+    }
+    table
+}
+
+pub fn gate(gate: &GateAnswer) -> String {
+    let judgement = &gate.judgement;
+    let show = |value: f64| if judgement.is_share { signed_percent(value) } else { signed_time(value) };
+    let [low, high] = judgement.interval.map(show);
+    let outcome = match judgement.outcome {
+        GateOutcome::Passed => "passed",
+        GateOutcome::Undecided => "undecided, the limit is within the interval",
+        GateOutcome::Tripped => "tripped",
+    };
+    format!(
+        "{} of {} ({}): {outcome}: {}, between {low} and {high}",
+        judgement.gate,
+        gate.file,
+        gate.series,
+        show(judgement.value)
+    )
+}
+
+/// What there is in each file, for a message.
+pub fn series_of(groups: &[Vec<Group>]) -> String {
+    let names = |groups: &Vec<Group>| {
+        groups.iter().take(5).map(|group| group.labels.to_string()).collect::<Vec<_>>().join("; ")
+    };
+    let parts: Vec<String> =
+        ('A'..).zip(groups).map(|(letter, groups)| format!("{letter} has {}", names(groups))).collect();
+    parts.join(". ")
+}

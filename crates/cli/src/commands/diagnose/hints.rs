@@ -1,0 +1,250 @@
+//! Hints in words: what may be behind the shape, and the evidence.
+
+use crate::commands::compare::words::time;
+use serde::Serialize;
+use straggler_analysis::latency::diagnose::{AbovePeers, GroupFound, Hint, PairSplit, SplitKind};
+use straggler_analysis::latency::noise::NoiseTail;
+use straggler_analysis::latency::pairs::{Explanation, Pairs};
+use straggler_analysis::latency::stationarity::{Stationarity, Steadiness};
+use straggler_report::numbers::{counted, grouped, percent, significant};
+
+/// A hint as people read it.
+#[derive(Serialize)]
+pub struct Told {
+    pub hint: &'static str,
+    pub series: String,
+    pub says: String,
+    pub evidence: Vec<String>,
+}
+
+pub fn tell(hint: &Hint, groups: &[GroupFound]) -> Told {
+    let (number, name, says, evidence) = match hint {
+        Hint::AbovePeers(found) => return above_peers(found),
+        Hint::ModesByPair { group } => {
+            let (says, evidence) = by_pair(&groups[*group]);
+            (*group, "modes-by-pair", says, evidence)
+        }
+        Hint::SeveralModes { group } => (
+            *group,
+            "several-modes",
+            "The times have several modes. Keep the pairs apart when measuring, to see whether pairs or trials differ."
+                .into(),
+            vec![modes(&groups[*group])],
+        ),
+        Hint::CoarseTimer { group } => {
+            let (says, evidence) = coarse(&groups[*group]);
+            (*group, "coarse-timer", says, evidence)
+        }
+        Hint::TimerCost { group, share } => (
+            *group,
+            "timer-cost",
+            format!("Reading the timer costs {} of what is measured: time several operations at once.", percent(*share)),
+            vec![format!("A pair of readings takes {}.", time(groups[*group].timer_ps.unwrap_or(0.0)))],
+        ),
+        Hint::TickSteps { group } => {
+            let (says, evidence) = ticks(&groups[*group]);
+            (*group, "tick-steps", says, evidence)
+        }
+        Hint::NotSteady { group } => {
+            let (says, evidence) = unsteady(&groups[*group].stationarity);
+            (*group, "not-steady", says, evidence)
+        }
+        Hint::SlowProcess { group, process } => (
+            *group,
+            "slow-process",
+            format!("Process {} is slow with everybody: look at its node, core and neighbours.", process.rank),
+            vec![format!(
+                "Its {} typically take {} times as long as others of their kind.",
+                counted(process.pairs as u64, "pair", "pairs"),
+                significant(process.ratio)
+            )],
+        ),
+        Hint::SlowPair { group, pair } => (
+            *group,
+            "slow-pair",
+            format!("The pair {}–{} is slow, but neither of its processes is: look at the link between them.", pair.from, pair.to),
+            vec![format!("It takes {} times as long as others of its kind.", significant(pair.ratio))],
+        ),
+        Hint::Noise { group } => {
+            let (says, evidence) = groups[*group].noise.as_ref().map(noise).unwrap_or_default();
+            (*group, "noise", says, evidence)
+        }
+    };
+    Told { hint: name, series: groups[number].name.clone(), says, evidence }
+}
+
+/// "4.60 µs (60 %) and 5.70 µs (40 %)".
+fn modes(group: &GroupFound) -> String {
+    let one = |centre: f64, weight: f64| format!("{} ({})", time(centre), percent(weight));
+    let list: Vec<String> = group.weighty_modes().map(|mode| one(mode.centre_ps, mode.weight)).collect();
+    format!("Modes: {}.", list.join(", "))
+}
+
+fn above_peers(found: &AbovePeers) -> Told {
+    let AbovePeers { without, with, centre_ps, at, .. } = found;
+    let fast: Vec<f64> = at.iter().map(|at| at.fast_peers).collect();
+    let mean = fast.iter().sum::<f64>() / fast.len().max(1) as f64;
+    let constant = fast.len() > 1 && fast.iter().all(|fast| (fast / mean - 1.0).abs() < 0.1);
+    let mut evidence = vec![format!("Up to {without} peers there is no mode near {}.", time(*centre_ps))];
+    evidence.extend(at.iter().map(|at| {
+        format!(
+            "With {} peers it holds {} of the trials: {} peers are without it.",
+            at.peers,
+            percent(at.weight),
+            significant(at.fast_peers)
+        )
+    }));
+    if constant {
+        evidence.push(format!(
+            "About {} peers are fast whatever the number of all: as if resources for so many were set aside.",
+            significant(mean)
+        ));
+    }
+    Told {
+        hint: "above-peers",
+        series: found.name.clone(),
+        says: format!(
+            "A mode at {} appears above {without} peers (seen with {with}): resources for each peer run out, such as \
+             eager buffers or connections of the MPI library. Look for its limit of peers.",
+            time(*centre_ps)
+        ),
+        evidence,
+    }
+}
+
+fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
+    let Some(split) = group.split else { return Default::default() };
+    let PairSplit { kind, centres_ps: [low, high], fast, slow, both, .. } = split;
+    let (low, high) = (time(low), time(high));
+    let explained = group.pairs.as_ref().and_then(Pairs::explanation);
+    let mut evidence = vec![
+        modes(group),
+        format!("{fast} pairs are near {low}, {slow} near {high}, {both} have a share in both."),
+    ];
+    let says = match (kind, explained) {
+        (SplitKind::ByPair, Some(best)) => {
+            format!("Two modes split by pair, and the {} explains which: this is the topology.", best.property)
+        }
+        (SplitKind::ByPair, None) => {
+            "Two modes split by pair, and nothing that is known of where processes ran explains which: a part of the \
+             network that is not known here, or a protocol that depends on the peer."
+                .into()
+        }
+        (SplitKind::WithinPairs, _) => {
+            "Every pair has trials in both modes: not the topology, but something that happens on every pair, such as two \
+             protocols, a path that is chosen anew for each message, or interrupts."
+                .into()
+        }
+        (SplitKind::Mixed, _) => {
+            "Some pairs are in one mode, some in both: pairs differ, and something else does, too.".into()
+        }
+    };
+    if let Some(pairs) = &group.pairs {
+        evidence.extend(pairs.explanations.first().map(agreement));
+    }
+    (says, evidence)
+}
+
+fn agreement(best: &Explanation) -> String {
+    let value = |value: &straggler_analysis::latency::pairs::PropertyValue| {
+        format!(
+            "{}: {} near {}",
+            value.name,
+            counted(value.pairs as u64, "pair", "pairs"),
+            time(value.median_ps)
+        )
+    };
+    let values: Vec<String> = best.values.iter().map(value).collect();
+    format!(
+        "Clusters of pairs agree with the {} to {} (adjusted mutual information): {}.",
+        best.property,
+        percent(best.agreement.max(0.0)),
+        values.join("; ")
+    )
+}
+
+fn coarse(group: &GroupFound) -> (String, Vec<String>) {
+    let Some(steps) = group.steps else { return Default::default() };
+    let says = format!(
+        "The timer steps by {}, a median trial is {} steps: use a finer timer, or time several operations at once.",
+        time(steps.step_ps),
+        significant(steps.median_steps)
+    );
+    (
+        says,
+        vec![format!(
+            "The middle 98 % of the trials have only {} different values, equally far apart.",
+            steps.values
+        )],
+    )
+}
+
+fn ticks(group: &GroupFound) -> (String, Vec<String>) {
+    let Some(ticks) = group.ticks else { return Default::default() };
+    let tick = time(ticks.tick_ps);
+    let says = format!(
+        "The tail comes in steps of {tick}, as timer ticks of the kernel do: the operating system gave the processor to \
+         others. Measure with `straggler measure noise` and give the recording with --with-noise."
+    );
+    let evidence = format!(
+        "Of {} that are over half a tick above the median, {} lie at whole numbers of ticks ({} of them); chance gives 25 %.",
+        counted(ticks.trials, "trial", "trials"),
+        percent(ticks.share),
+        ticks.teeth
+    );
+    (says, vec![evidence])
+}
+
+fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
+    let mut evidence = Vec::new();
+    if let Some(trend) = found.trend {
+        evidence.push(format!(
+            "From the first of {} cycles to the last, medians change by {} (Mann–Kendall: chance {}).",
+            grouped(found.cycles as u64),
+            crate::commands::compare::words::signed_percent(trend.change),
+            crate::commands::compare::words::chance(trend.p)
+        ));
+    }
+    if let Some(runs) = found.runs {
+        evidence.push(format!(
+            "Medians cross their own median in {} runs, by chance it would be {} (chance {}).",
+            runs.runs,
+            significant(runs.expected),
+            crate::commands::compare::words::chance(runs.p)
+        ));
+    }
+    let says = match found.verdict {
+        Steadiness::Drifts => "The times drift over the run: quantiles mix what was at different times.",
+        Steadiness::Jumps => {
+            "The times jump between levels that last: something else ran, or the speed changed."
+        }
+        Steadiness::SpreadChanges => "Cycles scatter more in one half of the run than in the other.",
+        Steadiness::Steady | Steadiness::TooFew => "",
+    };
+    (says.into(), evidence)
+}
+
+fn noise(tail: &NoiseTail) -> (String, Vec<String>) {
+    let verdict = match tail.explained_time {
+        share if share >= 0.7 => "The noise explains the tail",
+        share if share >= 0.3 => "The noise explains a part of the tail",
+        _ => "The noise does not explain the tail",
+    };
+    let says = format!(
+        "{verdict}: {} of the trials beyond {}, and {} of the time that they take longer.",
+        percent(tail.explained),
+        time(tail.from_ps),
+        percent(tail.explained_time)
+    );
+    let mut evidence = vec![format!(
+        "{} of the trials are longer than that; {} detours a second, which hit {} for each trial, predict {}.",
+        percent(tail.measured),
+        significant(tail.rate_hz),
+        counted(u64::from(tail.processes), "process", "processes"),
+        percent(tail.predicted)
+    )];
+    if tail.predicted > 2.0 * tail.measured {
+        evidence.push("More is predicted than was measured: was the recording taken on the same cores, at the same time?".into());
+    }
+    (says, evidence)
+}

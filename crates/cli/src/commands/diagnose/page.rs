@@ -1,0 +1,110 @@
+//! The page of a diagnosis.
+
+use super::{Answer, group_of, words};
+use crate::commands::compare::words::time;
+use crate::commands::latency_charts::{self, Named};
+use crate::commands::{command_line, report};
+use straggler_analysis::latency::diagnose::GroupFound;
+use straggler_analysis::latency::summary::level_name;
+use straggler_analysis::latency::{Distribution, Group};
+use straggler_report::numbers::{percent, significant};
+use straggler_report::page::{Cell, Page, Section, Table};
+
+pub fn page(answer: &Answer, groups: &[Group]) -> Page {
+    let command = command_line();
+    let mut summary = vec![answer.verdict.clone()];
+    summary.extend(answer.hints.iter().skip(1).map(|hint| hint.says.clone()));
+    let sections =
+        answer.groups.iter().map(|found| section(answer, found, group_of(found, groups), &command));
+    let mut page = report::page(format!("Latencies of {}", answer.file), summary, sections.collect());
+    page.warnings.clone_from(&answer.warnings);
+    page
+}
+
+fn section(answer: &Answer, found: &GroupFound, group: Option<&Group>, command: &str) -> Section {
+    let mut section = Section::new(&found.name);
+    for hint in answer.hints.iter().filter(|hint| hint.series == found.name) {
+        section.text.push(hint.says.clone());
+        section.text.extend(hint.evidence.iter().cloned());
+    }
+    section.text.push(format!("Over time: {}.", words::steadiness(found)));
+    if let Some(group) = group {
+        charts(&mut section, answer, found, group, command);
+    }
+    section.add(quantiles(found, command));
+    if found.modes.len() > 1 {
+        section.add(modes(found, command));
+    }
+    section.blocks.extend(fits(found, command).map(Into::into));
+    section
+}
+
+fn charts(section: &mut Section, answer: &Answer, found: &GroupFound, group: &Group, command: &str) {
+    let trials = Distribution::of(&group.all.trials);
+    // Few minima have no density.
+    let minima = Distribution::of_sorted(&group.all.minima).filter(|minima| minima.count() >= 30);
+    let named = |distribution, name: &str| Named { name: name.into(), distribution };
+    let all: Vec<Named<'_>> = [
+        trials.as_ref().map(|one| named(one, "all trials")),
+        minima.as_ref().map(|one| named(one, "minima of cycles")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    section.add(latency_charts::density(&all, command, answer.synthetic));
+    section.add(latency_charts::distribution(&all, command, answer.synthetic));
+    section.add(latency_charts::tail(&all, found.noise.as_ref(), command, answer.synthetic));
+    if let Some(pairs) = &found.pairs {
+        section.add(latency_charts::heat(pairs, command, answer.synthetic));
+    }
+    section.blocks.extend(latency_charts::cycles(&group.cycles(), command, answer.synthetic).map(Into::into));
+}
+
+fn quantiles(found: &GroupFound, command: &str) -> Table {
+    let mut table = Table::new("Quantiles", &["quantile", "#time", "95 % interval"]);
+    table.command = command.into();
+    for level in &found.trials.quantiles {
+        let interval = Cell::text(format!("{} to {}", time(level.low_ps), time(level.high_ps)));
+        table.row([
+            Cell::text(level_name(level.q)),
+            Cell::number(time(level.value_ps), level.value_ps),
+            interval,
+        ]);
+    }
+    table
+}
+
+fn modes(found: &GroupFound, command: &str) -> Table {
+    let mut table = Table::new("Modes", &["#centre", "#weight", "#from", "#to"]);
+    table.command = command.into();
+    for mode in &found.modes {
+        let [centre, low, high] =
+            [mode.centre_ps, mode.low_ps, mode.high_ps].map(|ps| Cell::number(time(ps), ps));
+        table.row([centre, Cell::number(percent(mode.weight), mode.weight), low, high]);
+    }
+    table
+}
+
+fn fits(found: &GroupFound, command: &str) -> Option<Table> {
+    let fits = found.fits.as_ref()?;
+    let mut table =
+        Table::new("Fitted distributions", &["family", "parameters", "#shift", "#distance", "#AIC", "#p99"]);
+    table.command = command.into();
+    table.note = format!(
+        "The distance of a sample from its own distribution stays below {} in 99 of 100 cases.",
+        percent(fits.chance_distance)
+    );
+    for fit in &fits.fits {
+        let parameters: Vec<String> =
+            fit.parameters.iter().map(|one| words::parameter(one.name, one.value)).collect();
+        table.row([
+            Cell::text(fit.family.to_string()),
+            Cell::text(parameters.join(", ")),
+            Cell::number(time(fit.shift_ps), fit.shift_ps),
+            Cell::number(percent(fit.distance), fit.distance),
+            Cell::number(significant(fit.aic), fit.aic),
+            Cell::number(time(fit.p99_ps), fit.p99_ps),
+        ]);
+    }
+    Some(table)
+}

@@ -1,0 +1,195 @@
+//! A diagnosis as text.
+
+use super::Answer;
+use super::hints::Told;
+use crate::commands::compare::words::time;
+use straggler_analysis::latency::Summary;
+use straggler_analysis::latency::diagnose::GroupFound;
+use straggler_analysis::latency::pairs::Pairs;
+use straggler_analysis::latency::stationarity::Steadiness;
+use straggler_analysis::latency::summary::level_name;
+use straggler_report::Table;
+use straggler_report::numbers::{counted, grouped, percent, significant};
+
+/// Groups that are shown whole; of others there is a line each.
+const MOST_GROUPS: usize = 8;
+
+/// The first sentence.
+pub fn verdict(hints: &[Told], groups: &[GroupFound]) -> String {
+    let trials: u64 = groups.iter().map(|group| group.trials.count).sum();
+    match hints {
+        [] => format!("Nothing stands out in {}.", counted(trials, "trial", "trials")),
+        [only] => only.says.clone(),
+        [first, rest @ ..] => {
+            format!("{} There {} below.", first.says, more(rest.len()))
+        }
+    }
+}
+
+fn more(count: usize) -> String {
+    if count == 1 { "is one more hint".into() } else { format!("are {count} more hints") }
+}
+
+/// What makes the numbers doubtful.
+pub fn doubts(group: &GroupFound) -> Vec<String> {
+    let share = |count: u64| percent(count as f64 / group.trials.count as f64);
+    let mut list = Vec::new();
+    if group.underflow > 0 {
+        list.push(format!(
+            "{}: {} of the trials were shorter than the timer's cost and count as 0",
+            group.name,
+            share(group.underflow)
+        ));
+    }
+    if group.overflow > 0 {
+        list.push(format!(
+            "{}: {} of the trials lie beyond the last bin: use more or wider --bins",
+            group.name,
+            share(group.overflow)
+        ));
+    }
+    list
+}
+
+pub fn say(answer: &Answer) -> String {
+    let mut text = format!("{}\n", answer.verdict);
+    if answer.synthetic {
+        text.push_str("The data are synthetic: drawn from a description, not measured.\n");
+    }
+    for (number, hint) in (1..).zip(&answer.hints) {
+        text.push_str(&format!("\n{number}. {} ({})\n", hint.says, hint.series));
+        hint.evidence.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
+    }
+    for group in answer.groups.iter().take(MOST_GROUPS) {
+        text.push_str(&format!("\n{}\n", group.name));
+        text.push_str(&of_group(group));
+    }
+    if answer.groups.len() > MOST_GROUPS {
+        text.push_str(&format!(
+            "\nand {} more series; --json and --report have them all\n",
+            answer.groups.len() - MOST_GROUPS
+        ));
+    }
+    text
+}
+
+fn of_group(group: &GroupFound) -> String {
+    let mut text = summary(&group.trials, group.minima.as_ref()).to_string();
+    text.push_str(&format!("{}\n", shape(&group.trials)));
+    text.push_str(&format!("{}\n", steadiness(group)));
+    if group.modes.len() > 1 {
+        text.push_str(&format!("\n{}", modes(group)));
+    }
+    if let Some(fits) = &group.fits {
+        let mut table = Table::with_header(["fit", "parameters", "shift", "distance", "AIC", "p99"]).text(1);
+        for fit in &fits.fits {
+            let parameters: Vec<String> =
+                fit.parameters.iter().map(|one| parameter(one.name, one.value)).collect();
+            let above = fit.aic - fits.fits[0].aic;
+            let aic = if above == 0.0 { "best".into() } else { format!("+{}", significant(above)) };
+            table.row([
+                fit.family.to_string(),
+                parameters.join(", "),
+                time(fit.shift_ps),
+                percent(fit.distance),
+                aic,
+                time(fit.p99_ps),
+            ]);
+        }
+        text.push_str(&format!("\n{table}"));
+    }
+    if let Some(pairs) = &group.pairs {
+        text.push_str(&format!("\n{}", clusters(pairs)));
+    }
+    text
+}
+
+/// "median 1.2 µs", "sigma 0.50".
+pub fn parameter(name: &str, value: f64) -> String {
+    match name.strip_suffix("_ps") {
+        Some(name) => format!("{} {}", name.replace('_', " "), time(value)),
+        None => format!("{} {}", name.replace('_', " "), significant(value)),
+    }
+}
+
+fn summary(trials: &Summary, minima: Option<&Summary>) -> Table {
+    let mut names = vec!["", "trials", "95 % interval"];
+    names.extend(minima.map(|_| ["minima of cycles", "95 % interval"]).into_iter().flatten());
+    let mut table = Table::with_header(names);
+    let mut row = |name: String, of: &dyn Fn(&Summary) -> Option<[String; 2]>| {
+        let cells = of(trials).unwrap_or_default();
+        let others = minima.map(|minima| of(minima).unwrap_or_default());
+        table.row([name].into_iter().chain(cells).chain(others.into_iter().flatten()));
+    };
+    row("count".into(), &|one| Some([grouped(one.count), String::new()]));
+    row("minimum".into(), &|one| Some([time(one.min_ps), String::new()]));
+    for level in &trials.quantiles {
+        row(level_name(level.q), &|one| {
+            let level = one.at(level.q)?;
+            Some([time(level.value_ps), format!("{} to {}", time(level.low_ps), time(level.high_ps))])
+        });
+    }
+    row("maximum".into(), &|one| Some([time(one.max_ps), String::new()]));
+    row("mean".into(), &|one| Some([time(one.mean_ps), String::new()]));
+    table
+}
+
+/// Moments in a sentence.
+fn shape(trials: &Summary) -> String {
+    let about = trials.about_minimum;
+    let number = |value: Option<f64>| value.map_or_else(|| "none".into(), significant);
+    format!(
+        "standard deviation {}, skew {}, kurtosis {}; above the minimum: mean {}, root mean square {}, skew {}, kurtosis {}",
+        trials.sd_ps.map_or_else(|| "none".into(), time),
+        number(trials.skew),
+        number(trials.kurtosis),
+        time(about.mean_ps),
+        time(about.rms_ps),
+        number(about.skew),
+        number(about.kurtosis)
+    )
+}
+
+pub fn steadiness(group: &GroupFound) -> String {
+    let found = &group.stationarity;
+    let cycles = counted(found.cycles as u64, "cycle", "cycles");
+    match found.verdict {
+        Steadiness::TooFew => format!("{cycles} are too few to tell whether the times are steady"),
+        Steadiness::Steady => format!("steady over {cycles}"),
+        Steadiness::Drifts => format!("drifts over {cycles}"),
+        Steadiness::Jumps => format!("jumps between levels, over {cycles}"),
+        Steadiness::SpreadChanges => format!("cycles scatter differently in the two halves of {cycles}"),
+    }
+}
+
+fn modes(group: &GroupFound) -> Table {
+    let mut table = Table::with_header(["mode", "weight", "from", "to"]);
+    for mode in &group.modes {
+        table.row([time(mode.centre_ps), percent(mode.weight), time(mode.low_ps), time(mode.high_ps)]);
+    }
+    table
+}
+
+fn clusters(pairs: &Pairs) -> String {
+    let what = counted(pairs.pairs.len() as u64, "pair", "pairs");
+    if pairs.clusters.len() < 2 {
+        return format!("{what} of {} processes behave alike\n", pairs.ranks.len());
+    }
+    let mut table = Table::with_header(["cluster of pairs", "pairs", "medians from", "to"]);
+    for cluster in &pairs.clusters {
+        table.row([
+            time(cluster.median_ps),
+            grouped(cluster.pairs as u64),
+            time(cluster.low_ps),
+            time(cluster.high_ps),
+        ]);
+    }
+    let explained = match pairs.explanation() {
+        Some(best) => {
+            format!("the {} of two processes explains them to {}\n", best.property, percent(best.agreement))
+        }
+        None if pairs.explanations.is_empty() => "where processes ran is not known\n".into(),
+        None => "no known property of two processes explains them\n".into(),
+    };
+    format!("{table}{explained}")
+}

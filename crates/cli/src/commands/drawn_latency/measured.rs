@@ -1,0 +1,142 @@
+//! Distributions of a measurement as a simulation wants them: one for each link class of the network.
+
+use crate::exit::{Failure, Outcome};
+use std::collections::BTreeMap;
+use std::path::Path;
+use straggler_model::latency::{Histogram, Kind, Measurement, Series};
+use straggler_model::network::{BASE, Measured};
+use straggler_model::{Network, Time};
+
+/// What is measured one way comes first, then what comes closest to it.
+const KINDS: [Kind; 5] = [Kind::OneWay, Kind::Pairwise, Kind::RoundTrip, Kind::OneSided, Kind::Operation];
+
+/// What processes on different nodes see, as straggler-mpi calls it.
+const BETWEEN_NODES: &str = "between nodes";
+
+/// The distributions of a file: all of it for the class that was named, or each class of pairs for the link class it belongs to.
+pub fn classes(
+    path: &Path,
+    measurement: &Measurement,
+    network: &Network,
+    class: Option<&str>,
+) -> Outcome<Vec<Measured>> {
+    let series = chosen(path, measurement)?;
+    let mut times: BTreeMap<Option<String>, Vec<(Time, u64)>> = BTreeMap::new();
+    for one in series {
+        let class = match class {
+            Some(class) => Some(class.to_owned()),
+            None => link_class(path, network, one.labels.class.as_deref())?,
+        };
+        times.entry(class).or_default().extend(weighted(&one.trials, one.labels.kind));
+    }
+    Ok(times.into_iter().map(|(class, times)| Measured { class, times }).collect())
+}
+
+/// The series of the smallest messages, of most processes with most peers: what a full machine sees. Classes of pairs tell more
+/// than pairs, where there are any.
+pub fn chosen<'m>(path: &Path, measurement: &'m Measurement) -> Outcome<Vec<&'m Series>> {
+    let kind = KINDS.into_iter().find(|kind| measurement.series.iter().any(|one| one.labels.kind == *kind));
+    let of_kind =
+        || measurement.series.iter().filter(|one| Some(one.labels.kind) == kind && !one.trials.is_empty());
+    let rank = |one: &Series| {
+        let labels = &one.labels;
+        (labels.pair.is_some(), labels.size, std::cmp::Reverse((labels.processes_per_node, labels.peers)))
+    };
+    let Some(best) = of_kind().map(rank).min() else {
+        return Err(Failure::bad_input(format!(
+            "{}: it has no latency of messages: measure one with `straggler-mpi latency`, or `straggler measure latency --kernel tcp`",
+            path.display()
+        )));
+    };
+    Ok(of_kind().filter(|one| rank(one) == best).collect())
+}
+
+/// The link class that pairs of this class belong to; nothing for all of them.
+fn link_class(path: &Path, network: &Network, class: Option<&str>) -> Outcome<Option<String>> {
+    let Some(class) = class.filter(|_| !network.levels.is_empty()) else { return Ok(None) };
+    let known = |name: &str| name == BASE || network.levels.iter().any(|level| level.name == name);
+    match class {
+        name if known(name) => Ok(Some(name.to_owned())),
+        BETWEEN_NODES => Ok(Some(BASE.to_owned())),
+        _ if network.levels.len() == 1 => Ok(Some(network.levels[0].name.clone())),
+        _ => {
+            let names: Vec<&str> = network.levels.iter().map(|level| level.name.as_str()).collect();
+            Err(Failure::bad_input(format!(
+                "{}: pairs \"{class}\" fit none of the network's link classes {}, {BASE}: say which one it is, with \
+                 --latency-distribution CLASS={0}",
+                path.display(),
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// The middle of each bin, as often as it was met; of there and back again, half.
+pub fn weighted(trials: &Histogram, kind: Kind) -> Vec<(Time, u64)> {
+    let ways = if kind == Kind::RoundTrip { 2 } else { 1 };
+    let (least, most) = (trials.min().unwrap_or_default(), trials.max().unwrap_or_default());
+    let middle = |low: Time, high: Time| Time(low.ps() / 2 + high.ps() / 2).clamp(least, most);
+    let bins = trials.iter().map(|bin| (middle(bin.low, bin.high), bin.count));
+    let beyond = [(least, trials.underflow()), (most, trials.overflow())];
+    let all = bins.chain(beyond).filter(|(_, count)| *count > 0);
+    all.map(|(time, count)| (Time(time.ps() / ways), count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::latency::{Bins, Labels};
+
+    fn series(kind: Kind, class: &str, peers: u32, ns: &[u64]) -> Series {
+        let labels = Labels { kind, class: Some(class.into()), peers: Some(peers), ..Labels::default() };
+        let mut series = Series::new(labels, Bins::default());
+        ns.iter().for_each(|&ns| series.trials.record(Time::from_ns(ns)));
+        series
+    }
+
+    fn two_levels() -> Network {
+        let mut network = Network::load("chic").unwrap();
+        let level = |name: &str| straggler_model::network::Level {
+            name: name.into(),
+            grouping: straggler_model::network::Grouping::Consecutive(4),
+            link: network.base,
+        };
+        network.levels = vec![level("node")];
+        network
+    }
+
+    #[test]
+    fn classes_of_pairs_become_link_classes() {
+        let mut measurement = Measurement::default();
+        for one in [
+            series(Kind::Pairwise, "same node", 3, &[500, 500, 900]),
+            series(Kind::Pairwise, "between nodes", 3, &[2000]),
+            series(Kind::Pairwise, "same node", 1, &[100]),
+            series(Kind::OneSided, "same node", 3, &[7]),
+        ] {
+            measurement.add(one).unwrap();
+        }
+        let found = classes(Path::new("x.lat"), &measurement, &two_levels(), None).unwrap();
+        let names: Vec<_> = found.iter().map(|one| one.class.as_deref().unwrap()).collect();
+        assert_eq!(names, ["base", "node"]);
+        let counts: Vec<u64> = found[1].times.iter().map(|(_, count)| *count).collect();
+        assert_eq!(counts, [2, 1]);
+        // One network, one distribution; and all of it for a class that was named.
+        let flat = Network::uniform("flat", two_levels().base);
+        let all = classes(Path::new("x.lat"), &measurement, &flat, None).unwrap();
+        assert_eq!((all.len(), all[0].times.len()), (1, 3));
+        let named = classes(Path::new("x.lat"), &measurement, &two_levels(), Some("node")).unwrap();
+        assert_eq!((named.len(), named[0].times.len()), (1, 3));
+    }
+
+    #[test]
+    fn half_of_a_round_trip_is_one_way() {
+        let mut measurement = Measurement::default();
+        measurement.add(series(Kind::RoundTrip, "same node", 1, &[4000])).unwrap();
+        let flat = Network::load("chic").unwrap();
+        let found = classes(Path::new("x.lat"), &measurement, &flat, None).unwrap();
+        assert_eq!(found[0].times, [(Time::from_ns(2000), 1)]);
+        let none = classes(Path::new("x.lat"), &Measurement::default(), &flat, None).unwrap_err();
+        assert!(format!("{none:?}").contains("no latency of messages"), "{none:?}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Pictures of measured latencies: densities, distribution functions, tails, pairs and cycles.
+
+use straggler_analysis::latency::noise::NoiseTail;
+use straggler_analysis::latency::{Distribution, Pairs};
+use straggler_model::latency::Cycle;
+use straggler_report::page::{Axis, Chart, Heat, Line, Lines, Role, Scale, Unit};
+
+/// A distribution with the name of its curve.
+pub struct Named<'a> {
+    pub name: String,
+    pub distribution: &'a Distribution,
+}
+
+/// Points of a curve, about.
+const POINTS: f64 = 250.0;
+/// The finest steps of times, as a factor less one: what bins can tell.
+const FINEST: f64 = 0.008;
+const SECONDS: f64 = 1e-12;
+
+fn times() -> Axis {
+    Axis::new("time of a trial", Unit::Seconds, Scale::Log10)
+}
+
+/// Counts in steps of equal ratio, the same for all curves.
+fn stepped(all: &[Named<'_>], distribution: &Distribution) -> (f64, f64, Vec<f64>) {
+    let low = all.iter().map(|one| one.distribution.min_ps.max(1.0)).fold(f64::INFINITY, f64::min);
+    let high = all.iter().map(|one| one.distribution.max_ps).fold(low, f64::max);
+    let step = ((high / low).ln() / POINTS).max(FINEST);
+    let (from, counts) = distribution.on_log_grid(step, 0.0);
+    (from, step, counts)
+}
+
+/// How dense trials are, per microsecond; both axes are logarithmic.
+pub fn density(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart {
+    let line = |one: &Named<'_>| {
+        let (from, step, counts) = stepped(all, one.distribution);
+        let edge = |place: usize| (from + place as f64 * step).exp();
+        let total = one.distribution.count() as f64;
+        let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
+        let point = |(place, &count): (usize, &f64)| {
+            let microseconds = (edge(place + 1) - edge(place)) * 1e-6;
+            ((edge(place) * edge(place + 1)).sqrt() * SECONDS, count / total / microseconds)
+        };
+        curve(&one.name, filled.map(point))
+    };
+    let y = Axis::new("density per µs", Unit::None, Scale::Log10);
+    let lines = Lines { x: times(), y, series: all.iter().map(line).collect(), marks: Vec::new() };
+    Chart::new("Probability density", command, lines).synthetic(synthetic)
+}
+
+/// The share of trials up to a time.
+pub fn distribution(all: &[Named<'_>], command: &str, synthetic: bool) -> Chart {
+    let line = |one: &Named<'_>| curve(&one.name, shares_below(all, one.distribution).into_iter());
+    let series = all.iter().map(line).collect();
+    let lines = Lines { x: times(), y: Axis::whole("share of trials up to it"), series, marks: Vec::new() };
+    Chart::new("Cumulative distribution", command, lines).synthetic(synthetic)
+}
+
+/// The share of trials beyond a time, on logarithmic axes: every quantile of the tail can be read.
+pub fn tail(all: &[Named<'_>], noise: Option<&NoiseTail>, command: &str, synthetic: bool) -> Chart {
+    let line = |one: &Named<'_>| {
+        let points = shares_below(all, one.distribution).into_iter().map(|(at, share)| (at, 1.0 - share));
+        curve(&one.name, points.filter(|&(_, share)| share > 1e-12))
+    };
+    let mut series: Vec<Line> = all.iter().map(line).collect();
+    series.extend(noise.map(|noise| {
+        let points = noise.points.iter().filter(|point| point.predicted > 0.0);
+        let points = points.map(|point| (point.at_ps * SECONDS, point.predicted));
+        Line { role: Role::Reference, ..curve("what the noise predicts", points) }
+    }));
+    let y = Axis::new("share of trials beyond it", Unit::Share, Scale::Log10);
+    let lines = Lines { x: times(), y, series, marks: Vec::new() };
+    Chart::new("Tail", command, lines).synthetic(synthetic)
+}
+
+fn shares_below(all: &[Named<'_>], distribution: &Distribution) -> Vec<(f64, f64)> {
+    let (from, step, counts) = stepped(all, distribution);
+    let total = distribution.count() as f64;
+    let mut seen = 0.0;
+    let point = |(place, count): (usize, &f64)| {
+        seen += count;
+        ((from + (place + 1) as f64 * step).exp() * SECONDS, (seen / total).min(1.0))
+    };
+    counts.iter().enumerate().map(point).collect()
+}
+
+fn curve(name: &str, points: impl Iterator<Item = (f64, f64)>) -> Line {
+    let (x, y) = points.unzip();
+    Line { name: name.into(), role: Role::Measured, x, y, low: None, high: None }
+}
+
+/// The median of every pair.
+pub fn heat(pairs: &Pairs, command: &str, synthetic: bool) -> Chart {
+    let axis = |label: &str| Axis::linear(label, Unit::Count);
+    let value = Axis::new("median", Unit::Seconds, Scale::Linear);
+    let ranks: Vec<f64> = pairs.ranks.iter().map(|&rank| f64::from(rank)).collect();
+    let mut values = vec![f64::NAN; ranks.len() * ranks.len()];
+    let place = |rank| pairs.ranks.partition_point(|&other| other < rank);
+    for pair in &pairs.pairs {
+        let (from, to) = (place(pair.from), place(pair.to));
+        values[from * ranks.len() + to] = pair.median_ps * SECONDS;
+        // A pair that was measured in one direction only stands for both.
+        let turned = &mut values[to * ranks.len() + from];
+        if turned.is_nan() {
+            *turned = pair.median_ps * SECONDS;
+        }
+    }
+    let heat = Heat { x: axis("process"), y: axis("process"), value, xs: ranks.clone(), ys: ranks, values };
+    Chart::new("Pairs of processes", command, heat).synthetic(synthetic)
+}
+
+/// Medians of cycles over the run; nothing where there are few.
+pub fn cycles(cycles: &[&[Cycle]], command: &str, synthetic: bool) -> Option<Chart> {
+    let mut all: Vec<&Cycle> = cycles.iter().copied().flatten().collect();
+    all.sort_by_key(|cycle| cycle.started_ns);
+    let first = all.first()?.started_ns;
+    if all.len() < 3 || cycles.len() > 1 {
+        return None;
+    }
+    // Lists of times do not tell when they were measured: their cycles are numbered.
+    let timed = first > 1_000_000;
+    let unit = if timed { 1e-9 } else { 1.0 };
+    let points = all
+        .iter()
+        .map(|cycle| ((cycle.started_ns - first) as f64 * unit, cycle.median.ps() as f64 * SECONDS));
+    let x = if timed {
+        Axis::linear("time since the first cycle", Unit::Seconds)
+    } else {
+        Axis::linear("cycle", Unit::Count)
+    };
+    let y = Axis::linear("median of the cycle", Unit::Seconds);
+    let lines = Lines { x, y, series: vec![curve("cycles", points)], marks: Vec::new() };
+    Some(Chart::new("Cycles", command, lines).synthetic(synthetic))
+}

@@ -1,0 +1,147 @@
+//! Files of measured latencies: our own, and lists of times of any other program.
+
+use super::drawn_latency::measured;
+use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
+use std::path::Path;
+use straggler_analysis::latency::Group;
+use straggler_model::latency::{self, Bins, Histogram, Labels, Measurement, Series};
+use straggler_model::units::TimeUnit;
+use straggler_model::{Time, samples};
+
+/// A measurement and what should be known of it.
+#[derive(Debug)]
+pub struct LatencyFile {
+    pub name: String,
+    pub measurement: Measurement,
+    pub warnings: Vec<String>,
+}
+
+/// So fine that bins hardly show, for times that are known exactly.
+const FINE: Bins = Bins::HighDynamicRange { octave_bits: Bins::MOST_OCTAVE_BITS };
+/// A list of times is cut into so many cycles, to see whether it changes.
+const CYCLES: usize = 20;
+
+/// Reads a file; `unit` is that of plain numbers in a list of times.
+pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
+    let name = path.display().to_string();
+    let wrong = || mistaken(path, Wanted::Latencies);
+    let bytes = std::fs::read(path).map_err(|fault| wrong().unwrap_or_else(|| unreadable(path, &fault)))?;
+    let measurement = if is_ours(&bytes) {
+        latency::from_bytes(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?
+    } else {
+        let times = samples::parse(&bytes, unit);
+        let times = times
+            .map_err(|fault| wrong().unwrap_or_else(|| Failure::bad_input(format!("{name}: {fault}"))))?;
+        of_times(&times)
+    };
+    let warnings = warnings(&name, &measurement);
+    Ok(LatencyFile { name, measurement, warnings })
+}
+
+/// So many times stand for a distribution that has more.
+const MOST_TIMES: u64 = 1 << 20;
+
+/// The times in a file: those of a list, or of a measurement its exchanges of the smallest size, each time as often as its bin was
+/// met, in order.
+pub fn times(path: &Path, unit: Option<TimeUnit>) -> Outcome<Vec<Time>> {
+    if !is_measurement(path) {
+        return Ok(samples::read(path, unit)?);
+    }
+    let measurement = read(path, unit)?.measurement;
+    let chosen = measured::chosen(path, &measurement)?;
+    let mut weighted: Vec<(Time, u64)> =
+        chosen.iter().flat_map(|one| measured::weighted(&one.trials, one.labels.kind)).collect();
+    weighted.sort_unstable();
+    let count: u64 = weighted.iter().map(|(_, count)| count).sum();
+    // Times at even distances among all of them, where there are too many.
+    let kept = count.min(MOST_TIMES);
+    let (mut times, mut met) = (Vec::with_capacity(kept as usize), 0u64);
+    for (time, more) in weighted {
+        met += more;
+        let up_to = u128::from(met) * u128::from(kept) / u128::from(count);
+        times.resize(up_to as usize, time);
+    }
+    Ok(times)
+}
+
+/// Whether a file is one of ours; what cannot be read is none.
+pub fn is_measurement(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| is_ours(&bytes))
+}
+
+/// Our own files are JSON, lists of times never.
+pub fn is_ours(bytes: &[u8]) -> bool {
+    bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// A list of times in the order in which they were measured.
+fn of_times(times: &[Time]) -> Measurement {
+    let labels = Labels { kernel: "times".into(), ..Labels::default() };
+    let mut series = Series::new(labels, FINE);
+    let in_cycle = times.len().div_ceil(CYCLES).max(1);
+    for (index, cycle) in (0..).zip(times.chunks(in_cycle)) {
+        let mut histogram = Histogram::new(FINE);
+        cycle.iter().for_each(|&time| histogram.record(time));
+        // Of the same layout, so that nothing is refused.
+        let _ = series.add_cycle(&histogram, index);
+    }
+    // One cycle or a few trials each say nothing of a minimum.
+    series.minima.clear();
+    Measurement { kernel: "times".into(), series: vec![series], ..Measurement::default() }
+}
+
+fn warnings(name: &str, measurement: &Measurement) -> Vec<String> {
+    let unfinished =
+        measurement.interruptions.iter().map(|why| format!("{name}: the measurement is not complete: {why}"));
+    let doubts =
+        measurement.timer_doubts().map(|why| format!("{name}: the timer may not run at one rate: {why}"));
+    unfinished.chain(doubts).collect()
+}
+
+/// The groups of a file, or the series whose name contains a text; empty ones are left out.
+pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
+    let failure = |fault| Failure::bad_input(format!("{}: {fault}", file.name));
+    let mut groups = Group::of(&file.measurement).map_err(failure)?;
+    if let Some(text) = wanted {
+        groups.retain(|group| group.labels.to_string().contains(text));
+        if groups.is_empty() {
+            groups = singles(file, text);
+        }
+    }
+    groups.retain(|group| !group.all.trials.is_empty());
+    if !groups.is_empty() {
+        return Ok(groups);
+    }
+    let known: Vec<String> =
+        file.measurement.series.iter().map(|series| series.labels.to_string()).take(10).collect();
+    Err(Failure::bad_input(match wanted {
+        Some(text) => format!(
+            "{}: no series with trials is called `{text}`; there are: {}",
+            file.name,
+            known.join("; ")
+        ),
+        None => format!("{}: there is not a single trial in it: measure again", file.name),
+    }))
+}
+
+/// Single series, such as that of one pair.
+fn singles(file: &LatencyFile, text: &str) -> Vec<Group> {
+    let series = file.measurement.series.iter().filter(|series| series.labels.to_string().contains(text));
+    series.map(|one| Group { labels: one.labels.clone(), all: one.clone(), pairs: Vec::new() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::Time;
+
+    #[test]
+    fn a_list_of_times_is_a_measurement() {
+        let times: Vec<Time> = (1..=100).map(|us| Time::from_ns(us * 1000)).collect();
+        let measurement = of_times(&times);
+        assert_eq!(measurement.series[0].trials.count(), 100);
+        assert_eq!(measurement.series[0].cycles.len(), 20);
+        assert!(measurement.check().is_ok());
+        assert!(is_ours(b" \n{\"format\"") && !is_ours(b"1us\n{") && !is_ours(b""));
+    }
+}

@@ -1,0 +1,104 @@
+//! What a measurement of latencies says, for programs.
+
+use serde::Serialize;
+use straggler_model::latency::{Histogram, Labels, Measurement, Process, Series};
+use straggler_model::noise::recording::{Machine, Timer};
+
+#[derive(Debug, Serialize)]
+pub struct Answer<'a> {
+    pub kernel: &'a str,
+    pub finished: bool,
+    pub interruptions: &'a [String],
+    pub notes: &'a [String],
+    pub processes: &'a [Process],
+    pub series: Vec<SeriesAnswer<'a>>,
+    pub timers: &'a [Timer],
+    pub machines: &'a [Machine],
+}
+
+#[derive(Debug, Serialize)]
+pub struct SeriesAnswer<'a> {
+    #[serde(flatten)]
+    pub labels: &'a Labels,
+    pub count: u64,
+    /// Trials shorter than what was taken off, and longer than the last bin.
+    pub underflow: u64,
+    pub overflow: u64,
+    pub min_ps: u64,
+    pub max_ps: u64,
+    pub mean_ps: f64,
+    pub sd_ps: Option<f64>,
+    /// As deep as at least ten trials lie beyond.
+    pub quantiles: Vec<QuantileAnswer>,
+    pub cycle_minima_ps: Vec<u64>,
+    /// The cost of the timer that was taken off, and what it was during the run.
+    pub timer_subtracted_ps: Option<u64>,
+    pub timer_median_ps: Option<u64>,
+    pub timer_max_ps: Option<u64>,
+}
+
+/// The quantile lies between the two.
+#[derive(Debug, Serialize)]
+pub struct QuantileAnswer {
+    pub quantile: f64,
+    pub low_ps: u64,
+    pub high_ps: u64,
+}
+
+impl<'a> Answer<'a> {
+    pub fn new(measurement: &'a Measurement) -> Answer<'a> {
+        Answer {
+            kernel: &measurement.kernel,
+            finished: measurement.is_finished(),
+            interruptions: &measurement.interruptions,
+            notes: &measurement.notes,
+            processes: &measurement.processes,
+            series: measurement.series.iter().map(SeriesAnswer::new).collect(),
+            timers: &measurement.timers,
+            machines: &measurement.machines,
+        }
+    }
+}
+
+impl<'a> SeriesAnswer<'a> {
+    fn new(series: &'a Series) -> SeriesAnswer<'a> {
+        let trials = &series.trials;
+        let calls = &series.timer.calls;
+        SeriesAnswer {
+            labels: &series.labels,
+            count: trials.count(),
+            underflow: trials.underflow(),
+            overflow: trials.overflow(),
+            min_ps: trials.min().unwrap_or_default().ps(),
+            max_ps: trials.max().unwrap_or_default().ps(),
+            mean_ps: trials.mean_ps().unwrap_or(0.0),
+            sd_ps: trials.variance_ps2().map(f64::sqrt),
+            quantiles: QUANTILES
+                .iter()
+                .filter_map(|&quantile| QuantileAnswer::of(trials, quantile))
+                .collect(),
+            cycle_minima_ps: series.minima.iter().map(|time| time.ps()).collect(),
+            timer_subtracted_ps: series.timer.subtracted.map(|bounds| bounds.low.ps()),
+            timer_median_ps: calls.quantile(0.5).map(|bounds| bounds.middle().ps()),
+            timer_max_ps: calls.max().map(|time| time.ps()),
+        }
+    }
+}
+
+impl QuantileAnswer {
+    fn of(trials: &Histogram, quantile: f64) -> Option<QuantileAnswer> {
+        let bounds = trials.quantile(quantile).filter(|_| is_supported(trials.count(), quantile))?;
+        Some(QuantileAnswer { quantile, low_ps: bounds.low.ps(), high_ps: bounds.high.ps() })
+    }
+}
+
+/// Those that are told where there are enough trials.
+pub const QUANTILES: [f64; 8] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999];
+
+/// A quantile with fewer trials beyond it is mostly chance.
+const BEYOND: f64 = 10.0;
+
+pub fn is_supported(count: u64, quantile: f64) -> bool {
+    // A little less, for the rounding of 1 - 0.99.
+    count as f64 * (1.0 - quantile) >= BEYOND * (1.0 - 1e-6)
+}

@@ -1,0 +1,106 @@
+//! `straggler measure latency`, validated.
+
+use crate::args::latency::{KernelName, Latency as Typed};
+use crate::exit::{Failure, Outcome};
+use std::path::PathBuf;
+use straggler_measure::latency::{Effort, Kernel, Remote};
+use straggler_model::latency::Bins;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    Measure(Measure),
+    /// Answer those who measure.
+    Listen {
+        address: String,
+        token: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    pub kernel: Kernel,
+    pub sizes: Vec<u64>,
+    pub cores: Option<Vec<u32>>,
+    pub effort: Effort,
+    pub bins: Bins,
+    pub output: Option<PathBuf>,
+}
+
+impl Plan {
+    pub fn new(typed: Typed) -> Outcome<Plan> {
+        if let Some(address) = typed.listen {
+            return Ok(Plan::Listen { address, token: typed.token });
+        }
+        let kernel = kernel(&typed)?;
+        Ok(Plan::Measure(Measure {
+            sizes: sizes(&typed, &kernel)?,
+            cores: typed.cores.map(|list| list.0),
+            effort: Effort {
+                trials: typed.trials.unwrap_or_else(|| kernel.usual_trials()),
+                cycles: typed.cycles,
+            },
+            bins: typed.bins,
+            output: typed.output,
+            kernel,
+        }))
+    }
+}
+
+fn kernel(typed: &Typed) -> Outcome<Kernel> {
+    let name = match (typed.kernel, typed.program.is_empty()) {
+        (None | Some(KernelName::Command), false) => KernelName::Command,
+        (Some(KernelName::Command), true) => {
+            return Err(Failure::usage(
+                "the command kernel needs a command: write it behind --, as in `-- true`",
+            ));
+        }
+        (Some(_), false) => {
+            return Err(Failure::usage("a command behind -- is a kernel of its own: leave out --kernel"));
+        }
+        (Some(name), true) => name,
+        (None, true) if typed.connect.is_some() => KernelName::Tcp,
+        (None, true) => {
+            return Err(Failure::usage(
+                "what should be measured? Give --kernel NAME, or a command behind --; `--help` has the names",
+            ));
+        }
+    };
+    if typed.connect.is_some() && name != KernelName::Tcp {
+        return Err(Failure::usage("--connect is for the tcp kernel: leave it out, or give --kernel tcp"));
+    }
+    if typed.folder.is_some() && name != KernelName::File {
+        return Err(Failure::usage("--folder is for the file kernel: leave it out, or give --kernel file"));
+    }
+    Ok(match name {
+        KernelName::Tcp => Kernel::Tcp { remote: remote(typed) },
+        KernelName::UnixSocket => Kernel::UnixSocket,
+        KernelName::Pipe => Kernel::Pipe,
+        KernelName::Futex => Kernel::Futex,
+        KernelName::SystemCalls => Kernel::SystemCalls,
+        KernelName::File => Kernel::File { folder: typed.folder.clone().unwrap_or_else(|| ".".into()) },
+        KernelName::Copy => Kernel::Copy,
+        KernelName::Command => Kernel::Command { program: typed.program.clone() },
+    })
+}
+
+fn remote(typed: &Typed) -> Option<Remote> {
+    let (address, token) = typed.connect.clone().zip(typed.token.clone())?;
+    Some(Remote { address, token })
+}
+
+fn sizes(typed: &Typed, kernel: &Kernel) -> Outcome<Vec<u64>> {
+    let Some(usual) = kernel.usual_size() else {
+        if typed.size.is_empty() {
+            return Ok(Vec::new());
+        }
+        return Err(Failure::usage(format!("the kernel {} has no sizes: leave out --size", kernel.name())));
+    };
+    let mut sizes: Vec<u64> = typed.size.iter().map(|size| size.0).collect();
+    if sizes.contains(&0) {
+        return Err(Failure::usage("--size 0: nothing would be moved; give at least 1B"));
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(if sizes.is_empty() { vec![usual] } else { sizes })
+}

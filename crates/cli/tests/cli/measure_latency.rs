@@ -1,0 +1,135 @@
+//! Measuring latencies. What comes out depends on the machine; that it adds up does not.
+
+use crate::program::Folder;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn every_kernel_measures_and_adds_up() {
+    let folder = Folder::new();
+    let kernels = [
+        ("tcp --size 4KiB,1B", 2),
+        ("unix-socket", 1),
+        ("pipe", 1),
+        ("system-calls", 3),
+        ("file --folder .", 2),
+        ("copy --size 1KiB", 1),
+    ];
+    for (kernel, series) in kernels {
+        let line = format!("measure latency --kernel {kernel} --trials 30 --cycles 3 -o out.lat --json");
+        let answer = folder.run(&line).good().json();
+        let list = answer["series"].as_array().unwrap();
+        assert_eq!((list.len(), &answer["finished"]), (series, &true.into()), "{answer}");
+        for series in list {
+            assert_eq!((&series["count"], &series["underflow"]), (&90.into(), &0.into()), "{series}");
+            let minima = series["cycle_minima_ps"].as_array().unwrap();
+            assert_eq!((minima.len(), &minima[0]), (3, &series["min_ps"]), "{series}");
+            assert_eq!(series["quantiles"].as_array().unwrap().len(), 1, "{series}");
+        }
+        assert_eq!(folder.names(), ["out.lat"]);
+    }
+}
+
+#[test]
+fn people_get_a_sentence_a_table_and_the_timer() {
+    let folder = Folder::new();
+    let text = folder.run("measure latency --kernel pipe --trials 1000 --cycles 1").good().stdout();
+    assert!(
+        text.starts_with("A round trip (pipe) took ") && text.contains("One trial in 100 took longer"),
+        "{text}"
+    );
+    for word in ["median", "90 %", "99 %", "max", "Timer: ", "which is taken off"] {
+        assert!(text.contains(word), "{word}\n{text}");
+    }
+    assert!(!text.contains("99.9 %"), "{text}");
+}
+
+#[test]
+fn other_bins_and_a_command() {
+    let folder = Folder::new();
+    let line = "measure latency --trials 3 --cycles 2 --bins log:50ns/1000 -o a.lat --json -- sh -c true";
+    let answer = folder.run(line).good().json();
+    assert_eq!((&answer["kernel"], &answer["series"][0]["kernel"]), (&"command".into(), &"sh".into()));
+    let text = std::fs::read_to_string(folder.path().join("a.lat")).unwrap();
+    assert!(text.starts_with(r#"{"format":"straggler latency","version":1,"#), "{text}");
+    assert!(text.contains(r#"{"layout":"logarithmic","size_ps":50000,"count":1000}"#), "{text}");
+    assert!(text.contains("straggler measure latency --trials 3"), "{text}");
+}
+
+#[test]
+fn what_fails_half_way_keeps_what_was_measured() {
+    let folder = Folder::new();
+    folder.write("twelve", "echo >> count; [ $(wc -l < count) -le 12 ]");
+    let line = "measure latency --trials 20 --cycles 2 -o a.lat -- sh twelve";
+    let ended = folder.run(line).ends_with(3).says("failed after 10 trials").says("is in a.lat");
+    assert!(ended.stdout().starts_with("sh took "), "{}", ended.stdout());
+    assert_eq!(folder.names(), ["a.lat", "count", "twelve"]);
+    let nothing = folder.run("measure latency -o b.lat -- /no/such/program");
+    nothing.ends_with(3).says("cannot be run").says("nothing was measured");
+    assert!(!folder.names().contains(&"b.lat".to_string()));
+}
+
+#[test]
+fn control_c_keeps_what_was_measured() {
+    let folder = Folder::new();
+    let line = "measure latency --kernel pipe --trials 1000000000 -o a.lat";
+    let child = folder.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(text.contains("interrupted after") && text.contains("is in a.lat"), "{text}");
+    assert_eq!(folder.names(), ["a.lat"]);
+}
+
+#[test]
+fn two_hosts() {
+    let folder = Folder::new();
+    let mut server = folder.command("measure latency --listen").stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut command).unwrap();
+    let client = command.trim().strip_prefix("straggler ").unwrap();
+    let ended = folder.run(&format!("{client} --trials 50 --cycles 2 -o two.lat --json"));
+    let wrong = folder.run(&format!("{client}x --trials 50"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let answer = ended.good().json();
+    assert_eq!(answer["series"][0]["count"], 100);
+    assert!(answer["processes"][1]["host"].as_str().unwrap().starts_with("127.0.0.1:"), "{answer}");
+    wrong.ends_with(3).says("use the --token that it printed");
+    // The token is not kept.
+    let token = client.rsplit(' ').next().unwrap();
+    let text = std::fs::read_to_string(folder.path().join("two.lat")).unwrap();
+    assert!(!text.contains(token) && text.contains("--token TOKEN"), "{text}");
+}
+
+#[test]
+fn bad_input_says_what_helps() {
+    let folder = Folder::new();
+    let cases = [
+        ("--trials 10", "Give --kernel NAME"),
+        ("--kernel pip", "possible values"),
+        ("--kernel command", "behind --"),
+        ("--kernel pipe -- true", "leave out --kernel"),
+        ("--kernel futex --size 4", "has no sizes"),
+        ("--kernel pipe --size 0B", "at least 1B"),
+        ("--kernel pipe --bins hdx", "did you mean `hdr`"),
+        ("--kernel pipe --trials 0", "0 is not in"),
+        ("--kernel pipe --cores 1000", "not among those this process may use"),
+        ("--kernel pipe --connect a:1 --token x", "--connect is for the tcp kernel"),
+        ("--kernel tcp --connect a:1", "--token"),
+        ("--kernel pipe --folder .", "--folder is for the file kernel"),
+        ("--listen 256.0.0.1:1", "cannot be listened on"),
+        ("--listen --token short", "32 letters and digits"),
+    ];
+    for (options, text) in cases {
+        folder.run(&format!("measure latency {options}")).ends_with(2).says(text);
+    }
+    folder.run("measure latency --kernel pipe -o no/a.lat").ends_with(3).says("make it first");
+    folder
+        .run("measure latency --kernel file --folder no --trials 1")
+        .ends_with(3)
+        .says("no file can be made");
+}

@@ -1,0 +1,33 @@
+//! What can be wrong with measured distributions.
+
+use crate::Time;
+
+/// Why measured times are no distributions for a network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DrawnError {
+    #[error("there is no measured latency to draw from")]
+    Nothing,
+    #[error("link class `{class}`: there are no measured times")]
+    Empty { class: String },
+    #[error("link class `{class}`: {time} is more than a day: no message takes that long; check the unit")]
+    TooLong { class: String, time: Time },
+    #[error("link class `{class}`: there are {distinct} different times; at most {most} fit", most = super::Table::MOST)]
+    TooMany { class: String, distinct: usize },
+    #[error("link class `{class}`: there are more than 2^64 measurements")]
+    TooOften { class: String },
+    #[error("the network has no link class `{class}`; it has {known}")]
+    UnknownClass { class: String, known: String },
+    #[error("measured times are given twice for {}", in_words(.class.as_deref()))]
+    Twice { class: Option<String> },
+}
+
+fn in_words(class: Option<&str>) -> String {
+    class.map_or_else(|| "all link classes".into(), |class| format!("link class `{class}`"))
+}
+
+impl DrawnError {
+    pub(super) fn unknown_class(class: &str, known: &[&str]) -> DrawnError {
+        let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        DrawnError::UnknownClass { class: class.into(), known }
+    }
+}

@@ -1,0 +1,132 @@
+//! What processes keep of the messages they have sent, where latencies are drawn: how many there were, and up to when
+//! those on their way hold back what is sent behind them. Messages of one process to another never overtake.
+//!
+//! Only messages that could still be overtaken are kept, one for each destination: usually none or one.
+
+use std::ops::Range;
+use straggler_model::{Rank, Time};
+
+#[derive(Debug, Default)]
+pub struct Lanes {
+    first: Rank,
+    /// Nothing that is sent at t arrives before t and this.
+    lookahead: Time,
+    senders: Vec<Sender>,
+    flights: Vec<Flight>,
+    /// The first of the flights that are free, as its place plus one.
+    free: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sender {
+    sent: u32,
+    /// Its first flight, as its place plus one; 0 for none.
+    flights: u32,
+}
+
+/// The last message to a destination.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    arrival: Time,
+    to: Rank,
+    next: u32,
+}
+
+impl Lanes {
+    pub fn new(ranks: Range<Rank>, lookahead: Time) -> Lanes {
+        let senders = vec![Sender::default(); ranks.len()];
+        Lanes { first: ranks.start, lookahead, senders, ..Lanes::default() }
+    }
+
+    /// Counts a message of a process: how many it has sent before.
+    #[inline(always)]
+    pub fn count(&mut self, from: Rank) -> u32 {
+        let sent = &mut self.senders[(from - self.first) as usize].sent;
+        let number = *sent;
+        *sent = sent.wrapping_add(1);
+        number
+    }
+
+    /// When a message arrives that is sent at `t` and could arrive at `arrival`: not before those that the process has
+    /// sent there before. A process sends in the order of time.
+    pub fn arrival(&mut self, from: Rank, to: Rank, t: Time, mut arrival: Time) -> Time {
+        let sender = (from - self.first) as usize;
+        let earliest = t + self.lookahead;
+        let (mut before, mut place) = (0, self.senders[sender].flights);
+        while place != 0 {
+            let Flight { arrival: held_until, to: held, next } = self.flights[place as usize - 1];
+            if held == to {
+                arrival = arrival.max(held_until);
+            }
+            if held == to || held_until <= earliest {
+                *self.link(sender, before) = next;
+                self.flights[place as usize - 1].next = std::mem::replace(&mut self.free, place);
+            } else {
+                before = place;
+            }
+            place = next;
+        }
+        if arrival > earliest {
+            self.keep(sender, to, arrival);
+        }
+        arrival
+    }
+
+    /// Where the place of the flight behind `before` is kept; 0 is the sender itself.
+    fn link(&mut self, sender: usize, before: u32) -> &mut u32 {
+        match before {
+            0 => &mut self.senders[sender].flights,
+            place => &mut self.flights[place as usize - 1].next,
+        }
+    }
+
+    fn keep(&mut self, sender: usize, to: Rank, arrival: Time) {
+        let next = self.senders[sender].flights;
+        let flight = Flight { arrival, to, next };
+        let place = if self.free == 0 {
+            self.flights.push(flight);
+            self.flights.len() as u32
+        } else {
+            let place = self.free;
+            let room = &mut self.flights[place as usize - 1];
+            self.free = std::mem::replace(room, flight).next;
+            place
+        };
+        self.senders[sender].flights = place;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        /// As if the last arrival of every pair were remembered for ever.
+        #[test]
+        fn nothing_overtakes(sends in prop::collection::vec((0u32..3, 0u32..4, 0u64..20, 0u64..60), 1..100)) {
+            let (mut lanes, lookahead) = (Lanes::new(5..8, Time(10)), 10);
+            let (mut last, mut now) = (HashMap::new(), [0; 3]);
+            for (from, to, pause, more) in sends {
+                now[from as usize] += pause;
+                let t = now[from as usize];
+                let own = t + lookahead + more;
+                let arrival = lanes.arrival(5 + from, to, Time(t), Time(own));
+                let held = last.entry((from, to)).or_insert(0);
+                *held = own.max(*held);
+                prop_assert_eq!(arrival, Time(*held));
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_can_be_overtaken_is_kept() {
+        let mut lanes = Lanes::new(0..1, Time(10));
+        for t in 0..1000 {
+            lanes.arrival(0, t, Time(u64::from(t) * 100), Time(u64::from(t) * 100 + 50));
+            assert_eq!(lanes.flights.len(), 1);
+        }
+        assert_eq!((lanes.count(0), lanes.count(0)), (0, 1));
+    }
+}

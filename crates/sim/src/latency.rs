@@ -1,0 +1,53 @@
+//! Where the latency of a message comes from: the network, or a distribution of which each message draws its own.
+
+use straggler_model::network::Drawn;
+
+/// What engines ask of latencies. Compiled in, so that runs in which all messages have the network's pay nothing.
+pub trait Latency: Copy + Sync {
+    /// The number of a message on its source, where its receiver has to know what was drawn.
+    type Number: bytemuck::Pod + Default + Send + std::fmt::Debug;
+
+    fn drawn(&self) -> Option<&Drawn>;
+    fn carry(number: u32) -> Self::Number;
+    fn number(carried: Self::Number) -> u32;
+}
+
+/// Every message has the parameters of its link.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfLink;
+
+impl Latency for OfLink {
+    type Number = ();
+
+    #[inline(always)]
+    fn drawn(&self) -> Option<&Drawn> {
+        None
+    }
+    #[inline(always)]
+    fn carry(_: u32) {}
+    #[inline(always)]
+    fn number((): ()) -> u32 {
+        0
+    }
+}
+
+/// Whether anything is drawn is known when the engine runs.
+#[derive(Clone, Copy, Debug)]
+pub struct MaybeDrawn<'a>(pub Option<&'a Drawn>);
+
+impl Latency for MaybeDrawn<'_> {
+    type Number = u32;
+
+    #[inline(always)]
+    fn drawn(&self) -> Option<&Drawn> {
+        self.0
+    }
+    #[inline(always)]
+    fn carry(number: u32) -> u32 {
+        number
+    }
+    #[inline(always)]
+    fn number(carried: u32) -> u32 {
+        carried
+    }
+}
