@@ -154,7 +154,7 @@ pub struct LogGp {
     pub recv_overhead: Estimate,
     /// g; none where it hides behind the overheads and is taken to be 0.
     pub gap: Option<Estimate>,
-    /// G of the largest messages, which is the one of the network file.
+    /// G of the protocol that describes all sizes best, which is the one of the network file.
     pub gap_per_byte: Estimate,
     pub overhead_per_byte: Estimate,
     /// S in bytes; none if even the largest messages are sent eagerly.

@@ -5,6 +5,7 @@ use super::experiments::{Samples, Series};
 use super::limit::Limit;
 use super::words::{rate, time};
 use super::{Estimate, LogGp, Measured, Protocol};
+use crate::regression::Line;
 use std::ops::Range;
 use straggler_model::stats::median_in_place;
 use straggler_model::units::Bytes;
@@ -26,8 +27,10 @@ pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit, sil
     let overheads = overheads(estimates, &mut doubts);
     let latency = latency(estimates, &mut doubts);
     let gap = gap(estimates, &mut doubts);
-    let (gap_per_byte, overhead_per_byte) = rates(estimates, &mut doubts);
-    let stream_per_byte = stream(estimates, &gap_per_byte, &mut doubts);
+    let points = points(samples);
+    let usual = usual_line(&points, &estimates.point);
+    let (gap_per_byte, overhead_per_byte) = rates(estimates, usual, &mut doubts);
+    let stream_per_byte = stream(estimates, &mut doubts);
     eager_limit(limit, &mut doubts);
     doubts.extend(silent_limit(limit, silent));
     let measured = LogGp {
@@ -40,7 +43,7 @@ pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit, sil
         eager_limit: limit.bytes,
         stream_per_byte,
         protocols: protocols(samples, estimates),
-        points: points(samples),
+        points,
         doubts: Vec::new(),
     };
     wide(&measured, &mut doubts);
@@ -117,15 +120,31 @@ fn gap(estimates: &Estimates, doubts: &mut Vec<String>) -> Option<Estimate> {
     None
 }
 
+/// Which protocol has the G that describes all sizes best: where modelled and measured times differ by the smallest factor
+/// on average. Sizes are spread evenly over orders of magnitude, and so none of them dominates.
+fn usual_line(points: &[Measured], values: &Values) -> usize {
+    let off = |line: &Line| -> f64 {
+        let ratio = |point: &Measured| {
+            let modelled = values.trip / 2.0 + point.bytes.saturating_sub(1) as f64 * line.slope;
+            (modelled / point.one_way_ps).ln().abs()
+        };
+        points.iter().filter(|point| point.one_way_ps > 0.0 && values.trip > 0.0).map(ratio).sum()
+    };
+    let lines = values.lines.iter().enumerate();
+    lines.min_by(|(_, one), (_, other)| off(one).total_cmp(&off(other))).map_or(0, |(index, _)| index)
+}
+
+/// What a byte takes in messages of one protocol.
+fn slope(estimates: &Estimates, protocol: usize) -> Estimate {
+    estimates.of(|values| values.lines.get(protocol).map_or(0.0, |line| line.slope))
+}
+
 /// G and O.
-fn rates(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Estimate) {
-    let slope = |values: &Values| values.lines.last().map_or(0.0, |line| line.slope);
-    let gap = estimates.of(slope);
+fn rates(estimates: &Estimates, usual: usize, doubts: &mut Vec<String>) -> (Estimate, Estimate) {
+    let gap = slope(estimates, usual);
     if gap.low_ps <= 0.0 {
-        doubts.push(
-            "G cannot be told from 0: the noise is larger than what the bytes of the largest messages take"
-                .into(),
-        );
+        doubts
+            .push("G cannot be told from 0: the noise is larger than what the bytes of messages take".into());
     }
     let gap = gap.at_least_nothing();
     let Some(_) = estimates.point.overhead_per_byte else {
@@ -155,13 +174,14 @@ fn rates(estimates: &Estimates, doubts: &mut Vec<String>) -> (Estimate, Estimate
     (gap, overhead)
 }
 
-fn stream(estimates: &Estimates, gap: &Estimate, doubts: &mut Vec<String>) -> Estimate {
+fn stream(estimates: &Estimates, doubts: &mut Vec<String>) -> Estimate {
     let stream = estimates.of(|values| values.stream_per_byte);
-    if disagree(&stream, gap) {
+    let single = slope(estimates, estimates.pieces.len().saturating_sub(1));
+    if disagree(&stream, &single) {
         doubts.push(format!(
-            "a byte takes {} in single messages and {} in streams of messages: the model has one G for both, that of \
-             single messages",
-            rate(gap.ps),
+            "of the largest messages a byte takes {} in single ones and {} in streams of them: the model has one G for \
+             both, that of single messages",
+            rate(single.ps),
             rate(stream.ps)
         ));
     }
@@ -248,8 +268,8 @@ fn one_line(measured: &LogGp) -> Option<String> {
     (share.abs() > OFF).then(|| {
         let direction = if share > 0.0 { "longer" } else { "shorter" };
         format!(
-            "the model has one line for all sizes, from L, o_s and o_r of one byte and G of the largest messages: \
-             messages of {} take {} and are modelled {:.0} % {direction}",
+            "the model has one line for all sizes, with L, o_s and o_r of one byte and one G: messages \
+             of {} take {} and are modelled {:.0} % {direction}",
             Bytes(worst.bytes),
             time(worst.one_way_ps),
             100.0 * share.abs()
