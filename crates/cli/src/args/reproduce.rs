@@ -25,7 +25,7 @@ pub struct Reproduce {
     #[arg(value_name = "NAME", required_unless_present = "list")]
     pub names: Vec<String>,
     /// Show what there is
-    #[arg(long, conflicts_with_all = ["names", "quick", "output", "markdown"])]
+    #[arg(long, conflicts_with_all = ["names", "quick", "output", "markdown", "exchanges"])]
     pub list: bool,
     /// Small sizes: seconds each
     #[arg(long)]
@@ -36,6 +36,9 @@ pub struct Reproduce {
     /// Throw away what earlier runs left in the folder
     #[arg(long)]
     pub fresh: bool,
+    /// Take measured exchanges (FILE.lat of straggler-mpi latency) instead of synthesised ones, for sp2-table1 and sp2-fig5-6
+    #[arg(long, value_name = "FILE")]
+    pub exchanges: Option<PathBuf>,
     /// Write what was published and what was simulated as Markdown, too
     #[arg(long, value_name = "OUT.md")]
     pub markdown: Option<PathBuf>,

@@ -38,6 +38,35 @@ pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
     Ok(LatencyFile { name, measurement, warnings })
 }
 
+/// Exchanges of two processes that were measured.
+#[derive(Debug)]
+pub struct Exchanges {
+    pub name: String,
+    /// In order.
+    pub times: Vec<Time>,
+    /// Of a message.
+    pub bytes: u64,
+    pub synthetic: bool,
+}
+
+/// The exchanges in a measurement, which tells how large their messages were.
+pub fn exchanges(path: &Path) -> Outcome<Exchanges> {
+    if !is_measurement(path) {
+        return Err(mistaken(path, Wanted::Latencies).unwrap_or_else(|| {
+            Failure::bad_input(format!(
+                "{}: this is no measurement of exchanges (FILE.lat): make one with `mpirun -n 2 straggler-mpi latency`",
+                path.display()
+            ))
+        }));
+    }
+    let LatencyFile { name, measurement, .. } = read(path, None)?;
+    let bytes = measured::chosen(path, &measurement)?.first().and_then(|one| one.labels.size);
+    let bytes = bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
+        Failure::bad_input(format!("{name}: it does not say how many bytes were exchanged"))
+    })?;
+    Ok(Exchanges { name, times: times(path, None)?, bytes, synthetic: measurement.is_synthetic() })
+}
+
 /// So many times stand for a distribution that has more.
 const MOST_TIMES: u64 = 1 << 20;
 

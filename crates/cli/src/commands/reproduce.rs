@@ -21,6 +21,7 @@ mod words;
 
 use crate::args::Common;
 use crate::args::reproduce::Reproduce;
+use crate::commands::latency_file::{self, Exchanges};
 use crate::commands::{command_line, make_folder, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -55,6 +56,8 @@ pub struct Setting<'a> {
     pub seed: u64,
     pub threads: Option<usize>,
     pub fresh: bool,
+    /// Exchanges that were measured, instead of those that are made up.
+    pub exchanges: Option<Exchanges>,
     /// Of this reproduction alone.
     pub folder: PathBuf,
     /// What made the data, as it can be pasted.
@@ -107,6 +110,14 @@ pub fn run(typed: &Reproduce, common: &Common, console: &Console) -> Outcome<()>
         return list::run(console);
     }
     let entries = chosen(&typed.names)?;
+    if typed.exchanges.is_some()
+        && let Some(other) = entries.iter().find(|entry| !entry.name.starts_with("sp2-"))
+    {
+        return Err(Failure::usage(format!(
+            "--exchanges is for sp2-table1 and sp2-fig5-6: {} has no exchanges to take from a file",
+            other.name
+        )));
+    }
     refuse_unwritable(&typed.output)?;
     typed.markdown.as_deref().map_or(Ok(()), refuse_unwritable)?;
     let began = Instant::now();
@@ -165,13 +176,16 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
     let size = size(typed);
     let quick = if typed.quick { " --quick" } else { "" };
     let seed = if common.seed == 1 { String::new() } else { format!(" --seed {}", common.seed) };
+    let measured =
+        typed.exchanges.as_ref().map_or_else(String::new, |path| format!(" --exchanges {}", path.display()));
     let setting = Setting {
         size,
         seed: common.seed,
         threads: common.threads.map(Into::into),
         fresh: typed.fresh,
+        exchanges: typed.exchanges.as_deref().map(latency_file::exchanges).transpose()?,
         folder: folder(&typed.output, entry.name, size),
-        command: format!("straggler reproduce {}{quick}{seed}", entry.name),
+        command: format!("straggler reproduce {}{quick}{seed}{measured}", entry.name),
         console,
     };
     let description = entry.description()?;

@@ -3,12 +3,14 @@
 use super::comparison::{Comparison, Quantity};
 use super::definition::Description;
 use super::{Findings, Setting, Size, Work};
+use crate::commands::latency_file::Exchanges;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
 use crate::meter::Meter;
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
 use straggler_model::stats::{histogram, mean};
+use straggler_model::units::Bytes;
 use straggler_model::{Time, samples};
 use straggler_report::page::{Axis, Chart, Histogram, HistogramSeries, Line, Lines, Role, Unit};
 use straggler_sim::resampling::{Distributions, Model, Watch, throughput as throughput_of};
@@ -76,7 +78,33 @@ pub mod throughput {
         super::work(size, &PROCESSORS)
     }
 
+    /// The same with exchanges that were measured: their interrupts are in them, and what was published is of another
+    /// machine.
+    fn measured(exchanges: &Exchanges, setting: &Setting<'_>) -> Outcome<Findings> {
+        let found = resample(&exchanges.times, None, &PROCESSORS, setting)?;
+        let mut findings = Findings { synthesised: exchanges.synthetic, ..Findings::default() };
+        findings.remarks.push(format!("measured here: {}, {}", exchanges.name, Bytes(exchanges.bytes)));
+        let throughput = |(&count, found): (&u32, &Distributions)| {
+            throughput_of(count, exchanges.bytes, found.mean_own_ps) / 1e6
+        };
+        let simulated: Vec<f64> = PROCESSORS.iter().zip(&found).map(throughput).collect();
+        for (&count, &simulated) in PROCESSORS.iter().zip(&simulated) {
+            let what = format!("{count} processors");
+            findings.comparisons.push(Comparison::new(what, Quantity::Throughput, None, simulated));
+        }
+        let title = format!(
+            "Throughput of an all-to-all of {}, from exchanges measured here",
+            Bytes(exchanges.bytes)
+        );
+        let series = vec![line("resampled", Role::Simulated, &simulated)];
+        findings.section.add(chart(&title, series, setting).synthetic(exchanges.synthetic));
+        Ok(findings)
+    }
+
     pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
+        if let Some(exchanges) = &setting.exchanges {
+            return measured(exchanges, setting);
+        }
         let spec: NoiseSpec = "signature:name=sp2"
             .parse()
             .map_err(|fault| Failure::usage(format!("the signature of the SP2: {fault}")))?;
@@ -104,7 +132,11 @@ pub mod throughput {
                 simulated,
             ));
         }
-        findings.section.add(chart(&simulated, setting));
+        let series = vec![
+            line("resampled", Role::Simulated, &simulated),
+            line("published", Role::Published, &PUBLISHED),
+        ];
+        findings.section.add(chart("Throughput of an all-to-all of 1 MB", series, setting).synthetic(true));
         Ok(findings)
     }
 
@@ -121,30 +153,29 @@ pub mod throughput {
         (0..2_000).map(|_| Time((seconds * (1.0 + SPREAD * bell()) * 1e12) as u64)).collect()
     }
 
-    fn chart(simulated: &[f64], setting: &Setting<'_>) -> Chart {
-        let x: Vec<f64> = PROCESSORS.iter().map(|&count| count.into()).collect();
-        let line = |name: &str, role, megabytes: &[f64]| Line {
+    fn line(name: &str, role: Role, megabytes: &[f64]) -> Line {
+        Line {
             name: name.into(),
             role,
-            x: x.clone(),
+            x: PROCESSORS.iter().map(|&count| count.into()).collect(),
             y: megabytes.iter().map(|megabytes| megabytes * 1e6).collect(),
             low: None,
             high: None,
-        };
+        }
+    }
+
+    fn chart(title: &str, series: Vec<Line>, setting: &Setting<'_>) -> Chart {
         let plot = Lines {
             x: Axis { label: "processors".into(), ..Axis::processes() },
             y: Axis::linear("throughput of a processor", Unit::BytesPerSecond),
-            series: vec![
-                line("resampled", Role::Simulated, simulated),
-                line("published", Role::Published, &PUBLISHED),
-            ],
+            series,
             marks: Vec::new(),
         };
-        Chart::new("Throughput of an all-to-all of 1 MB", &setting.command, plot).synthetic(true)
+        Chart::new(title, &setting.command, plot)
     }
 }
 
-/// Figures 5 and 6.
+/// Figures 3, 5 and 6.
 pub mod idle {
     use super::*;
 
@@ -155,7 +186,7 @@ pub mod idle {
 
     pub fn describe() -> Description {
         Description {
-            figure: "Tabe, Hardwick and Stout, Figures 5 and 6".into(),
+            figure: "Tabe, Hardwick and Stout, Figures 3, 5 and 6".into(),
             title: "How long processor 0 waits in an all-to-all of 4 and of 32 processors".into(),
             about: "With more processors hardly any all-to-all passes without idle time, and mean and maximum of the idle \
                     time grow. The paper shows histograms without numbers."
@@ -171,10 +202,16 @@ pub mod idle {
     }
 
     pub fn run(setting: &Setting<'_>) -> Outcome<Findings> {
-        let times =
-            samples::parse(TIMES.as_bytes(), None).map_err(|fault| Failure::bad_input(fault.to_string()))?;
+        let made_up =
+            || samples::parse(TIMES.as_bytes(), None).map_err(|fault| Failure::bad_input(fault.to_string()));
+        let times = setting.exchanges.as_ref().map_or_else(made_up, |measured| Ok(measured.times.clone()))?;
+        let synthesised = setting.exchanges.as_ref().is_none_or(|measured| measured.synthetic);
         let found = resample(&times, None, &PROCESSORS, setting)?;
-        let mut findings = Findings { synthesised: true, ..Findings::default() };
+        let mut findings = Findings { synthesised, ..Findings::default() };
+        if let Some(Exchanges { name, bytes, .. }) = &setting.exchanges {
+            findings.remarks.push(format!("measured here: {name}, {}", Bytes(*bytes)));
+        }
+        findings.section.add(exchange_times(&times, setting).synthetic(synthesised));
         let mut series = Vec::new();
         for (count, found) in PROCESSORS.iter().zip(&found) {
             let idle = &found.first_idle_ps;
@@ -191,25 +228,35 @@ pub mod idle {
                 Quantity::Microseconds,
                 micro(idle.last().map_or(0.0, |&ps| ps as f64)),
             );
-            series.push(bars(*count, idle));
+            series.push(bars(format!("{count} processors"), idle));
         }
         let plot = Histogram {
             x: Axis::linear("idle time of processor 0", Unit::Seconds),
             y: Axis::linear("all-to-alls", Unit::Count),
             series,
         };
-        findings.section.add(Chart::new("Idle time of processor 0", &setting.command, plot).synthetic(true));
+        let idle = Chart::new("Idle time of processor 0", &setting.command, plot);
+        findings.section.add(idle.synthetic(synthesised));
         Ok(findings)
     }
 
-    fn bars(count: u32, sorted_ps: &[u64]) -> HistogramSeries {
+    /// Figure 3: all but the longest in a hundred, which would leave the others no room.
+    fn exchange_times(times: &[Time], setting: &Setting<'_>) -> Chart {
+        let mut sorted: Vec<u64> = times.iter().map(|time| time.ps()).collect();
+        sorted.sort_unstable();
+        sorted.truncate((sorted.len() * 99).div_ceil(100));
+        let plot = Histogram {
+            x: Axis::linear("time of an exchange", Unit::Seconds),
+            y: Axis::linear("exchanges", Unit::Count),
+            series: vec![bars("exchanges, without the longest 1 %".into(), &sorted)],
+        };
+        Chart::new("Exchanges of two processors", &setting.command, plot)
+    }
+
+    fn bars(name: String, sorted_ps: &[u64]) -> HistogramSeries {
         let bins = histogram(sorted_ps, BINS);
         let mut edges: Vec<f64> = bins.iter().map(|bin| bin.from as f64 / 1e12).collect();
         edges.extend(bins.last().map(|bin| bin.to as f64 / 1e12));
-        HistogramSeries {
-            name: format!("{count} processors"),
-            edges,
-            counts: bins.iter().map(|bin| bin.count as f64).collect(),
-        }
+        HistogramSeries { name, edges, counts: bins.iter().map(|bin| bin.count as f64).collect() }
     }
 }

@@ -286,6 +286,7 @@ mod tests {
             seed: 1,
             threads: Some(1),
             fresh: false,
+            exchanges: None,
             folder: std::path::PathBuf::new(),
             command: String::new(),
             console: &console,
