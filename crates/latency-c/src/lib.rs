@@ -1,6 +1,6 @@
 //! The functions of `mpi/include/straggler_latency.h`.
 //!
-//! Nothing unwinds into the caller: what may fail is run under [`border::guarded`], which turns errors and panics into
+//! Nothing unwinds into the caller: what may fail is run under `border::guarded`, which turns errors and panics into
 //! codes and keeps their text for `straggler_latency_error`. `begin` and `end`, which are called for every trial, cannot
 //! panic.
 

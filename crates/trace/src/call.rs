@@ -43,7 +43,7 @@ pub struct Call {
     pub peer: i32,
     pub tag: i32,
     /// Bytes this call sends: of a message, or what this rank gives to a collective (to each, where every
-    /// rank gets its own; in all, where [`Details::sent_sizes`] lists them).
+    /// rank gets its own; in all, where [`Rare::sent_sizes`] lists them).
     pub sent: u64,
     /// Bytes this call has room for, or receives.
     pub received: u64,

@@ -27,8 +27,8 @@ BINS
   log:SIZE/BINS        the first bin is SIZE wide, bin i is e^(SIZE i) - 1 wide, in microseconds
 
 HOW TO READ IT
-  What reading the timer costs at best is taken off every trial. Quantiles are told as deep as at least ten trials lie
-  beyond them. The file keeps the whole distribution, and the minimum of every cycle.";
+  What reading the timer costs at best is taken off every trial. A quantile is told if at least
+  ten trials lie beyond it. The file keeps the whole distribution, and the minimum of every cycle.";
 
 /// How long communication, system calls or a command take, as a distribution
 #[derive(Debug, Args)]

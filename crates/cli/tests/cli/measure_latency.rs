@@ -91,14 +91,19 @@ fn two_hosts() {
     let mut command = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut command).unwrap();
     let client = command.trim().strip_prefix("straggler ").unwrap();
+    let address = client.split(" --token").next().unwrap();
     let ended = folder.run(&format!("{client} --trials 50 --cycles 2 -o two.lat --json"));
-    let wrong = folder.run(&format!("{client}x --trials 50"));
+    let wrong = ["x", "0".repeat(32).as_str()]
+        .map(|token| folder.run(&format!("{address} --token {token} --trials 50")));
+    let longer = folder.run(&format!("{client}x --trials 50"));
     server.kill().unwrap();
     server.wait().unwrap();
     let answer = ended.good().json();
     assert_eq!(answer["series"][0]["count"], 100);
     assert!(answer["processes"][1]["host"].as_str().unwrap().starts_with("127.0.0.1:"), "{answer}");
-    wrong.ends_with(3).says("use the --token that it printed");
+    for wrong in wrong.into_iter().chain([longer]) {
+        wrong.ends_with(3).says("use the --token that ");
+    }
     // The token is not kept.
     let token = client.rsplit(' ').next().unwrap();
     let text = std::fs::read_to_string(folder.path().join("two.lat")).unwrap();

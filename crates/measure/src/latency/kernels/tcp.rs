@@ -76,6 +76,12 @@ fn loopback(core: u32, size: u64) -> io::Result<TcpStream> {
 fn connect(remote: &Remote, size: u64) -> io::Result<TcpStream> {
     let Remote { address, token } = remote;
     let named = |fault: io::Error| io::Error::new(fault.kind(), format!("{address}: {fault}"));
+    // What is behind the token in the hello would be read as part of the size.
+    if token.len() != TOKEN {
+        return Err(io::Error::other(format!(
+            "a token has {TOKEN} letters and digits: use the --token that {address} printed"
+        )));
+    }
     let mut stream = open(address).map_err(named)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut hello = HELLO.to_vec();
