@@ -12,9 +12,11 @@ use anyhow::{Context, Result};
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::*;
 use plan::Configuration;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use straggler_measure::latency::begin;
+use straggler_measure::machine;
 use straggler_model::latency::{Measurement, Series};
 
 /// The processes that communicate in one configuration.
@@ -41,7 +43,8 @@ trait Measured {
 
 pub fn run(session: &Session, options: &LatencyOptions) -> Result<ExitCode> {
     let configurations = plan::configurations(session, options)?;
-    let mut job = Job::new(session, options);
+    refuse_missing_folder(session, &options.output)?;
+    let mut job = Job::new(session, options)?;
     for (number, configuration) in configurations.iter().enumerate() {
         let ranks = plan::active(session, configuration.per_node);
         let color = if ranks.contains(&session.rank) { Color::with_value(0) } else { Color::undefined() };
@@ -83,7 +86,7 @@ const SAVE: Duration = Duration::from_secs(10);
 const TELL: Duration = Duration::from_secs(5);
 
 impl<'a> Job<'a> {
-    fn new(session: &'a Session, options: &'a LatencyOptions) -> Job<'a> {
+    fn new(session: &'a Session, options: &'a LatencyOptions) -> Result<Job<'a>> {
         let command = std::env::args().collect::<Vec<_>>().join(" ");
         let mut total = begin(options.kernel.name(), &command, &session.timer);
         total.processes = session.processes.clone();
@@ -95,8 +98,24 @@ impl<'a> Job<'a> {
                     .into(),
             );
         }
+        for (timer, machine) in session.gather_all(&(session.timer.clone(), machine::this()))? {
+            if !total.timers.contains(&timer) {
+                total.timers.push(timer);
+            }
+            if !total.machines.contains(&machine) {
+                total.machines.push(machine);
+            }
+        }
+        if let Some(doubt) = total.timer_doubts() {
+            let note = format!("Not every process has an invariant timer: {doubt}. Times may be wrong.");
+            total.notes.push(note);
+        }
+        let most = session.most_on_a_node();
+        if session.size != most * session.nodes() {
+            total.notes.push(format!("Nodes have different numbers of processes, {most} at most."));
+        }
         let now = Instant::now();
-        Job { session, options, started: now, saved: now, told: now, stopped: false, total }
+        Ok(Job { session, options, started: now, saved: now, told: now, stopped: false, total })
     }
 
     fn measure(
@@ -231,6 +250,16 @@ impl<'a> Job<'a> {
             ExitCode::SUCCESS
         })
     }
+}
+
+/// The file is written at the end, so that it is better known now if it cannot be.
+fn refuse_missing_folder(session: &Session, path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let missing = session.is_first() && folder.is_some_and(|folder| !folder.is_dir());
+    if session.any(missing) {
+        anyhow::bail!("{}: there is no such folder on the host of rank 0: make it first", path.display());
+    }
+    Ok(())
 }
 
 /// The MPI library, as it names itself.

@@ -17,6 +17,7 @@ mod session;
 
 use args::{Arguments, Command};
 use clap::Parser;
+use mpi::traits::Communicator;
 use session::Session;
 use std::process::ExitCode;
 
@@ -37,12 +38,17 @@ fn main() -> ExitCode {
         eprintln!("error: MPI cannot be initialised: start it with mpirun");
         return ExitCode::from(3);
     };
+    let world = universe.world();
     let run = Session::new(universe.world()).and_then(|session| match &arguments.command {
         Command::Latency(options) => latency::run(&session, options),
         Command::LogGp(options) => loggp::run(&session, options),
     });
     match run {
         Ok(code) => code,
+        Err(error) if error.is::<session::Alone>() => {
+            eprintln!("error: rank {}: {error:#}", world.rank());
+            world.abort(3)
+        }
         Err(error) => {
             if first {
                 eprintln!("error: {error:#}");

@@ -1,6 +1,6 @@
 //! The processes of a job: where each runs, and how they agree.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use mpi::collective::SystemOperation;
 use mpi::topology::{Rank, SimpleCommunicator};
 use mpi::traits::*;
@@ -23,8 +23,28 @@ pub fn is_first() -> bool {
     told.is_none_or(|rank| rank == "0")
 }
 
+/// Bytes of one message at most.
+const CHUNK: usize = 1 << 28;
+
 /// How long a process sleeps that has nothing to do.
 const NAP: Duration = Duration::from_micros(200);
+
+/// Something went wrong on this process, and the others do not know: the job has to be ended.
+#[derive(Debug)]
+pub struct Alone(String);
+
+impl std::fmt::Display for Alone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Alone {}
+
+/// Marks an error that other processes do not have.
+pub fn alone(error: impl std::fmt::Display) -> anyhow::Error {
+    Alone(error.to_string()).into()
+}
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -49,9 +69,10 @@ impl Session {
                 std::process::exit(130);
             }
         };
-        ctrlc::set_handler(handler).context("signals cannot be handled")?;
+        ctrlc::set_handler(handler).map_err(|error| alone(format!("signals cannot be handled: {error}")))?;
         let (rank, size) = (world.rank() as u32, world.size() as u32);
-        let timer = timer::examine().context("the timer cannot be calibrated")?;
+        let timer =
+            timer::examine().map_err(|error| alone(format!("the timer cannot be calibrated: {error}")))?;
         let bound = cores::allowed().is_ok_and(|cores| cores.len() == 1);
         let core = rustix::thread::sched_getcpu();
         let host = mpi::environment::processor_name().unwrap_or_default();
@@ -74,6 +95,10 @@ impl Session {
             self.local.push(*count);
             *count += 1;
         }
+    }
+
+    pub fn nodes(&self) -> u32 {
+        self.processes.iter().filter_map(|process| process.node).max().map_or(1, |last| last + 1)
     }
 
     /// The processes of the node that has most.
@@ -145,18 +170,36 @@ impl Session {
         let mut distance = 1;
         while distance < self.size {
             if self.rank & distance != 0 {
-                let bytes = serde_json::to_vec(&own)?;
-                self.world.process_at_rank((self.rank - distance) as Rank).send(&bytes[..]);
+                let bytes = serde_json::to_vec(&own).map_err(alone)?;
+                self.send_bytes(self.rank - distance, &bytes);
                 return Ok(None);
             }
             if self.rank + distance < self.size {
-                let from = self.world.process_at_rank((self.rank + distance) as Rank);
-                let (bytes, _) = from.receive_vec::<u8>();
-                merge(&mut own, serde_json::from_slice(&bytes)?)?;
+                let bytes = self.receive_bytes(self.rank + distance);
+                let theirs = serde_json::from_slice(&bytes).map_err(alone)?;
+                drop(bytes);
+                merge(&mut own, theirs).map_err(alone)?;
             }
             distance *= 2;
         }
         Ok(Some(own))
+    }
+
+    /// Sends any number of bytes; a message of MPI has at most 2^31.
+    fn send_bytes(&self, to: u32, bytes: &[u8]) {
+        let to = self.world.process_at_rank(to as Rank);
+        to.send(&(bytes.len() as u64));
+        bytes.chunks(CHUNK).for_each(|chunk| to.send(chunk));
+    }
+
+    fn receive_bytes(&self, from: u32) -> Vec<u8> {
+        let from = self.world.process_at_rank(from as Rank);
+        let (length, _) = from.receive::<u64>();
+        let mut bytes = vec![0; length as usize];
+        bytes.chunks_mut(CHUNK).for_each(|chunk| {
+            from.receive_into(chunk);
+        });
+        bytes
     }
 
     /// Says something on stderr, once for all.

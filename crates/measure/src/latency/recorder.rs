@@ -92,11 +92,11 @@ impl<C: Clock> Recorder<C> {
     }
 
     /// Reads the clock and returns the time since `begun` without recording it, for kernels that record it elsewhere or
-    /// only together with what another process saw.
+    /// only together with what another process saw. Nothing when less time has passed than is taken off.
     #[inline(always)]
-    pub fn elapsed(&mut self, begun: Begun) -> Time {
+    pub fn elapsed(&mut self, begun: Begun) -> Option<Time> {
         let ticks = self.clock.fenced().saturating_sub(begun.0);
-        self.less_cost(ticks).unwrap_or(Time::ZERO)
+        self.less_cost(ticks)
     }
 
     /// Records a time that was found in another way.
@@ -105,7 +105,11 @@ impl<C: Clock> Recorder<C> {
         self.cycle.record(time);
     }
 
-    /// Nothing when less time has passed than is taken off.
+    /// Records a trial that took less time than is taken off.
+    pub fn record_underflow(&mut self) {
+        self.cycle.record_underflow();
+    }
+
     #[inline(always)]
     fn less_cost(&self, ticks: u64) -> Option<Time> {
         Some(self.rate.time(ticks.checked_sub(self.cost)?))
@@ -134,7 +138,9 @@ impl<C: Clock> Recorder<C> {
         self.cycle.record_all(&self.times[..kept]);
     }
 
-    fn check_timer(&mut self) {
+    /// Times a pair of readings with nothing between them. Whoever records times of [`Recorder::elapsed`] should do so now and
+    /// then; otherwise it is done after each batch.
+    pub fn check_timer(&mut self) {
         let ticks = empty_pair(&mut self.clock);
         self.series.timer.calls.record(self.rate.time(ticks));
     }

@@ -13,6 +13,7 @@ use anyhow::Result;
 use mpi::collective::SystemOperation;
 use mpi::topology::Rank;
 use mpi::traits::*;
+use std::time::{Duration, Instant};
 use straggler_measure::latency::Recorder;
 use straggler_model::Time;
 use straggler_model::latency::{Bins, Kind, Labels, Series};
@@ -24,8 +25,9 @@ pub struct Together<'a> {
     clock: Clock,
     /// What is added to the first one's time to get this process's, in ps.
     offset: i64,
-    /// How far that may be off: half of the fastest round trip.
+    /// How far that may be off: half of the fastest round trip, and what it has changed by from one comparison to the next.
     error: u64,
+    compared: Instant,
     /// From one trial to the next, in ps.
     window: u64,
     per_rank: Recorder,
@@ -86,6 +88,7 @@ impl<'a> Together<'a> {
             clock,
             offset: 0,
             error: 0,
+            compared: Instant::now(),
             window: 0,
             per_rank: distribution(Kind::PerRank),
             all: (members.comm.rank() == 0).then(|| distribution(Kind::AllRanks)),
@@ -131,11 +134,17 @@ impl<'a> Together<'a> {
                     let _ = comm.process_at_rank(0).receive::<u64>();
                     comm.process_at_rank(0).send(&self.clock.now());
                 }
-                self.offset = comm.process_at_rank(0).receive::<i64>().0;
+                let offset = comm.process_at_rank(0).receive::<i64>().0;
+                if self.window > 0 {
+                    worst = worst.max(offset.abs_diff(self.offset));
+                }
+                self.offset = offset;
             }
         }
-        comm.process_at_rank(0).broadcast_into(&mut worst);
-        self.error = worst;
+        let mut of_all = 0;
+        comm.all_reduce_into(&worst, &mut of_all, SystemOperation::max());
+        self.error = self.error.max(of_all);
+        self.compared = Instant::now();
     }
 
     /// The longest of a few calls, of all processes.
@@ -167,9 +176,17 @@ impl<'a> Together<'a> {
 
     /// Calls at the moments that were set. Gives how long each took, or that this process was late.
     fn keep_appointments(&mut self, trials: u64) -> Vec<u64> {
-        let mut start =
-            if self.members.comm.rank() == 0 { self.clock.now() + LEAD_PS.max(4 * self.window) } else { 0 };
+        let mut start = match self.members.comm.rank() {
+            0 if self.compared.elapsed() > TRUSTED => COMPARE_AGAIN,
+            0 => self.clock.now() + LEAD_PS.max(4 * self.window),
+            _ => 0,
+        };
         self.members.comm.process_at_rank(0).broadcast_into(&mut start);
+        // Clocks drift apart: the first says when they have to be compared again.
+        if start == COMPARE_AGAIN {
+            self.compare_clocks();
+            return self.keep_appointments(trials);
+        }
         (0..trials)
             .map(|trial| {
                 let at = (start + trial * self.window).saturating_add_signed(self.offset);
@@ -186,6 +203,10 @@ impl<'a> Together<'a> {
             .collect()
     }
 }
+
+/// How long a comparison of clocks is trusted.
+const TRUSTED: Duration = Duration::from_secs(1);
+const COMPARE_AGAIN: u64 = u64::MAX;
 
 /// Larger than any time: the process was not there.
 const LATE: u64 = u64::MAX;
@@ -211,6 +232,7 @@ impl Measured for Together<'_> {
         }
         let late = longest.iter().filter(|&&longest| longest == LATE).count() as u64;
         (self.trials, self.late) = (self.trials + trials, self.late + late);
+        self.per_rank.check_timer();
         self.adapt(&longest, late);
         Ok(())
     }

@@ -16,14 +16,15 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_measure::latency::Recorder;
 use straggler_model::Time;
-use straggler_model::latency::{Bins, Histogram, Kind, Labels, Pair, Process, Series};
+use straggler_model::latency::{Bins, Histogram, Kind, Labels, Pair, Process, Series, TimerCost};
 
 pub struct Pairs<'a> {
     members: &'a Members,
     kernel: Kernel,
     clock: Recorder,
     peers: Vec<Peer>,
-    classes: BTreeMap<Labels, Class>,
+    /// All pairs that are alike, at full resolution.
+    classes: BTreeMap<Labels, Recorder>,
     sent: Vec<u8>,
     received: Vec<u8>,
     cycle_started_ns: u64,
@@ -50,9 +51,19 @@ struct Distribution {
     class: Labels,
 }
 
-/// All pairs that are alike, at full resolution.
-struct Class {
-    recorder: Recorder,
+/// With more processes a file of all pairs would have gigabytes.
+const MOST_WITH_PAIRS: usize = 128;
+
+/// Stands for a time below what is taken off for the timer.
+const UNDERFLOW: u64 = u64::MAX;
+
+/// Of two times, where one below the timer's cost counts as 0.
+fn mean(own: u64, theirs: u64) -> u64 {
+    match (own, theirs) {
+        (UNDERFLOW, UNDERFLOW) => UNDERFLOW,
+        (UNDERFLOW, time) | (time, UNDERFLOW) => time / 2,
+        (own, theirs) => own / 2 + theirs / 2 + (own & theirs & 1),
+    }
 }
 
 /// Times of one batch, of all peers together.
@@ -81,9 +92,8 @@ impl<'a> Pairs<'a> {
             partners.map(|other| Peer::new(session, members, kernel, &labels, other, rounds)).collect();
         let mut classes = BTreeMap::new();
         for class in peers.iter().flat_map(Peer::distributions).map(|one| &one.class) {
-            classes.entry(class.clone()).or_insert_with(|| Class {
-                recorder: Recorder::new(&session.timer, class.clone(), Bins::default()),
-            });
+            let recorder = || Recorder::new(&session.timer, class.clone(), Bins::default());
+            classes.entry(class.clone()).or_insert_with(recorder);
         }
         let size = configuration.size as usize;
         Pairs {
@@ -125,7 +135,7 @@ impl<'a> Pairs<'a> {
                         mpi::point_to_point::send_receive_into(&sent[..], &other, &mut received[..], &other);
                     }
                 }
-                peer.times.push(clock.elapsed(begun).ps());
+                peer.times.push(clock.elapsed(begun).map_or(UNDERFLOW, Time::ps));
             }
         }
     }
@@ -138,17 +148,14 @@ impl<'a> Pairs<'a> {
                 let other = self.members.comm.process_at_rank(peer.rank);
                 let mut theirs = vec![0u64; times.len()];
                 mpi::point_to_point::send_receive_into(&times[..], &other, &mut theirs[..], &other);
-                let means = times
-                    .iter()
-                    .zip(&theirs)
-                    .map(|(own, theirs)| Time((own / 2) + (theirs / 2) + (own & theirs & 1)));
+                let means = times.iter().zip(&theirs).map(|(&own, &theirs)| mean(own, theirs));
                 if let Some(both) = both {
                     both.record(means, &mut self.classes);
                 }
             } else if !peer.leads {
                 continue;
             }
-            own.record(times.iter().map(|&time| Time(time)), &mut self.classes);
+            own.record(times.iter().copied(), &mut self.classes);
         }
     }
 }
@@ -199,13 +206,15 @@ impl Distribution {
         Distribution { cycle: Histogram::new(bins), series: Series::new(labels, bins), class }
     }
 
-    fn record(&mut self, times: impl Iterator<Item = Time>, classes: &mut BTreeMap<Labels, Class>) {
-        let class = classes.get_mut(&self.class);
-        let mut recorder = class.map(|class| &mut class.recorder);
+    fn record(&mut self, times: impl Iterator<Item = u64>, classes: &mut BTreeMap<Labels, Recorder>) {
+        let Some(class) = classes.get_mut(&self.class) else { return };
         for time in times {
-            self.cycle.record(time);
-            if let Some(recorder) = &mut recorder {
-                recorder.record(time);
+            if time == UNDERFLOW {
+                self.cycle.record_underflow();
+                class.record_underflow();
+            } else {
+                self.cycle.record(Time(time));
+                class.record(Time(time));
             }
         }
     }
@@ -222,6 +231,7 @@ impl Measured for Pairs<'_> {
     fn run(&mut self, trials: u64) -> Result<()> {
         self.pass(trials as usize);
         self.record();
+        self.classes.values_mut().for_each(Recorder::check_timer);
         Ok(())
     }
 
@@ -235,36 +245,45 @@ impl Measured for Pairs<'_> {
             let _ = one.series.add_cycle(&one.cycle, self.cycle_started_ns);
             one.cycle.clear();
         }
+        self.classes.values_mut().for_each(Recorder::end_cycle);
         self.members.comm.barrier();
         self.cycle_started_ns = now_ns();
     }
 
-    /// Pairs, and classes with the minima and cycles of their pairs.
+    /// Classes, with the minima of their pairs, and the pairs themselves unless there are too many.
     fn series(&mut self) -> Vec<Series> {
-        let mut classes: BTreeMap<Labels, Series> = BTreeMap::new();
-        for (labels, class) in &mut self.classes {
-            let all = class.recorder.so_far();
-            classes.insert(labels.clone(), Series { minima: Vec::new(), cycles: Vec::new(), ..all });
-        }
+        let of_class = |(labels, class): (&Labels, &mut Recorder)| {
+            (labels.clone(), Series { minima: Vec::new(), ..class.so_far() })
+        };
+        let mut classes: BTreeMap<Labels, Series> = self.classes.iter_mut().map(of_class).collect();
         let mut series: Vec<Series> = Vec::new();
-        for one in self.peers.iter().flat_map(Peer::distributions).filter(|one| !one.series.trials.is_empty())
-        {
-            if let Some(class) = classes.get_mut(&one.class) {
-                class.minima.extend(&one.series.minima);
-                class.cycles.extend(&one.series.cycles);
+        for one in self.peers.iter().flat_map(Peer::distributions) {
+            let Some(class) = classes.get_mut(&one.class).filter(|_| !one.series.trials.is_empty()) else {
+                continue;
+            };
+            class.minima.extend(&one.series.minima);
+            if self.members.ranks.len() <= MOST_WITH_PAIRS {
+                let timer = TimerCost { subtracted: class.timer.subtracted, ..TimerCost::default() };
+                series.push(Series { timer, ..one.series.clone() });
             }
-            series.push(one.series.clone());
         }
-        for class in classes.values_mut() {
-            class.minima.sort_unstable();
-            class.cycles.sort_unstable();
-        }
+        classes.values_mut().for_each(|class| class.minima.sort_unstable());
         series.extend(classes.into_values().filter(|class| !class.trials.is_empty()));
         series
     }
 
     fn notes(&self) -> Vec<String> {
-        Vec::new()
+        let count = self.members.ranks.len();
+        let mut notes = Vec::new();
+        if count > MOST_WITH_PAIRS {
+            notes.push(format!("{count} processes: distributions are kept by class of pairs, not by pair."));
+        }
+        if count % 2 == 1 {
+            notes.push(format!(
+                "{count} processes: one of them rests in each round, and may have a peer less than others."
+            ));
+        }
+        notes
     }
 }
 

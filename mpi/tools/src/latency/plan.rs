@@ -38,6 +38,12 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
              If you did, mpirun belongs to another MPI than the one straggler-mpi was built with"
         );
     }
+    for &Bytes(size) in &options.sizes {
+        let each = if options.kernel == Kernel::Alltoall { u64::from(session.size) } else { 1 };
+        if size.saturating_mul(each) > LARGEST {
+            bail!("--sizes {}: a process sends at most {} at once: take less", Bytes(size), Bytes(LARGEST));
+        }
+    }
     let most = session.most_on_a_node();
     let per_node = match (options.sweep, options.per_node.is_empty()) {
         (true, _) => doubled(most),
@@ -76,6 +82,9 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
     }
     Ok(all)
 }
+
+/// MPI counts bytes with 31 bits.
+const LARGEST: u64 = 1 << 30;
 
 /// 1, 2, 4, … and the number itself.
 fn doubled(last: u32) -> Vec<u32> {
