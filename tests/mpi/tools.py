@@ -125,7 +125,7 @@ def loggp(job):
 def mistakes(job):
     for name, processes, arguments, code, words in (
         ("one process", 1, (), 3, "needs two processes"),
-        ("too many peers", 2, ("--peers", "7"), 3, "each has 1 to 1 peers"),
+        ("too many peers", 2, ("--peers", "7"), 3, "each has at most 1 peer"),
         ("too large", 2, ("--sizes", "4GiB"), 3, "at most"),
         ("unknown kernel", 2, ("--kernel", "gossip"), 2, "possible values"),
         ("no such folder", 2, ("--trials", "5", "--cycles", "1", "-o", "/nonexistent/x.lat"), 3, "/nonexistent"),

@@ -293,6 +293,12 @@ fn retime(rank: &mut RankTrace, gaps: &[Time]) {
             }
             *new = (*new).max(call.exit);
             last_of.insert(call.thread, (was, call.enter));
+            let details = rank.details.get_mut(call.details as usize);
+            if let Some(rare) = details.and_then(|details| details.rare.get_mut()) {
+                rare.repeated = rare.repeated.map(|repeated| {
+                    polls.repeated(repeated, length.since(polls.length().since(polls.computed())))
+                });
+            }
             continue;
         }
         let length = call.exit.since(call.enter);

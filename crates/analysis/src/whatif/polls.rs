@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_schedule::traced::{Options, computed_between};
-use straggler_trace::{Call, RankTrace};
+use straggler_trace::{Call, RankTrace, Repeated};
 
 /// Polls that were counted side by side: a stretch of their thread's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +23,16 @@ impl Polls {
     /// What is computed between them.
     pub fn computed(&self) -> Time {
         computed_between(self.length(), self.inside, self.calls, Options::default().spin)
+    }
+}
+
+impl Polls {
+    /// The polls when so much is computed between them: as far apart as they were, and fewer or more of them. Were they
+    /// closer, the thread would seem to wait instead of to compute.
+    pub fn repeated(&self, of_call: Repeated, computed: Time) -> Repeated {
+        let before = u128::from(self.computed().ps().max(1));
+        let calls = u128::from(of_call.calls) * u128::from(computed.ps()) / before;
+        Repeated { calls: u64::try_from(calls).unwrap_or(u64::MAX).max(1), ..of_call }
     }
 }
 

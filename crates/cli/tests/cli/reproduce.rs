@@ -48,7 +48,8 @@ fn unknown_names_are_refused() {
 #[test]
 fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
     let folder = Folder::new();
-    let line = "reproduce sp2-table1 sp2-fig5-6 --quick --exchanges fixtures/latency/before.lat -o out --json";
+    let line =
+        "reproduce sp2-table1 sp2-fig5-6 --quick --exchanges fixtures/latency/before.lat -o out --json";
     let answer = folder.run(line).good().json();
     let table = &answer["reproductions"][0];
     assert!(table["remarks"][0].as_str().unwrap().contains("before.lat, 8 B"), "{table}");
@@ -57,7 +58,8 @@ fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
     assert!(row(0)["published"].is_null());
     let throughput = |index: usize| row(index)["simulated"].as_f64().unwrap();
     assert!(throughput(0) > throughput(4), "{table}");
-    let refused = folder.run("reproduce sc10-fig4 --exchanges fixtures/latency/before.lat -o out").ends_with(2);
+    let refused =
+        folder.run("reproduce sc10-fig4 --exchanges fixtures/latency/before.lat -o out").ends_with(2);
     refused.says("--exchanges is for sp2-table1 and sp2-fig5-6");
     folder
         .run("reproduce sp2-table1 --exchanges fixtures/latency/synthetic.txt -o out")

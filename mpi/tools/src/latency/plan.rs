@@ -70,10 +70,8 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
         };
         for peers in peers {
             if peers == 0 || peers >= active {
-                bail!(
-                    "--peers {peers}: with {active} communicating processes each has 1 to {} peers",
-                    active - 1
-                );
+                let most = counted(u64::from(active - 1), "peer", "peers");
+                bail!("--peers {peers}: with {active} communicating processes each has at most {most}");
             }
             // A barrier has no bytes, so that its sizes are all the same.
             let sizes = if options.kernel == Kernel::Barrier { &[Bytes(0)][..] } else { &options.sizes };

@@ -47,11 +47,13 @@ fn sentence(measurement: &Measurement) -> Option<String> {
         _ => format!("An exchange{size}"),
     };
     let [median, rare] = [0.5, 0.99].map(|share| quantile(&series.trials, share));
+    let rare =
+        if rare == "–" { String::new() } else { format!(", and more than {rare} once in a hundred times") };
     let processes = measurement.processes.len();
     let hosts: std::collections::BTreeSet<_> =
         measurement.processes.iter().map(|process| &process.host).collect();
     Some(format!(
-        "{what} takes {median} in the middle, and more than {rare} once in a hundred times ({}, {}).",
+        "{what} takes {median} in the middle{rare} ({}, {}).",
         counted(processes as u64, "process", "processes"),
         counted(hosts.len() as u64, "node", "nodes")
     ))

@@ -224,3 +224,25 @@ fn an_exchange_that_receives_from_anyone_still_sends_where_it_did() {
     assert_eq!(exchanges.map(|call| (call.peer, call.tag)).collect::<Vec<_>>(), [(1, 9), (1, 9)]);
     assert_eq!(run.decisions_changed(), 2);
 }
+
+#[test]
+fn polls_that_computed_still_compute_when_there_is_less_to_do() {
+    // Tests 1.5 µs apart: with a tenth of that they would be closer than what counts as waiting.
+    let calls = 1_000;
+    let between = Time::from_ns(1_500 * calls);
+    let mut receiver = Author::new();
+    receiver.irecv(0, 5, 0);
+    let start = receiver.clock;
+    let repeated = Some(Repeated { calls, inside: ms(1) });
+    let asked = Details { requests: [0][..].into(), ..Rare { repeated, ..Rare::default() }.into() };
+    receiver.clock = start + ms(1) + between;
+    let call = Call::new(Function::Test, start, receiver.clock);
+    receiver.rank.push_with(Call { comm: 0, ..call }, asked);
+    receiver.wait(Function::Wait, vec![0], Vec::new());
+    let traced = trace(vec![Author::new().send(1, 5).end(), receiver.end()]);
+    let place = Where { ranks: Some([1].into()), ..Where::default() };
+    let less = with(&traced, Difference::Scale { place, factor: 0.1 });
+    assert_eq!(Gaps::of(&less).total(1), Time(between.ps() / 10));
+    let end = simulate(&less, Decisions::AsRecorded).finish[1];
+    assert!(end >= Time(between.ps() / 10), "{end}");
+}
