@@ -1,7 +1,6 @@
 //! `straggler-mpi latency`: distributions of what messages and collectives take.
 
 mod collectives;
-mod order;
 mod pairs;
 mod plan;
 mod summary;

@@ -3,7 +3,6 @@
 //! A batch of passes is timed into a plain list. Then both ends of each pair tell each other their times: each records what it
 //! saw, and the lower of the two what they saw on average, trial by trial.
 
-use super::order;
 use super::plan::Configuration;
 use super::{Measured, Members};
 use crate::args::Kernel;
@@ -17,6 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use straggler_measure::latency::Recorder;
 use straggler_model::Time;
 use straggler_model::latency::{Bins, Histogram, Kind, Labels, Pair, Process, Series, TimerCost};
+use straggler_schedule::tournament;
 
 pub struct Pairs<'a> {
     members: &'a Members,
@@ -79,8 +79,8 @@ impl<'a> Pairs<'a> {
         let count = members.ranks.len() as u32;
         let me = members.comm.rank() as u32;
         let rounds =
-            if configuration.peers + 1 == count { order::rounds(count) } else { configuration.peers };
-        let partners = (0..rounds).filter_map(|round| order::partner(count, round, me));
+            if configuration.peers + 1 == count { tournament::steps(count) } else { configuration.peers };
+        let partners = (0..rounds).filter_map(|round| tournament::partner(count, me, round));
         let labels = Labels {
             kernel: kernel.name().into(),
             size: Some(configuration.size),

@@ -1,12 +1,12 @@
 //! What is measured, one configuration after the other.
 
-use super::order;
 use crate::args::{Kernel, LatencyOptions};
 use crate::session::Session;
 use anyhow::{Result, bail};
 use std::fmt;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
+use straggler_schedule::tournament;
 
 /// Who communicates with how many, and how large messages are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
             bail!("--per-node {per_node}: the nodes of this job have 1 to {most} processes");
         }
         let active = active(session, per_node).len() as u32;
-        let rounds = order::rounds(active);
+        let rounds = tournament::steps(active);
         if rounds == 0 {
             if !options.sweep {
                 bail!("--per-node {per_node} on one node leaves nobody to communicate with: take 2 or more");
