@@ -32,6 +32,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use straggler_model::spelling::{hint, nearest};
+use straggler_model::units::Bytes;
 use straggler_report::page::{Page, Section};
 use straggler_report::replace_file;
 
@@ -188,7 +189,13 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
         command: format!("straggler reproduce {}{quick}{seed}{measured}", entry.name),
         console,
     };
-    let description = entry.description()?;
+    let mut description = entry.description()?;
+    if let Some(Exchanges { name, bytes, .. }) = &setting.exchanges {
+        description.input = format!(
+            "Exchanges of {} that were measured, {name}; interrupts are in them. What was published is of another machine.",
+            Bytes(*bytes)
+        );
+    }
     let Findings { comparisons, remarks, mut section, synthesised } = match entry.kind {
         Kind::Study(text) => from_study::run(text, &setting)?,
         Kind::Own { run, .. } => run(&setting)?,

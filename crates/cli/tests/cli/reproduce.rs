@@ -52,7 +52,7 @@ fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
         "reproduce sp2-table1 sp2-fig5-6 --quick --exchanges fixtures/latency/before.lat -o out --json";
     let answer = folder.run(line).good().json();
     let table = &answer["reproductions"][0];
-    assert!(table["remarks"][0].as_str().unwrap().contains("before.lat, 8 B"), "{table}");
+    assert!(table["input"].as_str().unwrap().contains("Exchanges of 8 B that were measured"), "{table}");
     // What was published is of another machine; throughput still falls with the number of processors.
     let row = |index: usize| &table["comparisons"][index];
     assert!(row(0)["published"].is_null());

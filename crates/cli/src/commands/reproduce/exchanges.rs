@@ -83,7 +83,6 @@ pub mod throughput {
     fn measured(exchanges: &Exchanges, setting: &Setting<'_>) -> Outcome<Findings> {
         let found = resample(&exchanges.times, None, &PROCESSORS, setting)?;
         let mut findings = Findings { synthesised: exchanges.synthetic, ..Findings::default() };
-        findings.remarks.push(format!("measured here: {}, {}", exchanges.name, Bytes(exchanges.bytes)));
         let throughput = |(&count, found): (&u32, &Distributions)| {
             throughput_of(count, exchanges.bytes, found.mean_own_ps) / 1e6
         };
@@ -208,9 +207,6 @@ pub mod idle {
         let synthesised = setting.exchanges.as_ref().is_none_or(|measured| measured.synthetic);
         let found = resample(&times, None, &PROCESSORS, setting)?;
         let mut findings = Findings { synthesised, ..Findings::default() };
-        if let Some(Exchanges { name, bytes, .. }) = &setting.exchanges {
-            findings.remarks.push(format!("measured here: {name}, {}", Bytes(*bytes)));
-        }
         findings.section.add(exchange_times(&times, setting).synthetic(synthesised));
         let mut series = Vec::new();
         for (count, found) in PROCESSORS.iter().zip(&found) {
