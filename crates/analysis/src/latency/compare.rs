@@ -122,7 +122,10 @@ impl Comparison {
             kolmogorov_smirnov: KolmogorovSmirnov::of(&aligned, 0, 1),
             mann_whitney: MannWhitney::of(&aligned, 0, 1),
             anderson_darling: AndersonDarling::of(&aligned),
-            same_bins: aligned.exact,
+            same_bins: match (first.bins, second.bins) {
+                (Some(one), Some(other)) => one == other,
+                _ => aligned.exact,
+            },
             change: Change::default(),
         };
         comparison.change = comparison.judged(first.quantile(0.9) - first.quantile(0.1));

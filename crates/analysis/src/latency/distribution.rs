@@ -1,7 +1,7 @@
 //! A distribution as cells: what every layout of bins, and a list of times, comes to.
 
 use straggler_model::Time;
-use straggler_model::latency::Histogram;
+use straggler_model::latency::{Bins, Histogram};
 use straggler_model::stats::quantile_ranks;
 
 /// Trials from `low` up to, but without, `high`, in ps.
@@ -29,6 +29,8 @@ pub struct Distribution {
     pub mean_ps: f64,
     /// Of the sample; nothing for a single trial.
     pub variance_ps2: Option<f64>,
+    /// The layout of the histogram; nothing for times that are known exactly.
+    pub bins: Option<Bins>,
 }
 
 impl Distribution {
@@ -57,7 +59,8 @@ impl Distribution {
         }
         let mean_ps = histogram.mean_ps()?;
         let (min_ps, max_ps) = (min.ps() as f64, max.ps() as f64);
-        Some(Distribution::new(cells, [min_ps, max_ps], mean_ps, histogram.variance_ps2()))
+        let found = Distribution::new(cells, [min_ps, max_ps], mean_ps, histogram.variance_ps2());
+        Some(Distribution { bins: Some(histogram.bins()), ..found })
     }
 
     /// The same of times that are known exactly.
@@ -86,7 +89,7 @@ impl Distribution {
             Some(*sum)
         };
         let up_to = cells.iter().scan(0, add).collect();
-        Distribution { cells, up_to, min_ps, max_ps, mean_ps, variance_ps2 }
+        Distribution { cells, up_to, min_ps, max_ps, mean_ps, variance_ps2, bins: None }
     }
 
     pub fn cells(&self) -> &[Cell] {
@@ -199,7 +202,6 @@ fn spread(
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use straggler_model::latency::Bins;
 
     fn histogram(bins: Bins, values: &[u64]) -> Histogram {
         let mut histogram = Histogram::new(bins);

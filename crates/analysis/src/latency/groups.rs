@@ -13,8 +13,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// The groups of a measurement, by their labels. Where a series over all pairs is there, it is taken; else those of pairs
-    /// are merged, or those of classes.
+    /// The groups of a measurement, by their labels. Where a series over all pairs is there, it is taken; else those of classes
+    /// are merged, which have all trials in the finest bins, or those of pairs where there are no classes.
     pub fn of(measurement: &Measurement) -> Result<Vec<Group>, MergeError> {
         let mut keys: Vec<Labels> =
             measurement.series.iter().map(|series| stripped(&series.labels)).collect();
@@ -33,8 +33,10 @@ impl Group {
             .collect();
         let all = match members.iter().find(|series| series.labels == labels) {
             Some(&whole) => whole.clone(),
-            None if !pairs.is_empty() => merged(&labels, pairs.iter())?,
-            None => merged(&labels, members.into_iter())?,
+            None if members.len() > pairs.len() => {
+                merged(&labels, members.into_iter().filter(|series| series.labels.pair.is_none()))?
+            }
+            None => merged(&labels, pairs.iter())?,
         };
         Ok(Group { labels, all, pairs })
     }
@@ -57,4 +59,32 @@ fn merged<'a>(labels: &Labels, mut series: impl Iterator<Item = &'a Series>) -> 
     let mut whole = Series { labels: labels.clone(), ..first };
     series.try_for_each(|more| whole.merge(more))?;
     Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::Time;
+    use straggler_model::latency::{Bins, Pair};
+
+    #[test]
+    fn classes_come_before_pairs() {
+        let mut measurement = Measurement::default();
+        let class = |name: &str| Labels { class: Some(name.into()), ..Labels::default() };
+        let pair = Labels { pair: Some(Pair { from: 0, to: 1 }), ..class("near") };
+        let coarse = Bins::HighDynamicRange { octave_bits: 3 };
+        let series =
+            [(class("near"), Bins::default(), 3), (class("far"), Bins::default(), 2), (pair, coarse, 1)];
+        for (labels, bins, trials) in series {
+            let mut one = Series::new(labels, bins);
+            (0..trials).for_each(|trial| one.trials.record(Time(1000 + trial)));
+            measurement.add(one).unwrap();
+        }
+        let groups = Group::of(&measurement).unwrap();
+        assert_eq!((groups.len(), groups[0].pairs.len()), (1, 1));
+        assert_eq!((groups[0].all.trials.count(), groups[0].all.trials.bins()), (5, Bins::default()));
+        // Only pairs.
+        measurement.series.retain(|series| series.labels.pair.is_some());
+        assert_eq!(Group::of(&measurement).unwrap()[0].all.trials.count(), 1);
+    }
 }

@@ -8,6 +8,7 @@ use straggler_model::stats::median_in_place;
 /// What the cycles say.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stationarity {
+    /// Of the pair that has most.
     pub cycles: usize,
     /// Nothing where there are too few cycles.
     pub trend: Option<Trend>,
@@ -70,7 +71,7 @@ impl Stationarity {
     /// slower than others is no change over time.
     pub fn of(pairs: &[&[Cycle]]) -> Stationarity {
         let levels = levels(pairs);
-        let count = pairs.iter().map(|cycles| cycles.len()).sum();
+        let count = longest(pairs);
         if levels.len() < LEAST {
             let verdict = Steadiness::TooFew;
             return Stationarity { cycles: count, trend: None, runs: None, spread: None, verdict };
@@ -90,18 +91,25 @@ impl Stationarity {
     }
 }
 
-/// The medians of all cycles in order of time, each by the median of its pair.
+/// One level for each cycle, in order: the median over all pairs of what each pair's cycle took, as a share of that pair's own
+/// median. Cycles are matched by their number: those of one process begin at the same time for all its peers, those of different
+/// processes nearly so.
 fn levels(pairs: &[&[Cycle]]) -> Vec<f64> {
-    let mut timed: Vec<(u64, f64)> = Vec::new();
-    for cycles in pairs {
-        let mut medians: Vec<u64> = cycles.iter().map(|cycle| cycle.median.ps()).collect();
+    let mut cycles: Vec<Vec<f64>> = vec![Vec::new(); longest(pairs)];
+    for pair in pairs {
+        let mut medians: Vec<u64> = pair.iter().map(|cycle| cycle.median.ps()).collect();
         let own = median_in_place(&mut medians).unwrap_or(0).max(1) as f64;
-        timed.extend(cycles.iter().map(|cycle| (cycle.started_ns, cycle.median.ps() as f64 / own)));
+        let shares = pair.iter().map(|cycle| cycle.median.ps() as f64 / own);
+        cycles.iter_mut().zip(shares).for_each(|(cycle, share)| cycle.push(share));
     }
-    timed.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let together = timed.len().div_ceil(MOST).max(1);
-    let middle = |chunk: &[(u64, f64)]| median(chunk.iter().map(|cycle| cycle.1).collect());
-    timed.chunks(together).map(middle).collect()
+    let levels: Vec<f64> = cycles.into_iter().map(median).collect();
+    let together = levels.len().div_ceil(MOST).max(1);
+    levels.chunks(together).map(|chunk| median(chunk.to_vec())).collect()
+}
+
+/// The cycles of the pair that has most.
+fn longest(pairs: &[&[Cycle]]) -> usize {
+    pairs.iter().map(|cycles| cycles.len()).max().unwrap_or(0)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -213,5 +221,26 @@ mod tests {
         assert_eq!(Stationarity::of(&lists).verdict, Steadiness::Steady);
         let whole: Vec<Cycle> = pairs.concat();
         assert_eq!(Stationarity::of(&[&whole]).verdict, Steadiness::Drifts);
+    }
+
+    /// All peers of a process have cycles that begin at the same time; which of them is slower is no change over time.
+    #[test]
+    fn peers_of_a_process_share_their_times() {
+        let mut wrong = 0;
+        for seed in 0..50 {
+            let pair = |index: u64| -> Vec<Cycle> {
+                let mut cycles = cycles(100 * seed + index, 10, |_| 1.0 + 0.01 * index as f64);
+                cycles.iter_mut().for_each(|cycle| cycle.median = Time(cycle.median.ps() * 4 - 15_000_000));
+                // The processes begin a little after each other.
+                cycles
+                    .iter_mut()
+                    .for_each(|cycle| cycle.started_ns = 1_000_000 * cycle.started_ns + index / 7);
+                cycles
+            };
+            let pairs: Vec<Vec<Cycle>> = (0..56).map(pair).collect();
+            let lists: Vec<&[Cycle]> = pairs.iter().map(Vec::as_slice).collect();
+            wrong += usize::from(Stationarity::of(&lists).verdict != Steadiness::Steady);
+        }
+        assert!(wrong <= 3, "{wrong}");
     }
 }

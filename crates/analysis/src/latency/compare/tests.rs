@@ -90,3 +90,14 @@ fn the_same_seed_gives_the_same_numbers() {
         comparison(&one, &other).quantiles
     );
 }
+
+/// What lies beyond the last bin begins elsewhere in each file; their layouts are the same.
+#[test]
+fn equal_layouts_with_overflow_have_the_same_bins() {
+    let of = |longest: u64| {
+        let mut histogram = Histogram::new(Bins::FixedWidth { width_ps: 10, count: 10 });
+        (0..50).chain([longest, longest + 5]).for_each(|ps| histogram.record(Time(ps)));
+        Distribution::of(&histogram).unwrap()
+    };
+    assert!(Comparison::of(&of(250), &of(490), 1).same_bins);
+}
