@@ -31,7 +31,7 @@ impl Effort {
     }
 }
 
-/// Who looks on, and who may say stop.
+/// Shows progress, and may stop the measurement.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     pub stop: &'a AtomicBool,

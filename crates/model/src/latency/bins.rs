@@ -29,7 +29,7 @@ pub enum Bins {
     HighDynamicRange { octave_bits: u32 },
 }
 
-/// Why a layout is none.
+/// Why a layout cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BinsError {
     #[error("{bins}: bins must be at least 1 ps wide")]
@@ -38,11 +38,11 @@ pub enum BinsError {
     Count { bins: Bins },
     #[error("{bins}: an octave has 2^1 to 2^{} bins", Bins::MOST_OCTAVE_BITS)]
     OctaveBits { bins: Bins },
-    #[error("`{text}` is no layout of bins: write hdr, hdr:BITS, fixed:LONGEST/BINS or log:SIZE/BINS{hint}")]
+    #[error("`{text}` is not a layout of bins: write hdr, hdr:BITS, fixed:LONGEST/BINS or log:SIZE/BINS{hint}")]
     Unknown { text: String, hint: String },
-    #[error("`{text}` is no layout of bins: {fault}")]
+    #[error("`{text}` is not a layout of bins: {fault}")]
     Quantity { text: String, fault: UnitError },
-    #[error("`{text}` is no layout of bins: `{number}` is no whole number")]
+    #[error("`{text}` is not a layout of bins: `{number}` is not a whole number")]
     Number { text: String, number: String },
 }
 

@@ -48,6 +48,12 @@ pub enum Fault {
     NoVersion,
     #[error("{0}")]
     Json(String),
+    #[error(
+        "series: their {bins} bins take more memory than the {} that are allowed: the file is damaged, or its bins are too fine: \
+         measure with coarser --bins",
+        super::file::MOST_BINS
+    )]
+    TooManyBins { bins: u64 },
     #[error("processes: rank {rank} is there twice or out of order")]
     Processes { rank: Rank },
     #[error("series: `{labels}` is there twice or out of order")]

@@ -8,8 +8,10 @@
 //! Times are picoseconds. Of a histogram only bins that are not empty are there, as pairs of where a bin begins and how
 //! many times lie in it, so that a reader needs no knowledge of layouts.
 
-use super::{Fault, LatencyError, Measurement};
+use super::bins::octave_position;
+use super::{Bins, Fault, LatencyError, Measurement};
 use crate::replace::replace_file;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -47,6 +49,59 @@ struct Body {
     measurement: Measurement,
 }
 
+/// As much of a file as tells how much memory its histograms take.
+#[derive(Deserialize)]
+struct Outline {
+    measurement: OutlinedMeasurement,
+}
+
+#[derive(Deserialize)]
+struct OutlinedMeasurement {
+    series: Vec<OutlinedSeries>,
+}
+
+#[derive(Deserialize)]
+struct OutlinedSeries {
+    trials: OutlinedTrials,
+}
+
+#[derive(Deserialize)]
+struct OutlinedTrials {
+    bins: Bins,
+    counts: Vec<(u64, IgnoredAny)>,
+}
+
+impl OutlinedTrials {
+    /// The bins up to the last that is not empty; a logarithmic layout has a table of all of them.
+    fn bins_in_memory(&self) -> u64 {
+        let last = self.counts.iter().map(|(low, _)| *low).max();
+        match self.bins.checked() {
+            Ok(Bins::HighDynamicRange { octave_bits }) => {
+                last.map_or(0, |low| octave_position(octave_bits, low) as u64 + 1)
+            }
+            Ok(Bins::FixedWidth { width_ps, count }) => {
+                last.map_or(0, |low| low / width_ps + 1).min(u64::from(count))
+            }
+            Ok(Bins::Logarithmic { count, .. }) => 2 * u64::from(count),
+            // It is refused when it is read.
+            Err(_) => 0,
+        }
+    }
+}
+
+/// The bins of all series of a file together: 1 GiB. One count in a high bin takes a few bytes in a file, and megabytes here.
+pub const MOST_BINS: u64 = 1 << 27;
+
+fn refuse_too_many_bins(bytes: &[u8]) -> Result<(), Fault> {
+    // What is wrong with the JSON is said when all of it is read.
+    let Ok(outline) = serde_json::from_slice::<Outline>(bytes) else { return Ok(()) };
+    let bins = outline.measurement.series.iter().map(|series| series.trials.bins_in_memory());
+    match bins.fold(0, u64::saturating_add) {
+        bins if bins > MOST_BINS => Err(Fault::TooManyBins { bins }),
+        _ => Ok(()),
+    }
+}
+
 /// The measurement in the bytes of a file.
 pub fn from_bytes(bytes: &[u8]) -> Result<Measurement, Fault> {
     let head: Head = serde_json::from_slice(bytes).map_err(|fault| match fault.is_data() {
@@ -59,6 +114,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Measurement, Fault> {
         Head { version, .. } if version > VERSION => return Err(Fault::Newer { version }),
         _ => {}
     }
+    refuse_too_many_bins(bytes)?;
     let body: Body = serde_json::from_slice(bytes).map_err(|fault| Fault::Json(fault.to_string()))?;
     body.measurement.check()?;
     Ok(body.measurement)
@@ -87,5 +143,29 @@ pub(super) mod list_of_picoseconds {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Time>, D::Error> {
         Ok(Vec::<u64>::deserialize(deserializer)?.into_iter().map(Time).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Time;
+    use crate::latency::{Labels, Series};
+
+    /// A file of 60 KB would take more than a gigabyte.
+    #[test]
+    fn a_small_file_does_not_fill_the_memory() {
+        let bins = Bins::HighDynamicRange { octave_bits: Bins::MOST_OCTAVE_BITS };
+        let mut series = Series::new(Labels { size: Some(999_999), ..Labels::default() }, bins);
+        series.trials.record(Time(1 << 62));
+        let measurement = Measurement { series: vec![series], ..Measurement::default() };
+        let one = String::from_utf8(to_bytes(&measurement)).unwrap();
+        assert_eq!(from_bytes(one.as_bytes()), Ok(measurement));
+        let (start, end) = (one.find("[{\"labels\"").unwrap() + 1, one.find("],\"notes\"").unwrap());
+        let text = &one[start..end];
+        let many: Vec<String> = (0..200).map(|size| text.replace("999999", &size.to_string())).collect();
+        let file = format!("{}{}{}", &one[..start], many.join(","), &one[end..]);
+        let fault = from_bytes(file.as_bytes()).unwrap_err();
+        assert!(matches!(fault, Fault::TooManyBins { bins } if bins > MOST_BINS), "{fault}");
     }
 }

@@ -96,7 +96,7 @@ fn layouts_are_typed() {
         ("log:0.05", "has no unit"),
         ("log:0ns", "at least 1 ps"),
         ("fixed:1ms/0", "1 to 1048576 bins"),
-        ("fixed:1ms/x", "`x` is no whole number"),
+        ("fixed:1ms/x", "`x` is not a whole number"),
         ("hdr:15", "2^1 to 2^14"),
     ] {
         let text = wrong.parse::<Bins>().unwrap_err().to_string();
