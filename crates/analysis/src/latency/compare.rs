@@ -58,6 +58,15 @@ impl Difference {
     pub fn is_sure(&self) -> bool {
         excludes(self.interval_ps, 0.0)
     }
+
+    /// Whether it is sure among so many statements.
+    fn is_sure_among(&self, statements: f64) -> bool {
+        excludes(stretched(self.difference_ps, self.interval_ps, statements), 0.0)
+    }
+
+    fn differs_beyond_shift(&self, statements: f64) -> bool {
+        excludes(stretched(self.beyond_shift_ps, self.beyond_interval_ps, statements), 0.0)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -66,8 +75,9 @@ pub struct Ratio {
     pub interval: [f64; 2],
 }
 
-/// How the second differs; several may be true. Only what is sure and large enough to matter counts: 1 % of the median
-/// for the shift, 10 % for the spread, 5 % for the tail.
+/// How the second differs; several may be true. Samples of one distribution are told apart in 5 of 100 cases at most:
+/// tests and intervals are corrected for their number. Only what is large enough to matter counts: 1 % of the median for
+/// the shift, 10 % for the spread, 5 % for the tail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Change {
     /// The median.
@@ -76,7 +86,7 @@ pub struct Change {
     pub spread: Option<Direction>,
     /// What is beyond 99 %, with the medians brought together.
     pub tail: Option<Direction>,
-    /// The tests see a difference, or a quantile is sure to differ, by less than that.
+    /// There is a difference, but none that matters.
     pub slight: bool,
     /// The counts do not even support an interval of the median.
     pub too_few: bool,
@@ -99,8 +109,8 @@ const REPLICATES: usize = 1000;
 const SHIFT: f64 = 0.01;
 const SPREAD: f64 = 0.1;
 const TAIL: f64 = 0.05;
-/// Tests below this level see a difference.
-const LEVEL: f64 = 0.01;
+/// Kolmogorov–Smirnov, Mann–Whitney and Anderson–Darling.
+const TESTS: f64 = 3.0;
 
 impl Comparison {
     /// The same seed gives the same numbers.
@@ -128,7 +138,7 @@ impl Comparison {
             },
             change: Change::default(),
         };
-        comparison.change = comparison.judged(first.quantile(0.9) - first.quantile(0.1));
+        comparison.change = comparison.judged(both.map(|one| one.quantile(0.9) - one.quantile(0.1)));
         comparison
     }
 
@@ -136,28 +146,54 @@ impl Comparison {
         self.quantiles.iter().find(|difference| (difference.q - q).abs() < 1e-12)
     }
 
-    fn judged(&self, first_width: f64) -> Change {
+    /// Several tests and a dozen quantiles all get their chance to see a difference where there is none. Bonferroni's
+    /// correction keeps the chance that any of them does at 5 %.
+    fn judged(&self, widths: [f64; 2]) -> Change {
         let Some(median) = self.at(0.5) else { return Change { too_few: true, ..Change::default() } };
+        let statements = TESTS + 2.0 * self.quantiles.len() as f64;
+        if !self.differs(statements) {
+            return Change::default();
+        }
         let base = median.values_ps[0].max(1.0);
         let shift = (median.is_sure() && median.difference_ps.abs() >= SHIFT * base)
             .then(|| Direction::of(median.difference_ps));
-        let spread = self.width.filter(|width| {
-            let matters = (width.value - 1.0).abs() * first_width >= SHIFT * base;
-            excludes(width.interval, 1.0) && (width.value - 1.0).abs() >= SPREAD && matters
-        });
+        let spread = self.spread(widths, SHIFT * base);
         let tail = self.quantiles.iter().rfind(|found| {
             let matters = found.beyond_shift_ps.abs() >= TAIL * found.values_ps[0].max(1.0);
-            found.q >= 0.99 && excludes(found.beyond_interval_ps, 0.0) && matters
+            found.q >= 0.99 && found.differs_beyond_shift(statements) && matters
         });
-        let spread = spread.map(|width| Direction::of(width.value - 1.0));
         let tail = tail.map(|found| Direction::of(found.beyond_shift_ps));
-        let seen = self.kolmogorov_smirnov.p < LEVEL || self.mann_whitney.p < LEVEL;
-        let slight = shift.is_none()
-            && spread.is_none()
-            && tail.is_none()
-            && (seen || self.quantiles.iter().any(Difference::is_sure));
+        let slight = shift.is_none() && spread.is_none() && tail.is_none();
         Change { shift, spread, tail, slight, too_few: false }
     }
+
+    fn differs(&self, statements: f64) -> bool {
+        let anderson_darling = self.anderson_darling.map_or(1.0, |test| test.p);
+        let tests = [self.kolmogorov_smirnov.p, self.mann_whitney.p, anderson_darling];
+        tests.into_iter().any(|p| p < (1.0 - CONFIDENCE) / statements)
+            || self
+                .quantiles
+                .iter()
+                .any(|found| found.is_sure_among(statements) || found.differs_beyond_shift(statements))
+    }
+
+    /// Trials that are all equal have no width to compare with: any that matters is more.
+    fn spread(&self, [first, second]: [f64; 2], least: f64) -> Option<Direction> {
+        let is_sure = match self.width {
+            Some(width) => excludes(width.interval, 1.0) && (width.value - 1.0).abs() >= SPREAD,
+            None => first <= 0.0,
+        };
+        (is_sure && (second - first).abs() >= least).then(|| Direction::of(second - first))
+    }
+}
+
+/// An interval as wide as it must be to hold with 95 % confidence together with so many others: by the deviates of a
+/// normal distribution, and on both sides what the wider side needs.
+fn stretched(value: f64, [low, high]: [f64; 2], statements: f64) -> [f64; 2] {
+    let deviate = |doubt: f64| Normal::standard().inverse_cdf(1.0 - doubt / 2.0);
+    let doubt = 1.0 - CONFIDENCE;
+    let half = (value - low).max(high - value) * deviate(doubt / statements) / deviate(doubt);
+    [value - half, value + half]
 }
 
 fn excludes([low, high]: [f64; 2], value: f64) -> bool {

@@ -109,7 +109,7 @@ fn one_clean_distribution_gives_no_hint() {
 fn what_is_wrong_with_the_instrument() {
     let mut values: Vec<u64> =
         lognormal(1, 5000, 4e6, 3e6, 0.4).iter().map(|ps| ps / 1_000_000 * 1_000_000).collect();
-    values.extend([4_006_000_000; 20].iter().chain(&[8_006_000_000; 20]));
+    values.extend([4_006_000_000; 14].iter().chain(&[8_006_000_000; 14]).chain(&[12_006_000_000; 14]));
     let mut one = series(labels(None, None), &values);
     one.timer.calls = histogram(&[2_000_000; 10]);
     let found = diagnosed(&measurement(vec![one]));

@@ -23,6 +23,8 @@ const NEAR: f64 = 0.125;
 /// What the share must reach, and by how many standard deviations it must exceed the quarter of chance.
 const SHARE: f64 = 0.7;
 const SURE: f64 = 5.0;
+/// So many ticks in a row must have trials.
+const COMB: usize = 3;
 
 impl Ticks {
     pub fn of(distribution: &Distribution) -> Option<Ticks> {
@@ -54,9 +56,11 @@ impl Ticks {
         }
         let share = near as f64 / trials.max(1) as f64;
         let sure = (share - 2.0 * NEAR) / (2.0 * NEAR * (1.0 - 2.0 * NEAR) / trials.max(1) as f64).sqrt();
-        let teeth = teeth.iter().filter(|(_, count)| *count >= (trials / 50).max(2)).count();
-        let found = trials >= LEAST_TRIALS && share >= SHARE && sure >= SURE && teeth >= 1;
-        found.then_some(Ticks { tick_ps, trials, share, teeth })
+        teeth.retain(|(_, count)| *count >= (trials / 50).max(2));
+        // One or two times on their own, such as a retransmission after 200 ms, are at multiples of some tick, too.
+        let is_comb = teeth.windows(COMB).any(|some| some[COMB - 1].0 - some[0].0 == COMB as u64 - 1);
+        let found = trials >= LEAST_TRIALS && share >= SHARE && sure >= SURE && is_comb;
+        found.then_some(Ticks { tick_ps, trials, share, teeth: teeth.len() })
     }
 }
 
@@ -90,6 +94,10 @@ mod tests {
         for seed in 0..30 {
             assert_eq!(Ticks::of(&with_tail(seed, |draws| 3e10 * draws.unit())), None);
             assert_eq!(Ticks::of(&with_tail(seed, |draws| 2e9 * draws.normal().exp())), None);
+        }
+        let after = |all: &[f64]| with_tail(1, |draws| 1e9 * all[(draws.unit() * all.len() as f64) as usize]);
+        for some in [&[200.0][..], &[3.0, 6.0], &[4.0, 8.0], &[10.0, 40.0, 90.0]] {
+            assert_eq!(Ticks::of(&after(some)), None, "{some:?}");
         }
         assert_eq!(Ticks::of(&distribution(&lognormal(1, 1000, 0.0, 5e6, 0.1))), None);
     }
