@@ -80,6 +80,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             MeasureCommand::Latency(typed) => {
                 measure::latency::run(&plan::latency::Plan::new(*typed)?, console)
             }
+            MeasureCommand::Merge(typed) => measure::merge::run(&typed, console),
         },
         Command::Trace(typed) => trace::run(*typed, console),
         Command::Compare(typed) => compare::run(&typed, common.seed, console),

@@ -36,6 +36,27 @@ pub enum MeasureCommand {
     Noise(Box<Noise>),
     /// How long communication, system calls or a command take, as a distribution
     Latency(Box<Latency>),
+    /// Make one file of several that measured the same latencies
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(Merge),
+}
+
+const MERGE_EXAMPLES: &str = "\
+EXAMPLES
+  Two drawn measurements of the same kernel as one, with the trials of both:
+  straggler measure merge fixtures/latency/before.lat \\
+      fixtures/latency/after.lat -o both.lat
+
+Files must be of the same kernel, layout of bins and placement; `straggler compare` takes others.";
+
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// Measured latencies (.lat)
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the merged measurement to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 const NOISE_EXAMPLES: &str = "\

@@ -12,6 +12,7 @@ use serde::Serialize;
 use straggler_analysis::latency::gate::{GateOutcome, Judgement};
 use straggler_analysis::latency::rank_tests::AndersonDarling;
 use straggler_analysis::latency::{Comparison, Distribution, Gate, Group, compare};
+use straggler_model::latency::Labels;
 
 pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
@@ -22,7 +23,7 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     }
     let files: Vec<LatencyFile> =
         typed.files.iter().map(|path| latency_file::read(path, typed.unit)).collect::<Outcome<_>>()?;
-    let (sets, mut warnings) = matched(&files, typed.series.as_deref())?;
+    let (sets, mut warnings) = matched(&files, typed.series.as_deref(), !typed.fail_if.is_empty())?;
     let answer = Answer::of(&files, &sets, &typed.fail_if, seed, &mut warnings)?;
     report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &files, &sets))?;
     if console.json {
@@ -46,8 +47,9 @@ pub struct Set {
     pub distributions: Vec<Distribution>,
 }
 
-/// Series of the same labels; a file with a single one is compared with others of that kind whatever its labels are.
-fn matched(files: &[LatencyFile], wanted: Option<&str>) -> Outcome<(Vec<Set>, Vec<String>)> {
+/// Series of the same labels; a file with a single one is compared with others of that kind whatever its labels are. What is not
+/// in every file is left out with a warning, or refused where gates would pass without having seen it.
+fn matched(files: &[LatencyFile], wanted: Option<&str>, gated: bool) -> Outcome<(Vec<Set>, Vec<String>)> {
     let mut warnings: Vec<String> = files.iter().flat_map(|file| file.warnings.clone()).collect();
     let groups: Vec<Vec<Group>> =
         files.iter().map(|file| latency_file::groups(file, wanted)).collect::<Outcome<_>>()?;
@@ -60,16 +62,18 @@ fn matched(files: &[LatencyFile], wanted: Option<&str>) -> Outcome<(Vec<Set>, Ve
         let distributions = groups.iter().filter_map(|groups| distribution(&groups[0])).collect();
         return Ok((vec![Set { name: names[0].clone(), distributions }], warnings));
     }
-    let mut sets = Vec::new();
-    for first in &groups[0] {
-        let same = |groups: &Vec<Group>| {
-            groups.iter().find(|group| group.labels == first.labels).and_then(distribution)
-        };
+    let mut all: Vec<&Labels> = groups.iter().flatten().map(|group| &group.labels).collect();
+    all.sort();
+    all.dedup();
+    let (mut sets, mut missing) = (Vec::new(), Vec::new());
+    for labels in all {
+        let same =
+            |groups: &Vec<Group>| groups.iter().find(|group| group.labels == *labels).and_then(distribution);
         let found: Vec<Option<Distribution>> = groups.iter().map(same).collect();
-        let name = first.labels.to_string();
         match found.iter().position(Option::is_none) {
-            Some(missing) => warnings.push(format!("{name}: not in {}, and left out", files[missing].name)),
-            None => sets.push(Set { name, distributions: found.into_iter().flatten().collect() }),
+            Some(place) => missing.push(format!("{labels}: not in {}", files[place].name)),
+            None => sets
+                .push(Set { name: labels.to_string(), distributions: found.into_iter().flatten().collect() }),
         }
     }
     if sets.is_empty() {
@@ -78,6 +82,13 @@ fn matched(files: &[LatencyFile], wanted: Option<&str>) -> Outcome<(Vec<Set>, Ve
             words::series_of(&groups)
         )));
     }
+    if gated && !missing.is_empty() {
+        return Err(Failure::bad_input(format!(
+            "--fail-if needs every series in every file; {}: measure what is missing, or choose series with --series",
+            missing.join("; ")
+        )));
+    }
+    warnings.extend(missing.into_iter().map(|what| format!("{what}, and left out")));
     Ok((sets, warnings))
 }
 

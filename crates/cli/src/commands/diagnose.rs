@@ -1,6 +1,7 @@
 //! `straggler diagnose`: what the shape of measured latencies hints at.
 
 mod hints;
+mod noise_doubts;
 mod page;
 mod words;
 
@@ -29,6 +30,8 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
     let diagnosis = Diagnosis::of(&file.measurement, &groups, noise.as_ref().map(|noise| &noise.recording));
     let mut answer = Answer::of(&file, diagnosis);
     answer.warnings.extend(noise.iter().flat_map(|noise| noise.warnings.clone()));
+    let doubts = noise.iter().flat_map(|noise| noise_doubts::of(&file.measurement, &noise.recording));
+    answer.warnings.extend(doubts.map(|doubt| format!("--with-noise: {doubt}")));
     let without = answer.groups.iter().filter(|group| noise.is_some() && group.noise.is_none());
     let without: Vec<String> =
         without.map(|group| format!("{}: there is no tail that noise could explain", group.name)).collect();

@@ -68,7 +68,7 @@ pub fn exchanges(path: &Path) -> Outcome<Exchanges> {
 }
 
 /// So many times stand for a distribution that has more.
-const MOST_TIMES: u64 = 1 << 20;
+const MOST_TIMES: u128 = 1 << 20;
 
 /// The times in a file: those of a list, or of a measurement its exchanges of the smallest size, each time as often as its bin was
 /// met, in order.
@@ -81,16 +81,20 @@ pub fn times(path: &Path, unit: Option<TimeUnit>) -> Outcome<Vec<Time>> {
     let mut weighted: Vec<(Time, u64)> =
         chosen.iter().flat_map(|one| measured::weighted(&one.trials, one.labels.kind)).collect();
     weighted.sort_unstable();
-    let count: u64 = weighted.iter().map(|(_, count)| count).sum();
-    // Times at even distances among all of them, where there are too many.
+    Ok(spread(&weighted))
+}
+
+/// Each time as often as it was met; times at even distances among all of them, where there are too many. The counts of a damaged
+/// file may add up to more than 64 bits hold.
+fn spread(weighted: &[(Time, u64)]) -> Vec<Time> {
+    let count: u128 = weighted.iter().map(|(_, count)| u128::from(*count)).sum();
     let kept = count.min(MOST_TIMES);
-    let (mut times, mut met) = (Vec::with_capacity(kept as usize), 0u64);
-    for (time, more) in weighted {
-        met += more;
-        let up_to = u128::from(met) * u128::from(kept) / u128::from(count);
-        times.resize(up_to as usize, time);
+    let (mut times, mut met) = (Vec::with_capacity(kept as usize), 0);
+    for &(time, more) in weighted {
+        met += u128::from(more);
+        times.resize((met * kept / count.max(1)) as usize, time);
     }
-    Ok(times)
+    times
 }
 
 /// Whether a file is one of ours; what cannot be read is none.
@@ -172,5 +176,15 @@ mod tests {
         assert_eq!(measurement.series[0].cycles.len(), 20);
         assert!(measurement.check().is_ok());
         assert!(is_ours(b" \n{\"format\"") && !is_ours(b"1us\n{") && !is_ours(b""));
+    }
+
+    #[test]
+    fn counts_of_any_size_become_times() {
+        let [near, far] = [Time(1), Time(2)];
+        assert_eq!(spread(&[(near, 2), (far, 1)]), [near, near, far]);
+        assert_eq!(spread(&[]), []);
+        assert_eq!(spread(&[(near, 0)]), []);
+        let many = spread(&[(near, u64::MAX), (far, u64::MAX)]);
+        assert_eq!((many.len(), many[many.len() / 2 - 1], many[many.len() / 2]), (1 << 20, near, far));
     }
 }

@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod latency;
+pub mod merge;
 mod self_test;
 mod words;
 

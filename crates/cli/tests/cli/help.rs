@@ -29,6 +29,7 @@ const COMMANDS: &[&str] = &[
     "measure",
     "measure noise",
     "measure latency",
+    "measure merge",
     "trace",
     "trace info",
     "trace show",

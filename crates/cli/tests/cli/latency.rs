@@ -55,6 +55,26 @@ fn gates_set_the_exit_code() {
     compare("--fail-if p99.99999>+5%").ends_with(3);
 }
 
+/// A gate must not pass because what it should judge was not measured.
+#[test]
+fn gates_need_every_series_in_every_file() {
+    let folder = Folder::new();
+    let peers = "fixtures/latency/peers.lat";
+    let whole: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join(peers)).unwrap()).unwrap();
+    let mut less = whole.clone();
+    let series = less["measurement"]["series"].as_array_mut().unwrap();
+    assert!(series.len() > 2);
+    series.pop();
+    folder.write("less.lat", &less.to_string());
+    for files in [format!("{peers} less.lat"), format!("less.lat {peers}")] {
+        let warned = folder.run(&format!("compare {files}")).good().stderr();
+        assert!(warned.contains("32 peers") && warned.contains("not in less.lat, and left out"), "{warned}");
+        let fault = folder.run(&format!("compare {files} --fail-if p50>+1000%")).ends_with(3).stderr();
+        assert!(fault.contains("not in less.lat: measure what is missing"), "{fault}");
+    }
+}
+
 #[test]
 fn lists_of_times_are_compared_too() {
     let folder = Folder::new();
@@ -141,4 +161,25 @@ fn what_cannot_be_compared() {
     let end = whole.find("],\"notes\"").unwrap();
     folder.write("empty.lat", &format!("{}{}", &whole[..start], &whole[end..]));
     assert!(fault("diagnose empty.lat", 3).contains("not a single trial"));
+}
+
+#[test]
+fn files_are_merged_exactly() {
+    let folder = Folder::new();
+    let trials = |file: &str| {
+        let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        let file: Value = serde_json::from_str(&text).unwrap();
+        file["measurement"]["series"][0]["trials"]["count"].as_u64().unwrap()
+    };
+    let answer = folder.run(&format!("measure merge {BEFORE} {AFTER} -o both.lat --json")).good().json();
+    assert_eq!((trials("both.lat"), answer["series"].as_u64()), (trials(BEFORE) + trials(AFTER), Some(1)));
+    folder.run("diagnose both.lat").good();
+    let peers = "fixtures/latency/peers.lat";
+    let fault = folder.run(&format!("measure merge {BEFORE} {peers} -o no.lat")).ends_with(3).stderr();
+    assert!(
+        fault.contains("peers.lat: cannot be merged with the files before it: one is of the kernel"),
+        "{fault}"
+    );
+    folder.run(&format!("measure merge {BEFORE} absent.lat -o no.lat")).ends_with(3).says("absent.lat");
+    assert!(!folder.path().join("no.lat").exists());
 }

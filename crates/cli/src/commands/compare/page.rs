@@ -1,6 +1,6 @@
 //! The page of a comparison: densities, distributions and tails of all files, and the tables.
 
-use super::words::{chance, signed_percent, signed_time, time};
+use super::words::{p_value, signed_percent, signed_time, time};
 use super::{Answer, SeriesAnswer, Set};
 use crate::commands::latency_charts::{self, Named};
 use crate::commands::latency_file::LatencyFile;
@@ -52,11 +52,11 @@ fn section(
         }
         let (ks, mw) = (one.comparison.kolmogorov_smirnov, one.comparison.mann_whitney);
         table.note = format!(
-            "Kolmogorov–Smirnov: distance {}, chance {}. Mann–Whitney: {letter} is longer in {} of pairs of trials, chance {}.",
+            "Kolmogorov–Smirnov: distance {}, p-value {}. Mann–Whitney: {letter} is longer in {} of pairs of trials, p-value {}.",
             percent(ks.distance),
-            chance(ks.p),
+            p_value(ks.p),
             percent(mw.longer),
-            chance(mw.p)
+            p_value(mw.p)
         );
         section.add(table);
     }

@@ -25,8 +25,8 @@ pub fn signed_percent(share: f64) -> String {
     format!("{sign}{}", percent(share))
 }
 
-/// What a test says of chance.
-pub fn chance(p: f64) -> String {
+/// The p-value of a test.
+pub fn p_value(p: f64) -> String {
     if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") }
 }
 
@@ -137,9 +137,9 @@ pub fn say(answer: &Answer) -> String {
         }
         if let Some(all) = series.all_alike {
             text.push_str(&format!(
-                "\nAll files together, by Anderson and Darling: statistic {}, chance {}.\n",
+                "\nAll files together, by Anderson and Darling: statistic {}, p-value {}.\n",
                 significant(all.statistic),
-                table_chance(all.p)
+                table_p_value(all.p)
             ));
         }
     }
@@ -207,7 +207,7 @@ fn interval([low, high]: [f64; 2]) -> String {
 }
 
 /// Levels of Anderson and Darling's test are known within bounds only.
-fn table_chance(p: f64) -> String {
+fn table_p_value(p: f64) -> String {
     match p {
         p if p <= 0.001 => "< 0.001".into(),
         p if p >= 0.25 => "> 0.25".into(),
@@ -217,18 +217,18 @@ fn table_chance(p: f64) -> String {
 
 fn tests(one: &FileAnswer) -> Table {
     let comparison = &one.comparison;
-    let mut table = Table::with_header(["test", "size of the effect", "chance"]).text(1);
+    let mut table = Table::with_header(["test", "size of the effect", "p-value"]).text(1);
     let ks = comparison.kolmogorov_smirnov;
-    table.row(["Kolmogorov–Smirnov".into(), format!("distance {}", percent(ks.distance)), chance(ks.p)]);
+    table.row(["Kolmogorov–Smirnov".into(), format!("distance {}", percent(ks.distance)), p_value(ks.p)]);
     let mw = comparison.mann_whitney;
     let longer =
         format!("{} longer in {} of pairs of trials ({})", one.letter, percent(mw.longer), effect(mw.delta));
-    table.row(["Mann–Whitney".into(), longer, chance(mw.p)]);
+    table.row(["Mann–Whitney".into(), longer, p_value(mw.p)]);
     if let Some(ad) = comparison.anderson_darling {
         table.row([
             "Anderson–Darling".into(),
             format!("statistic {}", significant(ad.statistic)),
-            table_chance(ad.p),
+            table_p_value(ad.p),
         ]);
     }
     if let Some(width) = comparison.width {

@@ -199,18 +199,18 @@ fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
     let mut evidence = Vec::new();
     if let Some(trend) = found.trend {
         evidence.push(format!(
-            "From the first of {} cycles to the last, medians change by {} (Mann–Kendall: chance {}).",
+            "From the first of {} cycles to the last, medians change by {} (Mann–Kendall: p-value {}).",
             grouped(found.cycles as u64),
             crate::commands::compare::words::signed_percent(trend.change),
-            crate::commands::compare::words::chance(trend.p)
+            crate::commands::compare::words::p_value(trend.p)
         ));
     }
     if let Some(runs) = found.runs {
         evidence.push(format!(
-            "Medians cross their own median in {} runs, by chance it would be {} (chance {}).",
+            "Medians cross their own median in {} runs; {} would be expected (Wald–Wolfowitz: p-value {}).",
             runs.runs,
             significant(runs.expected),
-            crate::commands::compare::words::chance(runs.p)
+            crate::commands::compare::words::p_value(runs.p)
         ));
     }
     let says = match found.verdict {

@@ -1,14 +1,14 @@
 //! Distributions of a measurement as a simulation wants them: one for each link class of the network.
 
 use crate::exit::{Failure, Outcome};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use straggler_model::latency::{Histogram, Kind, Measurement, Series};
 use straggler_model::network::{BASE, Measured};
 use straggler_model::{Network, Time};
 
-/// What is measured one way comes first, then what comes closest to it.
-const KINDS: [Kind; 5] = [Kind::OneWay, Kind::Pairwise, Kind::RoundTrip, Kind::OneSided, Kind::Operation];
+/// What is measured one way comes first, then what comes closest to it. Operations of one process are no messages.
+const KINDS: [Kind; 4] = [Kind::OneWay, Kind::Pairwise, Kind::RoundTrip, Kind::OneSided];
 
 /// What processes on different nodes see, as straggler-mpi calls it.
 const BETWEEN_NODES: &str = "between nodes";
@@ -35,20 +35,42 @@ pub fn classes(
 /// The series of the smallest messages, of most processes with most peers: what a full machine sees. Classes of pairs tell more
 /// than pairs, where there are any.
 pub fn chosen<'m>(path: &Path, measurement: &'m Measurement) -> Outcome<Vec<&'m Series>> {
-    let kind = KINDS.into_iter().find(|kind| measurement.series.iter().any(|one| one.labels.kind == *kind));
-    let of_kind =
-        || measurement.series.iter().filter(|one| Some(one.labels.kind) == kind && !one.trials.is_empty());
+    let filled = || measurement.series.iter().filter(|one| !one.trials.is_empty());
+    let kind = KINDS.into_iter().find(|kind| filled().any(|one| one.labels.kind == *kind));
+    let of_kind = || filled().filter(|one| Some(one.labels.kind) == kind);
     let rank = |one: &Series| {
         let labels = &one.labels;
         (labels.pair.is_some(), labels.size, std::cmp::Reverse((labels.processes_per_node, labels.peers)))
     };
     let Some(best) = of_kind().map(rank).min() else {
-        return Err(Failure::bad_input(format!(
-            "{}: it has no latency of messages: measure one with `straggler-mpi latency`, or `straggler measure latency --kernel tcp`",
-            path.display()
-        )));
+        return Err(no_messages(path, &kernels(filled())));
     };
-    Ok(of_kind().filter(|one| rank(one) == best).collect())
+    let chosen: Vec<&Series> = of_kind().filter(|one| rank(one) == best).collect();
+    match kernels(chosen.iter().copied()).as_slice() {
+        several @ [_, _, ..] => Err(Failure::bad_input(format!(
+            "{}: it has latencies of several kernels, {}, and they would be mixed: measure one of them alone",
+            path.display(),
+            several.join(", ")
+        ))),
+        _ => Ok(chosen),
+    }
+}
+
+/// Their names, each once.
+fn kernels<'m>(series: impl Iterator<Item = &'m Series>) -> Vec<&'m str> {
+    series.map(|one| one.labels.kernel.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn no_messages(path: &Path, kernels: &[&str]) -> Failure {
+    let instead = match kernels {
+        [] => String::new(),
+        _ => format!(", only times of {}", kernels.join(", ")),
+    };
+    Failure::bad_input(format!(
+        "{}: it has no latency of messages{instead}: measure one with `straggler-mpi latency`, or \
+         `straggler measure latency --kernel tcp`",
+        path.display()
+    ))
 }
 
 /// The link class that pairs of this class belong to; nothing for all of them.
@@ -138,5 +160,28 @@ mod tests {
         assert_eq!(found[0].times, [(Time::from_ns(2000), 1)]);
         let none = classes(Path::new("x.lat"), &Measurement::default(), &flat, None).unwrap_err();
         assert!(format!("{none:?}").contains("no latency of messages"), "{none:?}");
+    }
+
+    fn named(kernel: &str, kind: Kind, ns: &[u64]) -> Series {
+        let mut one = series(kind, "same node", 1, ns);
+        one.labels.kernel = kernel.into();
+        one
+    }
+
+    fn fault(series: &[Series]) -> String {
+        let measurement = Measurement { series: series.to_vec(), ..Measurement::default() };
+        format!("{:?}", chosen(Path::new("x.lat"), &measurement).unwrap_err())
+    }
+
+    #[test]
+    fn only_messages_of_one_kernel_are_taken() {
+        let call = named("getpid", Kind::Operation, &[50]);
+        assert!(fault(&[call]).contains("no latency of messages, only times of getpid: measure one"));
+        let [tcp, pipe] = ["tcp", "pipe"].map(|kernel| named(kernel, Kind::RoundTrip, &[4000]));
+        assert!(fault(&[pipe, tcp.clone()]).contains("several kernels, pipe, tcp"));
+        // What comes first, but was never met, is not taken.
+        let empty = named("tcp", Kind::OneWay, &[]);
+        let measurement = Measurement { series: vec![tcp.clone(), empty], ..Measurement::default() };
+        assert_eq!(chosen(Path::new("x.lat"), &measurement).unwrap(), [&tcp]);
     }
 }

@@ -1,0 +1,84 @@
+//! Whether a recording of noise belongs to a measurement: the same host, at the same time.
+
+use straggler_model::Time;
+use straggler_model::latency::Measurement;
+use straggler_model::noise::Recording;
+use straggler_model::noise::recording::Origin;
+
+/// Two commands that are started together begin within this time.
+const TOGETHER_S: u64 = 10;
+
+/// Why the noise may not be what the measurement met; what the files do not tell is not doubted.
+pub fn of(measurement: &Measurement, recording: &Recording) -> Vec<String> {
+    other_host(measurement, recording).into_iter().chain(other_time(measurement, recording)).collect()
+}
+
+fn other_host(measurement: &Measurement, recording: &Recording) -> Option<String> {
+    let of_machines = measurement.machines.iter().filter_map(|machine| machine.host.as_deref());
+    let of_processes = measurement.processes.iter().filter_map(|process| process.host.as_deref());
+    let mut hosts: Vec<&str> = of_machines.chain(of_processes).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let host = recording.machine.host.as_deref()?;
+    (!hosts.is_empty() && !hosts.contains(&host)).then(|| {
+        format!(
+            "the noise was recorded on {host}, the latencies on {}: it may explain nothing",
+            hosts.join(", ")
+        )
+    })
+}
+
+fn other_time(measurement: &Measurement, recording: &Recording) -> Option<String> {
+    let noise = started(&recording.origin)?;
+    let length = recording.cores.iter().map(|core| core.length).max().unwrap_or_default();
+    let noise_end = noise.saturating_add(seconds(length.ps().into()));
+    let trials: u128 =
+        measurement.series.iter().map(|series| series.trials.sum_ps()).fold(0, u128::saturating_add);
+    let apart = |start: u64| {
+        let end = start.saturating_add(seconds(trials));
+        noise.saturating_sub(end).max(start.saturating_sub(noise_end))
+    };
+    let least = measurement.origins.iter().filter_map(started).map(apart).min()?;
+    (least > TOGETHER_S).then(|| {
+        format!(
+            "noise and latencies were not recorded at the same time, but {} apart: it may explain nothing",
+            Time::from_ns(least.saturating_mul(1_000_000_000))
+        )
+    })
+}
+
+fn started(origin: &Origin) -> Option<u64> {
+    match origin {
+        Origin::Measured { started, .. } => Some(*started),
+        _ => None,
+    }
+}
+
+fn seconds(ps: u128) -> u64 {
+    u64::try_from(ps.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::latency::Process;
+    use straggler_model::noise::recording::Machine;
+
+    fn measured(started: u64) -> Origin {
+        Origin::Measured { version: String::new(), command: String::new(), started }
+    }
+
+    #[test]
+    fn other_hosts_and_times() {
+        let process = Process { host: Some("a".into()), ..Process::default() };
+        let mut measurement = Measurement::new("exchange", measured(1000));
+        let machine = Machine { host: Some("b".into()), ..Machine::default() };
+        let recording = Recording { origin: measured(1005), machine, ..Recording::default() };
+        assert_eq!(of(&measurement, &recording), Vec::<String>::new());
+        measurement.processes.push(process);
+        assert!(of(&measurement, &recording)[0].contains("recorded on b, the latencies on a"));
+        let later = Recording { origin: measured(1100), machine: Machine::default(), ..recording };
+        let doubts = of(&measurement, &later);
+        assert!(doubts.len() == 1 && doubts[0].contains("not recorded at the same time"), "{doubts:?}");
+    }
+}
