@@ -1,9 +1,11 @@
 //! What the shape of measured latencies hints at. Every hint carries the numbers it rests on.
 
+mod crowd;
 mod peers;
 mod split;
 mod ticks;
 
+pub use crowd::Crowd;
 pub use peers::{AbovePeers, AtPeers};
 pub use split::{PairSplit, SplitKind};
 pub use ticks::Ticks;
@@ -45,6 +47,8 @@ pub struct GroupFound {
     pub fits: Option<Fits>,
     pub steps: Option<Steps>,
     pub ticks: Option<Ticks>,
+    /// The share of the time of all trials that the slowest 1 % of them take; nothing for few trials.
+    pub slowest_share: Option<f64>,
     /// The median cost of a pair of readings of the timer, where it was measured.
     pub timer_ps: Option<f64>,
     pub pairs: Option<Pairs>,
@@ -58,6 +62,8 @@ pub struct GroupFound {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "hint", rename_all = "kebab-case")]
 pub enum Hint {
+    /// More processes on a host than it has cores: they wait for each other, whatever else there is.
+    Oversubscribed(Crowd),
     /// A mode that is only there with more peers: resources for each peer run out.
     AbovePeers(AbovePeers),
     /// Some pairs are in one mode, some in the other, or every pair is in both.
@@ -82,6 +88,10 @@ pub enum Hint {
     },
     /// Several modes, and nothing that tells where they come from.
     SeveralModes { group: usize },
+    /// A mode that holds few trials, but lies apart from all others.
+    SmallMode { group: usize, centre_ps: f64, weight: f64 },
+    /// A good part of all time is spent in the slowest trials.
+    HeavyTail { group: usize, share: f64 },
     /// Noise explains the tail, or does not.
     Noise { group: usize },
 }
@@ -90,6 +100,14 @@ pub enum Hint {
 const TIMER_COST: f64 = 0.1;
 /// Modes below this weight are part of the tail.
 pub const WEIGHTY: f64 = 0.02;
+/// Modes below this weight, or with fewer trials, are not worth a hint.
+const SMALL: f64 = 0.005;
+const LEAST_OF_MODE: f64 = 20.0;
+/// A mode is apart where next to nothing lies between it and the others.
+const APART: f64 = 0.9;
+/// The slowest 1 % of exponential times take 6 % of all time, of log-normal ones with a sigma of 1 it is 9 %.
+const HEAVY: f64 = 0.15;
+const LEAST_OF_TAIL: u64 = 1000;
 
 impl Diagnosis {
     /// Of groups of a measurement, and of a recording of noise taken at the same time if there is one.
@@ -107,7 +125,8 @@ impl Diagnosis {
             _ => false,
         };
         let of_groups = groups.iter().enumerate().flat_map(of_group).filter(|hint| !is_explained(hint));
-        let hints = sweeps.iter().cloned().map(Hint::AbovePeers).chain(of_groups).collect();
+        let crowds = crowd::find(measurement).into_iter().map(Hint::Oversubscribed);
+        let hints = crowds.chain(sweeps.iter().cloned().map(Hint::AbovePeers)).chain(of_groups).collect();
         Diagnosis { groups, hints, empty }
     }
 }
@@ -133,6 +152,7 @@ impl GroupFound {
             fits: Fits::of(&distribution),
             steps: Steps::of(&distribution),
             ticks: Ticks::of(&distribution),
+            slowest_share: slowest_share(&distribution),
             timer_ps: timer.map(|timer| timer.median()),
             pairs,
             split,
@@ -143,6 +163,11 @@ impl GroupFound {
     /// Modes that are more than a part of the tail.
     pub fn weighty_modes(&self) -> impl Iterator<Item = &Mode> {
         self.modes.iter().filter(|mode| mode.weight >= WEIGHTY)
+    }
+
+    fn small_modes(&self) -> impl Iterator<Item = &Mode> {
+        let least = SMALL.max(LEAST_OF_MODE / self.trials.count as f64);
+        self.modes.iter().filter(move |mode| (least..WEIGHTY).contains(&mode.weight) && mode.depth >= APART)
     }
 
     /// What is sure about the instrument comes first: it may explain the rest.
@@ -163,10 +188,35 @@ impl GroupFound {
             hints.extend(pairs.slow_pairs.iter().map(|&pair| Hint::SlowPair { group, pair }));
         }
         hints.extend(self.ticks.map(|_| Hint::TickSteps { group }));
+        if self.ticks.is_none() {
+            hints.extend(self.small_modes().map(|mode| Hint::SmallMode {
+                group,
+                centre_ps: mode.centre_ps,
+                weight: mode.weight,
+            }));
+            let heavy = self.slowest_share.filter(|&share| share >= HEAVY);
+            hints.extend(heavy.map(|share| Hint::HeavyTail { group, share }));
+        }
         hints.extend(is_unsteady.then_some(Hint::NotSteady { group }));
         hints.extend(self.noise.as_ref().map(|_| Hint::Noise { group }));
         hints
     }
+}
+
+/// Mean and number of all trials are exact, the time of the others is known to the width of a bin.
+fn slowest_share(distribution: &Distribution) -> Option<f64> {
+    let total = distribution.mean_ps * distribution.count() as f64;
+    if distribution.count() < LEAST_OF_TAIL || total <= 0.0 {
+        return None;
+    }
+    let mut left = 0.99 * distribution.count() as f64;
+    let mut others = 0.0;
+    for cell in distribution.cells() {
+        let taken = left.min(cell.count as f64);
+        others += taken * cell.middle().clamp(distribution.min_ps, distribution.max_ps);
+        left -= taken;
+    }
+    Some((1.0 - others / total).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
         None => None,
     };
     let diagnosis = Diagnosis::of(&file.measurement, &groups, noise.as_ref().map(|noise| &noise.recording));
-    let mut answer = Answer::of(&file, diagnosis);
+    let mut answer = Answer::of(&file, diagnosis, noise.is_some());
     answer.warnings.extend(noise.iter().flat_map(|noise| noise.warnings.clone()));
     let doubts = noise.iter().flat_map(|noise| noise_doubts::of(&file.measurement, &noise.recording));
     answer.warnings.extend(doubts.map(|doubt| format!("--with-noise: {doubt}")));
@@ -48,7 +48,7 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
 pub fn page_of_file(path: &Path) -> Outcome<Page> {
     let file = latency_file::read(path, None)?;
     let groups = latency_file::groups(&file, None)?;
-    let answer = Answer::of(&file, Diagnosis::of(&file.measurement, &groups, None));
+    let answer = Answer::of(&file, Diagnosis::of(&file.measurement, &groups, None), false);
     let mut page = page::page(&answer, &groups);
     page.title = format!("Latencies of {}", file.name);
     Ok(page)
@@ -67,9 +67,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn of(file: &LatencyFile, diagnosis: Diagnosis) -> Answer {
+    fn of(file: &LatencyFile, diagnosis: Diagnosis, with_noise: bool) -> Answer {
         let hints: Vec<Told> =
-            diagnosis.hints.iter().map(|hint| hints::tell(hint, &diagnosis.groups)).collect();
+            diagnosis.hints.iter().map(|hint| hints::tell(hint, &diagnosis.groups, with_noise)).collect();
         let mut warnings = file.warnings.clone();
         warnings.extend(diagnosis.empty.iter().map(|name| format!("{name}: not a single trial")));
         for group in &diagnosis.groups {

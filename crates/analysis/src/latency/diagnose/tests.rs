@@ -117,3 +117,25 @@ fn what_is_wrong_with_the_instrument() {
     assert!(names[0].starts_with("CoarseTimer") && names[1].starts_with("TimerCost"), "{names:?}");
     assert!(names.iter().any(|name| name.starts_with("TickSteps")), "{names:?}");
 }
+
+/// Pareto times with an exponent of 1.5: the slowest 1 % take about a fifth of all time.
+#[test]
+fn a_heavy_tail_is_told() {
+    let pareto: Vec<u64> =
+        (0..20_000).map(|index| (5e6 * ((f64::from(index) + 0.5) / 2e4).powf(-1.0 / 1.5)) as u64).collect();
+    let found = diagnosed(&measurement(vec![series(labels(None, None), &pareto)]));
+    let heavy = found.hints.iter().find_map(|hint| match hint {
+        Hint::HeavyTail { share, .. } => Some(*share),
+        _ => None,
+    });
+    assert!((heavy.unwrap() - 0.01f64.powf(1.0 / 3.0)).abs() < 0.02, "{:?}", found.hints);
+}
+
+#[test]
+fn a_small_mode_far_away_is_told() {
+    let mut values = lognormal(1, 9900, 0.0, 5e6, 0.03);
+    values.extend(lognormal(2, 100, 0.0, 6.4e6, 0.03));
+    let found = diagnosed(&measurement(vec![series(labels(None, None), &values)]));
+    let [Hint::SmallMode { centre_ps, weight, .. }] = found.hints[..] else { panic!("{:?}", found.hints) };
+    assert!((centre_ps / 6.4e6 - 1.0).abs() < 0.03 && (weight - 0.01).abs() < 1e-3);
+}

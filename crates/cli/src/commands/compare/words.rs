@@ -48,12 +48,7 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
         return format!("There are too few trials to tell: A has {first}, {letter} has {second}.");
     };
     let [a, b] = median.values_ps.map(time);
-    let wide = comparison.width.map_or(1.0, |width| width.value);
-    let spreads = match spread {
-        Some(Direction::More) => format!("its times spread {} times as wide", significant(wide)),
-        Some(Direction::Less) => format!("its times spread only {} times as wide", significant(wide)),
-        None => String::new(),
-    };
+    let spreads = spread_words(comparison, spread);
     let tails = tail_words(comparison, tail);
     match (shift, spread.is_some()) {
         (Some(direction), is_wider) => {
@@ -79,6 +74,20 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
         (None, false) => {
             format!("No difference between A and {letter} beyond chance: the medians are {a} and {b}.")
         }
+    }
+}
+
+fn spread_words(comparison: &Comparison, spread: Option<Direction>) -> String {
+    match (spread, comparison.width.map(|width| width.value)) {
+        (Some(Direction::More), Some(wide)) => {
+            format!("its times spread {} times as wide", significant(wide))
+        }
+        (Some(Direction::Less), Some(wide)) if wide > 0.0 => {
+            format!("its times spread only {} times as wide", significant(wide))
+        }
+        (Some(Direction::More), None) => "its times spread, while those of A are all alike".into(),
+        (Some(Direction::Less), _) => "its times are all alike, while those of A spread".into(),
+        (None, _) => String::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::commands::compare::words::time;
 use serde::Serialize;
-use straggler_analysis::latency::diagnose::{AbovePeers, GroupFound, Hint, PairSplit, SplitKind};
+use straggler_analysis::latency::diagnose::{AbovePeers, Crowd, GroupFound, Hint, PairSplit, SplitKind};
 use straggler_analysis::latency::noise::NoiseTail;
 use straggler_analysis::latency::pairs::{Explanation, Pairs};
 use straggler_analysis::latency::stationarity::{Stationarity, Steadiness};
@@ -17,20 +17,34 @@ pub struct Told {
     pub evidence: Vec<String>,
 }
 
-pub fn tell(hint: &Hint, groups: &[GroupFound]) -> Told {
+/// `with_noise`: whether a recording of noise was given.
+pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
     let (number, name, says, evidence) = match hint {
         Hint::AbovePeers(found) => return above_peers(found),
+        Hint::Oversubscribed(crowd) => return oversubscribed(crowd),
+        Hint::SmallMode { group, centre_ps, weight } => (
+            *group,
+            "small-mode",
+            format!(
+                "{} of the trials form a mode of their own at {}: something rare, but always of the same length.",
+                percent(*weight),
+                time(*centre_ps)
+            ),
+            Vec::new(),
+        ),
+        Hint::HeavyTail { group, share } => (
+            *group,
+            "heavy-tail",
+            format!("The tail is heavy: the slowest 1 % of the trials take {} of all time.", percent(*share)),
+            vec![format!("The maximum is {}.", time(groups[*group].trials.max_ps))],
+        ),
         Hint::ModesByPair { group } => {
             let (says, evidence) = by_pair(&groups[*group]);
             (*group, "modes-by-pair", says, evidence)
         }
-        Hint::SeveralModes { group } => (
-            *group,
-            "several-modes",
-            "The times have several modes. Keep the pairs apart when measuring, to see whether pairs or trials differ."
-                .into(),
-            vec![modes(&groups[*group])],
-        ),
+        Hint::SeveralModes { group } => {
+            (*group, "several-modes", several_modes(&groups[*group]).into(), vec![modes(&groups[*group])])
+        }
         Hint::CoarseTimer { group } => {
             let (says, evidence) = coarse(&groups[*group]);
             (*group, "coarse-timer", says, evidence)
@@ -38,11 +52,14 @@ pub fn tell(hint: &Hint, groups: &[GroupFound]) -> Told {
         Hint::TimerCost { group, share } => (
             *group,
             "timer-cost",
-            format!("Reading the timer costs {} of what is measured: time several operations at once.", percent(*share)),
+            format!(
+                "Reading the timer costs {} of what is measured: time several operations at once.",
+                percent(*share)
+            ),
             vec![format!("A pair of readings takes {}.", time(groups[*group].timer_ps.unwrap_or(0.0)))],
         ),
         Hint::TickSteps { group } => {
-            let (says, evidence) = ticks(&groups[*group]);
+            let (says, evidence) = ticks(&groups[*group], with_noise);
             (*group, "tick-steps", says, evidence)
         }
         Hint::NotSteady { group } => {
@@ -52,7 +69,10 @@ pub fn tell(hint: &Hint, groups: &[GroupFound]) -> Told {
         Hint::SlowProcess { group, process } => (
             *group,
             "slow-process",
-            format!("Process {} is slow with everybody: look at its node, core and neighbours.", process.rank),
+            format!(
+                "Process {} is slow with everybody: look at its node, core and neighbours.",
+                process.rank
+            ),
             vec![format!(
                 "Its {} typically take {} times as long as others of their kind.",
                 counted(process.pairs as u64, "pair", "pairs"),
@@ -62,7 +82,10 @@ pub fn tell(hint: &Hint, groups: &[GroupFound]) -> Told {
         Hint::SlowPair { group, pair } => (
             *group,
             "slow-pair",
-            format!("The pair {}–{} is slow, but neither of its processes is: look at the link between them.", pair.from, pair.to),
+            format!(
+                "The pair {}–{} is slow, but neither of its processes is: look at the link between them.",
+                pair.from, pair.to
+            ),
             vec![format!("It takes {} times as long as others of its kind.", significant(pair.ratio))],
         ),
         Hint::Noise { group } => {
@@ -73,11 +96,37 @@ pub fn tell(hint: &Hint, groups: &[GroupFound]) -> Told {
     Told { hint: name, series: groups[number].name.clone(), says, evidence }
 }
 
+/// Only a measurement of several pairs could keep them apart.
+fn several_modes(group: &GroupFound) -> &'static str {
+    if group.labels.pair.is_none() && group.labels.peers.is_some_and(|peers| peers > 1) {
+        "The times have several modes. Keep the pairs apart when measuring, to see whether pairs or trials differ."
+    } else {
+        "The times have several modes."
+    }
+}
+
 /// "4.60 µs (60 %) and 5.70 µs (40 %)".
 fn modes(group: &GroupFound) -> String {
     let one = |centre: f64, weight: f64| format!("{} ({})", time(centre), percent(weight));
     let list: Vec<String> = group.weighty_modes().map(|mode| one(mode.centre_ps, mode.weight)).collect();
     format!("Modes: {}.", list.join(", "))
+}
+
+fn oversubscribed(crowd: &Crowd) -> Told {
+    Told {
+        hint: "oversubscribed",
+        series: "all series".into(),
+        says: format!(
+            "{} has more processes than cores: they wait for each other, and the times tell more about the scheduler than \
+             about communication. Use fewer processes.",
+            crowd.host
+        ),
+        evidence: vec![format!(
+            "There are {} processes for {} cores.",
+            crowd.processes,
+            significant(crowd.cores)
+        )],
+    }
 }
 
 fn above_peers(found: &AbovePeers) -> Told {
@@ -179,12 +228,17 @@ fn coarse(group: &GroupFound) -> (String, Vec<String>) {
     )
 }
 
-fn ticks(group: &GroupFound) -> (String, Vec<String>) {
+fn ticks(group: &GroupFound, with_noise: bool) -> (String, Vec<String>) {
     let Some(ticks) = group.ticks else { return Default::default() };
     let tick = time(ticks.tick_ps);
     let says = format!(
         "The tail comes in steps of {tick}, as timer ticks of the kernel do: the operating system gave the processor to \
-         others. Measure with `straggler measure noise` and give the recording with --with-noise."
+         others.{}",
+        if with_noise {
+            ""
+        } else {
+            " Measure with `straggler measure noise` and give the recording with --with-noise."
+        }
     );
     let evidence = format!(
         "Of {} that are over half a tick above the median, {} lie at whole numbers of ticks ({} of them); chance gives 25 %.",
@@ -225,17 +279,14 @@ fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
 }
 
 fn noise(tail: &NoiseTail) -> (String, Vec<String>) {
-    let verdict = match tail.explained_time {
-        share if share >= 0.7 => "The noise explains the tail",
-        share if share >= 0.3 => "The noise explains a part of the tail",
-        _ => "The noise does not explain the tail",
+    let (trials, from, longer) = (percent(tail.explained), time(tail.from_ps), percent(tail.explained_time));
+    let shares =
+        format!("{trials} of the trials beyond {from}, and {longer} of the time that they take longer.");
+    let says = match tail.explained_time {
+        share if share >= 0.7 => format!("The noise explains the tail: {shares}"),
+        share if share >= 0.3 => format!("The noise explains a part of the tail: {shares}"),
+        _ => format!("The noise explains only {shares}"),
     };
-    let says = format!(
-        "{verdict}: {} of the trials beyond {}, and {} of the time that they take longer.",
-        percent(tail.explained),
-        time(tail.from_ps),
-        percent(tail.explained_time)
-    );
     let mut evidence = vec![format!(
         "{} of the trials are longer than that; {} detours a second, which hit {} for each trial, predict {}.",
         percent(tail.measured),

@@ -139,14 +139,15 @@ fn shape(trials: &Summary) -> String {
     let about = trials.about_minimum;
     let number = |value: Option<f64>| value.map_or_else(|| "none".into(), significant);
     format!(
-        "standard deviation {}, skew {}, kurtosis {}; above the minimum: mean {}, root mean square {}, skew {}, kurtosis {}",
+        "standard deviation {}, skew {}, excess kurtosis {}; above the minimum: mean {}, root mean square {}, skew {}, \
+         excess kurtosis {}",
         trials.sd_ps.map_or_else(|| "none".into(), time),
         number(trials.skew),
         number(trials.kurtosis),
         time(about.mean_ps),
         time(about.rms_ps),
         number(about.skew),
-        number(about.kurtosis)
+        number(about.kurtosis.map(|kurtosis| kurtosis - 3.0))
     )
 }
 
@@ -154,6 +155,9 @@ pub fn steadiness(group: &GroupFound) -> String {
     let found = &group.stationarity;
     let cycles = counted(found.cycles as u64, "cycle", "cycles");
     match found.verdict {
+        Steadiness::TooFew if found.cycles == 1 => {
+            format!("{cycles} is too few to tell whether the times are steady")
+        }
         Steadiness::TooFew => format!("{cycles} are too few to tell whether the times are steady"),
         Steadiness::Steady => format!("steady over {cycles}"),
         Steadiness::Drifts => format!("drifts over {cycles}"),

@@ -1,0 +1,71 @@
+//! More processes on a host than it has cores.
+
+use serde::Serialize;
+use straggler_model::latency::Measurement;
+use straggler_model::noise::recording::Machine;
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Crowd {
+    pub host: String,
+    pub processes: usize,
+    /// Those online, or what the limits of the cgroup come to.
+    pub cores: f64,
+}
+
+/// Hosts of a measurement, where both their processes and their cores are known.
+pub fn find(measurement: &Measurement) -> Vec<Crowd> {
+    let mut found: Vec<Crowd> = Vec::new();
+    for machine in &measurement.machines {
+        let Some((host, cores)) = machine.host.clone().zip(cores(machine)) else { continue };
+        let is_here = |name: &Option<String>| name.as_ref() == Some(&host);
+        let processes = measurement.processes.iter().filter(|process| is_here(&process.host)).count();
+        let is_new = found.iter().all(|crowd| crowd.host != host);
+        if is_new && processes as f64 > cores {
+            found.push(Crowd { host, processes, cores });
+        }
+    }
+    found
+}
+
+/// Cores that one process may use say nothing: it may be bound to one of many.
+fn cores(machine: &Machine) -> Option<f64> {
+    let online = listed(machine.online_cores.as_deref()?)? as f64;
+    Some(machine.cgroup_quota_cores.map_or(online, |quota| quota.min(online)))
+}
+
+/// The number of cores in a list as the kernel writes it: `0-3,8`.
+fn listed(text: &str) -> Option<u64> {
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let [first, last] = [first, last].map(|end| end.trim().parse::<u32>().ok());
+        u64::from(last?).checked_sub(u64::from(first?)).map(|more| more + 1)
+    };
+    text.trim().split(',').map(part).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::latency::Process;
+
+    #[test]
+    fn more_processes_than_cores() {
+        let process = |rank| Process { rank, host: Some("one".into()), ..Process::default() };
+        let mut measurement =
+            Measurement { processes: (0..6).map(process).collect(), ..Measurement::default() };
+        assert_eq!(find(&measurement), []);
+        let machine = |cores: &str| Machine {
+            host: Some("one".into()),
+            online_cores: Some(cores.into()),
+            allowed_cores: Some("0".into()),
+            ..Machine::default()
+        };
+        for (cores, number) in [("0-3,8", Some(5.0)), ("0-5", None), ("x", None), ("3-1", None)] {
+            measurement.machines = vec![machine(cores); 2];
+            let found: Vec<f64> = find(&measurement).iter().map(|crowd| crowd.cores).collect();
+            assert_eq!(found, Vec::from_iter(number), "{cores}");
+        }
+        measurement.machines[0] = Machine { cgroup_quota_cores: Some(1.5), ..machine("0-63") };
+        assert_eq!(find(&measurement), [Crowd { host: "one".into(), processes: 6, cores: 1.5 }]);
+    }
+}
