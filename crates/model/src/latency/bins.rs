@@ -38,7 +38,9 @@ pub enum BinsError {
     Count { bins: Bins },
     #[error("{bins}: an octave has 2^1 to 2^{} bins", Bins::MOST_OCTAVE_BITS)]
     OctaveBits { bins: Bins },
-    #[error("`{text}` is not a layout of bins: write hdr, hdr:BITS, fixed:LONGEST/BINS or log:SIZE/BINS{hint}")]
+    #[error(
+        "`{text}` is not a layout of bins: write hdr, hdr:BITS, fixed:LONGEST/BINS or log:SIZE/BINS{hint}"
+    )]
     Unknown { text: String, hint: String },
     #[error("`{text}` is not a layout of bins: {fault}")]
     Quantity { text: String, fault: UnitError },

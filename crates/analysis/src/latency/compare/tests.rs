@@ -100,6 +100,8 @@ fn equal_layouts_with_overflow_have_the_same_bins() {
         Distribution::of(&histogram).unwrap()
     };
     assert!(Comparison::of(&of(250), &of(490), 1).same_bins);
+}
+
 /// Samples of one distribution are told apart in about 5 of 100 cases, though a dozen quantiles are looked at.
 #[test]
 fn equal_distributions_are_rarely_told_apart() {
