@@ -27,7 +27,7 @@ pub(crate) fn at_most_many(dependencies: u32) -> u8 {
     dependencies.min(u32::from(MANY)) as u8
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum OperationKind {
     Send = 1,
@@ -36,7 +36,7 @@ pub enum OperationKind {
 }
 
 /// One operation of one process.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Operation {
     pub kind: OperationKind,
     /// Bytes of a message, picoseconds of a computation.

@@ -1,5 +1,6 @@
 //! How a run is steered and watched from outside. Nothing here changes a result.
 
+use crate::cluster::Cluster;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Time;
 
@@ -7,6 +8,7 @@ use straggler_model::Time;
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub simulated: Time,
+    /// On a cluster, those of this member.
     pub messages: u64,
 }
 
@@ -15,6 +17,8 @@ pub struct Control<'a> {
     pub threads: usize,
     /// Ranks in a block, as a power of two; chosen by the number of processes unless given.
     pub block_shift: Option<u32>,
+    /// Who else runs a part of it.
+    pub cluster: Option<&'a dyn Cluster>,
     /// Set from outside to stop the run.
     pub stop: &'a AtomicBool,
     /// Called now and then.
@@ -23,7 +27,7 @@ pub struct Control<'a> {
 
 impl<'a> Control<'a> {
     pub fn new(threads: usize, stop: &'a AtomicBool, progress: &'a mut dyn FnMut(Progress)) -> Control<'a> {
-        Control { threads, block_shift: None, stop, progress }
+        Control { threads, block_shift: None, cluster: None, stop, progress }
     }
 }
 

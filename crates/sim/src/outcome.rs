@@ -1,6 +1,8 @@
 //! What a run ends with.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::graph::ANY;
 use straggler_schedule::{Operation, OperationKind};
@@ -8,8 +10,12 @@ use straggler_schedule::{Operation, OperationKind};
 /// A run that came to its end.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// When each rank's CPUs are free for good.
+    /// When each rank's CPUs are free for good: of the ranks of [`Outcome::ranks`].
     pub finish: Vec<Time>,
+    /// All ranks; on a cluster those of this member.
+    pub ranks: Vec<Range<Rank>>,
+    /// When the last of all ranks has finished.
+    pub(crate) latest: Time,
     /// Messages that ran on their receivers.
     pub messages: u64,
     /// Windows in which anything happened; 0 for the reference engine.
@@ -21,13 +27,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// When the last of all ranks has finished, on a cluster too.
     pub fn makespan(&self) -> Time {
-        self.finish.iter().copied().max().unwrap_or(Time::ZERO)
+        self.latest
     }
 }
 
 /// Why an engine gave no outcome.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum RunError {
     #[error("simulated time ran past its end, 213 days: check the lengths of computations and noise")]
     TimeOverflow,
@@ -39,6 +46,12 @@ pub enum RunError {
     NoLookahead,
     #[error("rank {rank} sends to rank {peer}, but there are only {processes} processes")]
     PeerOutOfRange { rank: Rank, peer: Rank, processes: u32 },
+    #[error(
+        "simulated time stands still without a lookahead, which a cluster needs: o_s + L above 0, and A where messages exceed S; `straggler simulate` runs it on one machine"
+    )]
+    NoClusterWithoutLookahead,
+    #[error("the members of the cluster do not understand each other: start the same program everywhere")]
+    Garbled,
     #[error("a message of {bytes} bytes is longer than the model can time (2^63 - 1 bytes)")]
     MessageTooLarge { bytes: u64 },
 }
@@ -49,7 +62,7 @@ impl RunError {
 }
 
 /// An operation that started and never completed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Blocked {
     pub rank: Rank,
     pub id: u32,
@@ -58,7 +71,7 @@ pub struct Blocked {
 }
 
 /// A message that arrived and was never received.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Leftover {
     pub from: Rank,
     pub to: Rank,
@@ -82,8 +95,10 @@ pub struct Stuck {
 const EXAMPLES: usize = 16;
 
 /// Collects the remains of a run, rank by rank.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Remains {
+    /// When the last rank has finished.
+    latest: Time,
     unfinished: u64,
     out_of_time: bool,
     waiting: Vec<Blocked>,
@@ -95,6 +110,15 @@ pub(crate) struct Remains {
 }
 
 impl Remains {
+    /// When ranks have finished.
+    pub fn finished(&mut self, finish: &[Time]) {
+        self.latest = finish.iter().copied().max().unwrap_or_default().max(self.latest);
+    }
+
+    pub fn latest(&self) -> Time {
+        self.latest
+    }
+
     pub fn unfinished(&mut self) {
         self.unfinished += 1;
     }
@@ -133,6 +157,7 @@ impl Remains {
 
     /// Adds the remains of later ranks.
     pub fn append(&mut self, mut later: Remains) {
+        self.latest = self.latest.max(later.latest);
         self.unfinished += later.unfinished;
         self.out_of_time |= later.out_of_time;
         self.waiting.append(&mut later.waiting);
@@ -143,9 +168,9 @@ impl Remains {
         self.leftovers.truncate(EXAMPLES);
     }
 
-    /// What became of a run that ended with these finish times.
-    pub fn conclude(mut self, finish: &[Time]) -> Result<Option<Stuck>, RunError> {
-        if self.out_of_time || finish.contains(&Time::NEVER) {
+    /// What became of the run.
+    pub fn conclude(mut self) -> Result<Option<Stuck>, RunError> {
+        if self.out_of_time || self.latest == Time::NEVER {
             return Err(RunError::TimeOverflow);
         }
         if self.unfinished == 0 && self.leftover_count == 0 {

@@ -221,8 +221,11 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
                 remains.leftover(Leftover { from, to: rank, tag, bytes }, send, rendezvous);
             }
         }
-        let stuck = remains.conclude(&finish)?;
-        let outcome = Outcome { finish, messages: self.messages, windows: 0, threads: 1, stuck };
+        remains.finished(&finish);
+        let (latest, ranks) = (remains.latest(), vec![0..finish.len() as Rank]);
+        let stuck = remains.conclude()?;
+        let outcome =
+            Outcome { finish, ranks, latest, messages: self.messages, windows: 0, threads: 1, stuck };
         Ok((outcome, self.observer))
     }
 }

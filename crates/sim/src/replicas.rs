@@ -1,6 +1,7 @@
 //! Runs of one workload with noise drawn again for each. Small ones go side by side, one thread each; large ones
 //! one after another on all threads. The numbers are the same either way.
 
+use crate::cluster::Cluster;
 use crate::control::{Control, Progress};
 use crate::outcome::RunError;
 use crate::simulation::{Run, Simulation};
@@ -25,6 +26,8 @@ pub struct Replicas<'a> {
     /// Its noise and its latencies are drawn again for each replica.
     pub simulation: Simulation<'a>,
     pub threads: usize,
+    /// Who else runs a part of each run; replicas go one after another then.
+    pub cluster: Option<&'a dyn Cluster>,
     /// Set from outside to stop all runs.
     pub stop: &'a AtomicBool,
     /// Told now and then how many more messages were delivered.
@@ -109,7 +112,8 @@ impl<'a> Replicas<'a> {
             (self.advance)(progress.messages.saturating_sub(seen));
             seen = progress.messages;
         };
-        let mut control = Control::new(threads, self.stop, &mut progress);
+        let cluster = self.cluster;
+        let mut control = Control { cluster, ..Control::new(threads, self.stop, &mut progress) };
         Simulation { noise, ..self.simulation.clone() }.run(workload, &mut control)
     }
 
@@ -122,7 +126,7 @@ impl<'a> Replicas<'a> {
 
     /// How many runs go at the same time.
     pub fn side_by_side(&self, processes: u32, replicas: usize) -> usize {
-        if is_small(processes) { self.threads.min(replicas).max(1) } else { 1 }
+        if is_small(processes) && self.cluster.is_none() { self.threads.min(replicas).max(1) } else { 1 }
     }
 }
 
@@ -174,7 +178,7 @@ mod tests {
 
     fn replicas<'a>(network: &'a Network, noise: &'a Injection, threads: usize) -> Replicas<'a> {
         let simulation = Simulation { noise: Some(noise), ..Simulation::new(network) };
-        Replicas { simulation, threads, stop: &STOP, advance: &|_| () }
+        Replicas { simulation, threads, cluster: None, stop: &STOP, advance: &|_| () }
     }
 
     #[test]

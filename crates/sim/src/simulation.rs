@@ -157,6 +157,7 @@ impl<'a> Simulation<'a> {
         observer: impl FnMut(u32, Range<Rank>) -> O,
     ) -> Result<(Run, Vec<O>), RunError> {
         match self.choose(program.largest_message())? {
+            (Engine::Reference, _) if control.cluster.is_some() => Err(RunError::NoClusterWithoutLookahead),
             (Engine::Windowed, _) => self.run_windowed(program, control, observer),
             (Engine::Reference, no_lookahead) => self.run_reference(program, control, observer, no_lookahead),
         }

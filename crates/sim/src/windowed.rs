@@ -9,6 +9,7 @@
 //! block of ranks ──► slots      one process each: host, agenda, program state (64 bytes if implicit)
 //!                ──► calendar   window → messages that arrive, processes that wake
 //! domain = some blocks, run by one thread; what leaves a block goes through `Outgoing`
+//! layout = which thread of which member of a cluster has which block
 //! window: every domain runs its due blocks ─► exchange of outgoing messages ─► next due window
 //! ```
 
@@ -21,11 +22,13 @@ mod frame;
 mod general;
 mod graphs;
 mod hoard;
+mod layout;
 mod mail;
 mod outgoing;
 mod stepping;
 mod transport;
 
+use crate::cluster::Cluster;
 use crate::control::{Control, Progress};
 use crate::host::OneLane;
 use crate::huge_pages;
@@ -36,10 +39,11 @@ use crate::program::Program;
 use crate::programs::GraphProgram;
 use crate::rules::Rules;
 use actors::Actors;
-use domain::{Concluded, Domain, ranks_of};
+use domain::{Concluded, Domain};
 use frame::Frame;
 use general::General;
 use graphs::Graphs;
+use layout::Layout;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
@@ -49,12 +53,15 @@ use straggler_model::noise::Noise;
 use straggler_model::{Rank, Time};
 use straggler_schedule::Script;
 use transport::threads::Threads;
-use transport::{Agreed, Transport};
+use transport::{Agreed, State, Transport};
 
 /// Ranks in a block: their state stays in a core's second-level cache while the block runs.
 fn block_shift(processes: u32) -> u32 {
     if processes > 1 << 24 { 14 } else { 12 }
 }
+
+/// Blocks of a thread on a cluster, at least, where there are as many processes.
+const BLOCKS_A_THREAD: u64 = 4;
 
 /// Runs a program to its end. `observer` makes one observer for each part of the ranks, in order: it is
 /// given the number of the part and its ranks.
@@ -87,17 +94,8 @@ pub(crate) fn run_graph<N: Noise, L: Latency>(
     run_actors(&Graphs::new(program, rules), control, |_, _| Nothing).map(|(outcome, _)| outcome)
 }
 
-/// How a run is cut into blocks and windows.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
-    lookahead: Time,
-    shift: u32,
-    blocks: u32,
-}
-
 /// What a thread begins with.
 struct Start<'a, O> {
-    blocks: Range<u32>,
     observer: O,
     /// Where it is put when each process of the part has finished.
     finish: &'a mut [Time],
@@ -105,6 +103,14 @@ struct Start<'a, O> {
 
 /// To be taken by the thread of its part.
 type Part<'a, O> = Mutex<Option<Start<'a, O>>>;
+
+/// What all threads of a run share.
+struct Shared<'a, A: Actors> {
+    lookahead: Time,
+    threads: Threads<actors::MessageOf<A>>,
+    parts: Vec<Part<'a, A::Observer>>,
+    stop: &'a AtomicBool,
+}
 
 fn run_actors<A: Actors>(
     actors: &A,
@@ -115,44 +121,51 @@ fn run_actors<A: Actors>(
     if lookahead == Time::ZERO {
         return Err(RunError::NoLookahead);
     }
-    let processes = actors.processes();
-    let shift = control.block_shift.unwrap_or_else(|| block_shift(processes)).min(20);
-    let cut = Cut { lookahead, shift, blocks: processes.div_ceil(1 << shift) };
-    let wanted = control.threads.clamp(1, cut.blocks.max(1) as usize);
+    let layout = lay_out(actors.processes(), control);
+    let ranks = layout.own_ranks();
+    let wanted = control.threads.clamp(1, layout.blocks(0).len().max(1));
     // Zeroed by the system: the thread that fills a page in is the first to touch it.
-    let mut finish: Vec<Time> = bytemuck::allocation::zeroed_vec(processes as usize);
+    let mut finish: Vec<Time> = bytemuck::allocation::zeroed_vec(ranks.iter().map(Range::len).sum());
     let mut rest = &mut finish[..];
-    let gate: OnceLock<(Threads<_>, Vec<Part<'_, A::Observer>>)> = OnceLock::new();
-    let stop = control.stop;
+    let gate: OnceLock<Shared<'_, A>> = OnceLock::new();
+    let (cluster, stop) = (control.cluster, control.stop);
     let parts = std::thread::scope(|scope| {
-        let (gate, cut) = (&gate, &cut);
-        let helper = |part| move || work(actors, part, gate.wait(), cut, stop, &mut |_| {});
+        let gate = &gate;
+        let helper = |part| move || work(actors, part, gate.wait(), None, &mut |_| {});
         // Where the system gives fewer threads, those that there are do the work.
         let helpers: Vec<_> = (1..wanted)
             .map_while(|part| std::thread::Builder::new().spawn_scoped(scope, helper(part)).ok())
             .collect();
-        let edges = edges(cut.blocks, helpers.len() as u32 + 1);
-        let part = |(number, edge): (usize, &[u32])| {
-            let ranks = ranks_of(edge[0], shift, processes).start..ranks_of(edge[1], shift, processes).start;
-            let finish = rest.split_off_mut(..ranks.len()).unwrap_or_default();
-            let observer = observer(number as u32, ranks);
-            Mutex::new(Some(Start { blocks: edge[0]..edge[1], observer, finish }))
+        let layout = layout.in_parts(helpers.len() as u32 + 1);
+        let mut part = |number: usize| {
+            let finish = rest.split_off_mut(..layout.processes_of(number)).unwrap_or_default();
+            Mutex::new(Some(Start { observer: observer(number as u32, layout.span(number)), finish }))
         };
-        let parts = edges.windows(2).enumerate().map(part).collect();
-        let gate = gate.get_or_init(|| (Threads::new(edges), parts));
-        let mut worked = vec![work(actors, 0, gate, cut, stop, control.progress)];
+        let parts = (0..layout.parts()).map(&mut part).collect();
+        let threads = Threads::new(layout, cluster.is_some());
+        let shared = gate.get_or_init(|| Shared { lookahead, threads, parts, stop });
+        let mut worked = vec![work(actors, 0, shared, cluster, control.progress)];
         worked.extend(
             helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic))),
         );
         worked
     });
     drop(gate);
-    conclude(finish, parts)
+    conclude(Outcome { ranks, finish, ..Outcome::default() }, parts, cluster)
 }
 
-/// The first block of every part, and the number of blocks.
-fn edges(blocks: u32, parts: u32) -> Vec<u32> {
-    (0..=parts).map(|part| (u64::from(blocks) * u64::from(part) / u64::from(parts)) as u32).collect()
+/// Cuts the processes into blocks and shares them out. Small runs have small blocks on a cluster, so that every thread has some.
+fn lay_out(processes: u32, control: &Control<'_>) -> Layout {
+    let usual = control.block_shift.unwrap_or_else(|| block_shift(processes)).min(20);
+    let Some(cluster) = control.cluster else {
+        return Layout::new(processes, usual, vec![0; processes.div_ceil(1 << usual) as usize], 0);
+    };
+    let members = cluster.size();
+    // The members may have different numbers of threads, but must have the same blocks.
+    let threads = cluster.largest(control.threads as u64).saturating_mul(members.into());
+    let blocks = threads.saturating_mul(BLOCKS_A_THREAD).max(1);
+    let shift = usual.min((u64::from(processes) / blocks).max(1).ilog2());
+    Layout::new(processes, shift, Layout::neighbours(processes.div_ceil(1 << shift), members), cluster.rank())
 }
 
 /// A part that came to its end: what is left of it, its messages and windows.
@@ -162,56 +175,84 @@ type Worked<O> = Result<(Concluded<O>, u64, u64), RunError>;
 fn work<A: Actors>(
     actors: &A,
     part: usize,
-    (threads, parts): &(Threads<actors::MessageOf<A>>, Vec<Part<'_, A::Observer>>),
-    cut: &Cut,
-    stop: &AtomicBool,
+    shared: &Shared<'_, A>,
+    cluster: Option<&dyn Cluster>,
     progress: &mut dyn FnMut(Progress),
 ) -> Worked<A::Observer> {
-    let mut transport = threads.end(part);
-    let taken = parts[part].lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(Start { blocks, observer, finish }) = taken else { return Err(RunError::Interrupted) };
-    let first_rank = |block| ranks_of(block, cut.shift, actors.processes()).start;
-    let processes = first_rank(blocks.end) - first_rank(blocks.start);
+    let layout = &shared.threads.layout;
+    let mut transport = shared.threads.end(part, cluster);
+    let taken = shared.parts[part].lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(Start { observer, finish }) = taken else { return Err(RunError::Interrupted) };
     // Memory is touched first by the thread that uses it.
-    let mut slots = huge_pages::list_of(processes as usize, || actors.slot());
-    let mut domain = Domain::new(actors, blocks, cut.shift, &mut slots, observer);
-    let mut frame = Frame::new(0, cut.lookahead, cut.shift);
-    let (mut due, mut windows) = (domain.next_window(), 0);
+    let mut slots = huge_pages::list_of(layout.processes_of(part), || actors.slot());
+    let mut domain = Domain::new(actors, layout, part, &mut slots, observer);
+    let mut frame = Frame::new(0, shared.lookahead, layout.shift());
+    let (mut sent, mut windows) = (u64::MAX, 0);
     loop {
-        let agreed = transport.agree(due, domain.messages, domain.error.is_some());
-        transport.receive(|block, parcel| domain.accept(block, parcel, &frame));
+        let agreed = transport.agree(&mut || {
+            domain.settle(&frame);
+            let due = sent.min(domain.next_window());
+            State { due, messages: domain.messages, failed: domain.error.is_some() }
+        });
+        transport.receive(|block, delivery| domain.accept(block, delivery, &frame));
         progress(Progress { simulated: frame.until, messages: transport.messages() });
         match agreed {
-            Agreed::Window(window) => frame = Frame::new(window, cut.lookahead, cut.shift),
+            Agreed::Window(window) => frame = Frame::new(window, shared.lookahead, layout.shift()),
             Agreed::Finished => break,
             Agreed::Failed => return Err(domain.error.unwrap_or(RunError::Interrupted)),
         }
         windows += 1;
-        domain.run(&frame, stop);
-        let sent = domain.deliver(&frame, &mut transport);
-        due = sent.min(domain.next_window());
+        domain.run(&frame, shared.stop);
+        sent = domain.send(&frame, &mut transport);
     }
     let messages = domain.messages;
     Ok((domain.conclude(finish), messages, windows))
 }
 
-/// Puts the parts together, in their order.
-fn conclude<O>(finish: Vec<Time>, parts: Vec<Worked<O>>) -> Result<(Outcome, Vec<O>), RunError> {
-    // Parts that did nothing wrong say that they were interrupted.
-    let mut errors: Vec<&RunError> = parts.iter().filter_map(|part| part.as_ref().err()).collect();
-    errors.sort_by_key(|error| **error == RunError::Interrupted);
-    if let Some(&error) = errors.first() {
-        return Err(error.clone());
-    }
-    let mut outcome = Outcome { threads: parts.len(), finish, ..Outcome::default() };
-    let mut remains = Remains::default();
+/// Puts the parts together, in their order; those of all members of a cluster.
+fn conclude<O>(
+    mut outcome: Outcome,
+    parts: Vec<Worked<O>>,
+    cluster: Option<&dyn Cluster>,
+) -> Result<(Outcome, Vec<O>), RunError> {
+    outcome.threads = parts.len();
+    let mut own: Result<(Remains, u64, u64), RunError> = Ok(<_>::default());
     let mut observers = Vec::with_capacity(parts.len());
-    for (part, messages, windows) in parts.into_iter().flatten() {
-        remains.append(part.remains);
-        observers.push(part.observer);
-        outcome.messages += messages;
-        outcome.windows = windows;
+    for part in parts {
+        own = join(
+            own,
+            part.map(|(concluded, messages, windows)| {
+                observers.push(concluded.observer);
+                (concluded.remains, messages, windows)
+            }),
+        );
     }
-    outcome.stuck = remains.conclude(&outcome.finish)?;
+    if let Ok((remains, ..)) = &mut own {
+        remains.finished(&outcome.finish);
+    }
+    let all = match cluster {
+        None => own,
+        Some(cluster) => {
+            let all = cluster.gather_values(&own).map_err(|_| RunError::Garbled)?;
+            all.into_iter().reduce(join).unwrap_or(Err(RunError::Garbled))
+        }
+    };
+    let (remains, messages, windows) = all?;
+    (outcome.messages, outcome.windows, outcome.latest) = (messages, windows, remains.latest());
+    outcome.stuck = remains.conclude()?;
     Ok((outcome, observers))
+}
+
+/// Parts that did nothing wrong say that they were interrupted.
+fn join(
+    before: Result<(Remains, u64, u64), RunError>,
+    after: Result<(Remains, u64, u64), RunError>,
+) -> Result<(Remains, u64, u64), RunError> {
+    match (before, after) {
+        (Ok((mut remains, messages, windows)), Ok((more, later, same))) => {
+            remains.append(more);
+            Ok((remains, messages + later, windows.max(same)))
+        }
+        (Err(RunError::Interrupted), Err(error)) | (Err(error), _) | (_, Err(error)) => Err(error),
+    }
 }

@@ -6,7 +6,8 @@ use super::crowd::{self, Crowd, HOARDS, ONE};
 use super::frame::Frame;
 use super::hoard::Hoard;
 use super::mail::{Inbox, Mail, eligible_of};
-use super::outgoing::Parcel;
+use super::transport::Delivery;
+use crate::lanes::Lanes;
 use crate::outcome::Remains;
 use crate::prefetch::prefetch;
 use std::collections::HashMap;
@@ -23,6 +24,8 @@ pub(super) struct Block<'a, A: Actors> {
     /// How many messages each process has in the window: see [`mod@crowd`].
     marks: Vec<u8>,
     shared: A::Shared,
+    /// What its processes keep of the messages they send; away while the block runs.
+    pub lanes: Lanes,
     calendar: Calendar<MessageOf<A>>,
     /// Processes that wake in the window after the one that ran last; those of later ones are in the calendar.
     soon: Vec<u32>,
@@ -52,6 +55,7 @@ impl<'a, A: Actors> Block<'a, A> {
         Block {
             first: ranks.start,
             marks: vec![0; ranks.len()],
+            lanes: actors.rules().lanes(ranks.clone(), actors.largest_message()),
             shared: actors.shared(ranks),
             slots,
             calendar: Calendar::new(),
@@ -313,26 +317,51 @@ impl<'a, A: Actors> Block<'a, A> {
     /// Messages that were sent in the window of `frame`.
     pub fn accept(
         &mut self,
-        parcel: Parcel<MessageOf<A>>,
+        delivery: Delivery<'_, MessageOf<A>>,
         frame: &Frame,
         chunks: &mut Chunks<MessageOf<A>>,
         note: &mut impl FnMut(u64),
     ) {
-        let (mut soon, later) = parcel.into_parts();
-        if !soon.is_empty() {
-            let bucket = self.calendar.bucket(frame.window + 1, frame.window);
-            if bucket.is_empty() && self.soon.is_empty() {
-                note(frame.window + 1);
+        match delivery {
+            Delivery::Parcel(parcel) => {
+                let (mut soon, later) = parcel.into_parts();
+                if !soon.is_empty() {
+                    self.next_bucket(frame, note).chunks.append(&mut soon);
+                }
+                self.accept_later(&later, frame, chunks, note);
             }
-            bucket.chunks.append(&mut soon);
+            Delivery::Bytes { soon, later } => {
+                if !soon.is_empty() {
+                    chunks.extend(&mut self.next_bucket(frame, note).chunks, soon);
+                }
+                self.accept_later(later, frame, chunks, note);
+            }
         }
+    }
+
+    /// What happens in the window after that of `frame`.
+    fn next_bucket(&mut self, frame: &Frame, note: &mut impl FnMut(u64)) -> &mut Bucket<MessageOf<A>> {
+        let bucket = self.calendar.bucket(frame.window + 1, frame.window);
+        if bucket.is_empty() && self.soon.is_empty() {
+            note(frame.window + 1);
+        }
+        bucket
+    }
+
+    fn accept_later(
+        &mut self,
+        later: &[MessageOf<A>],
+        frame: &Frame,
+        chunks: &mut Chunks<MessageOf<A>>,
+        note: &mut impl FnMut(u64),
+    ) {
         for message in later {
             let window = frame.window_of(Time(message.arrival));
             let bucket = self.calendar.bucket(window, frame.window);
             if bucket.is_empty() && (window > frame.window + 1 || self.soon.is_empty()) {
                 note(window);
             }
-            chunks.push(&mut bucket.chunks, message);
+            chunks.push(&mut bucket.chunks, *message);
         }
     }
 

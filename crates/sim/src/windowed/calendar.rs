@@ -60,6 +60,27 @@ impl<M> Chunks<M> {
         }
     }
 
+    /// Appends messages to a list of chunks.
+    pub fn extend(&mut self, list: &mut Vec<Chunk<M>>, mut messages: &[M])
+    where
+        M: Copy,
+    {
+        while !messages.is_empty() {
+            let mut chunk = match list.pop() {
+                Some(chunk) if chunk.len() < CHUNK => chunk,
+                Some(full) => {
+                    list.push(full);
+                    self.take()
+                }
+                None => self.take(),
+            };
+            let (more, rest) = messages.split_at(messages.len().min(CHUNK - chunk.len()));
+            chunk.extend_from_slice(more);
+            list.push(chunk);
+            messages = rest;
+        }
+    }
+
     /// Appends a message to a list of chunks.
     #[inline(always)]
     pub fn push(&mut self, list: &mut Vec<Chunk<M>>, message: M) {

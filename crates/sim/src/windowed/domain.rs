@@ -1,63 +1,59 @@
-//! The part of a run that one thread runs: some neighbouring blocks and the messages they send.
+//! The part of a run that one thread runs: some blocks and the messages they send.
 
 use super::actors::{Actors, MessageOf, Turn};
 use super::block::{Block, Scratch};
 use super::calendar::Chunks;
 use super::frame::Frame;
+use super::layout::Layout;
 use super::outgoing::{Outgoing, Parcel};
-use super::transport::Transport;
-use crate::lanes::Lanes;
+use super::transport::{Delivery, Transport};
 use crate::outcome::{Remains, RunError};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use straggler_model::{Rank, Time};
+use straggler_model::Time;
 
 pub(super) struct Domain<'a, A: Actors> {
     actors: &'a A,
-    first_block: u32,
+    layout: &'a Layout,
+    part: usize,
     blocks: Vec<Block<'a, A>>,
     /// Window → blocks with something to do in it.
     due: BTreeMap<u64, Vec<u32>>,
     outgoing: Outgoing<MessageOf<A>>,
     chunks: Chunks<MessageOf<A>>,
+    /// What was sent from one own block to another in the window that has run.
+    own: Vec<(u32, Parcel<MessageOf<A>>)>,
     scratch: Scratch<A>,
-    lanes: Lanes,
     observer: A::Observer,
     /// Messages that ran.
     pub messages: u64,
     pub error: Option<RunError>,
 }
 
-/// The ranks of a block.
-pub(super) fn ranks_of(block: u32, shift: u32, processes: u32) -> Range<Rank> {
-    let edge = |block: u64| (block << shift).min(u64::from(processes)) as Rank;
-    edge(block.into())..edge(u64::from(block) + 1)
-}
-
 impl<'a, A: Actors> Domain<'a, A> {
-    /// `slots` holds the processes of the blocks, in order of rank.
+    /// `slots` holds the processes of the part's blocks, in order of rank.
     pub fn new(
         actors: &'a A,
-        blocks: Range<u32>,
-        shift: u32,
+        layout: &'a Layout,
+        part: usize,
         slots: &'a mut [A::Slot],
         observer: A::Observer,
     ) -> Self {
-        let processes = actors.processes();
-        let first = ranks_of(blocks.start, shift, processes).start;
-        let lanes = actors.rules().lanes(first..first + slots.len() as Rank, actors.largest_message());
+        let blocks = layout.blocks(part);
         Domain {
             actors,
-            lanes,
-            first_block: blocks.start,
+            layout,
+            part,
             due: BTreeMap::from([(0, (0..blocks.len() as u32).collect())]),
-            outgoing: Outgoing::new(processes.div_ceil(1 << shift) as usize),
+            outgoing: Outgoing::new(layout.count()),
+            own: Vec::new(),
             chunks: Chunks::new(slots.len()),
             scratch: Scratch::new(),
+            // Only the last block of a run may have fewer processes than the others.
             blocks: blocks
-                .zip(slots.chunks_mut(1 << shift))
-                .map(|(block, slots)| Block::new(actors, ranks_of(block, shift, processes), slots))
+                .iter()
+                .zip(slots.chunks_mut(1 << layout.shift()))
+                .map(|(&block, slots)| Block::new(actors, layout.ranks(block), slots))
                 .collect(),
             observer,
             messages: 0,
@@ -77,11 +73,13 @@ impl<'a, A: Actors> Domain<'a, A> {
         blocks.sort_unstable();
         blocks.dedup();
         for index in blocks {
+            let block = &mut self.blocks[index as usize];
+            let mut lanes = std::mem::take(&mut block.lanes);
             let mut turn = Turn {
                 frame: *frame,
                 outgoing: &mut self.outgoing,
                 chunks: &mut self.chunks,
-                lanes: &mut self.lanes,
+                lanes: &mut lanes,
                 observer: &mut self.observer,
                 stop,
                 processes: self.actors.processes(),
@@ -91,9 +89,10 @@ impl<'a, A: Actors> Domain<'a, A> {
             };
             let due = &mut self.due;
             let mut note = |window: u64| due.entry(window).or_default().push(index);
-            self.blocks[index as usize].run(self.actors, &mut turn, &mut self.scratch, &mut note);
+            block.run(self.actors, &mut turn, &mut self.scratch, &mut note);
             self.messages += turn.messages;
             self.error = self.error.take().or(turn.error);
+            block.lanes = lanes;
             if stop.load(Ordering::Relaxed) {
                 self.error.get_or_insert(RunError::Interrupted);
             }
@@ -103,33 +102,34 @@ impl<'a, A: Actors> Domain<'a, A> {
         }
     }
 
-    /// Hands over what was sent in the window: to the own blocks at once, to others by the transport. Gives the first
-    /// window in which anything of it arrives elsewhere.
-    pub fn deliver(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) -> u64 {
-        let mut outgoing = std::mem::replace(&mut self.outgoing, Outgoing::new(0));
+    /// Hands what was sent to others in the window to the transport. Gives the first window in which anything of it
+    /// arrives there.
+    pub fn send(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) -> u64 {
         let mut first = u64::MAX;
-        for (block, parcel) in outgoing.drain() {
-            if self.owns(block) {
-                self.accept(block, parcel, frame);
+        for (block, parcel) in self.outgoing.drain() {
+            if self.layout.part(block) == Ok(self.part) {
+                self.own.push((block, parcel));
             } else {
                 first = first.min(parcel.first_window(frame));
                 transport.send(block, parcel);
             }
         }
-        self.outgoing = outgoing;
         first
     }
 
-    fn owns(&self, block: u32) -> bool {
-        (block.wrapping_sub(self.first_block) as usize) < self.blocks.len()
+    /// Hands what was sent in the window to the own blocks.
+    pub fn settle(&mut self, frame: &Frame) {
+        let mut own = std::mem::take(&mut self.own);
+        own.drain(..).for_each(|(block, parcel)| self.accept(block, Delivery::Parcel(parcel), frame));
+        self.own = own;
     }
 
     /// Messages for one of this domain's blocks, sent in the window of `frame`.
-    pub fn accept(&mut self, block: u32, parcel: Parcel<MessageOf<A>>, frame: &Frame) {
-        let index = block - self.first_block;
+    pub fn accept(&mut self, block: u32, delivery: Delivery<'_, MessageOf<A>>, frame: &Frame) {
+        let index = self.layout.place(block);
         let due = &mut self.due;
         let mut note = |window: u64| due.entry(window).or_default().push(index);
-        self.blocks[index as usize].accept(parcel, frame, &mut self.chunks, &mut note);
+        self.blocks[index as usize].accept(delivery, frame, &mut self.chunks, &mut note);
     }
 
     /// Gives up the processes one block after the other, once no message is left, and says when each has finished.

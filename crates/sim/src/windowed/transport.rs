@@ -6,8 +6,10 @@
 
 mod barrier;
 pub(super) mod threads;
+mod wire;
 
 use super::outgoing::Parcel;
+use crate::message::Timed;
 
 /// What the parts agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,14 +22,34 @@ pub(super) enum Agreed {
     Failed,
 }
 
+/// What a part says before the parts agree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    /// The window in which it, or what it has sent, is due; `u64::MAX`: never.
+    pub due: u64,
+    /// Messages it has run.
+    pub messages: u64,
+    pub failed: bool,
+}
+
+/// Messages for one block.
+#[derive(Debug)]
+pub(super) enum Delivery<'a, M> {
+    /// From a part in the same memory.
+    Parcel(Parcel<M>),
+    /// From another member of the cluster: what arrives in the next window, and later.
+    Bytes { soon: &'a [M], later: &'a [M] },
+}
+
 /// One part's end of the exchange. `M` is plain old data.
-pub(super) trait Transport<M: bytemuck::Pod> {
+pub(super) trait Transport<M: bytemuck::Pod + Timed> {
     /// Sends messages to the part that owns a block. They arrive after the next agreement.
     fn send(&mut self, block: u32, parcel: Parcel<M>);
-    /// Says when this part is due (`u64::MAX`: never), how many messages it has run, and whether it failed; waits for all others.
-    fn agree(&mut self, due: u64, messages: u64, failed: bool) -> Agreed;
-    /// Takes what the other parts sent before the last agreement, in the order of the parts.
-    fn receive(&mut self, take: impl FnMut(u32, Parcel<M>));
-    /// Messages that all parts had run at the last agreement.
+    /// Waits for all other parts, while what was sent is on its way. `settle` is called once, does what this part has still to
+    /// do for the window, and says how it stands.
+    fn agree(&mut self, settle: &mut dyn FnMut() -> State) -> Agreed;
+    /// Takes what the other parts sent before the last agreement, for each of them in the order of sending.
+    fn receive(&mut self, take: impl FnMut(u32, Delivery<'_, M>));
+    /// Messages that the parts of this member of the cluster had run at the last agreement.
     fn messages(&self) -> u64;
 }

@@ -29,7 +29,7 @@ fn measured(class: Option<&str>, times: Vec<(Time, u64)>) -> Measured {
 }
 
 /// Of L for all pairs or for those of no group, maybe of o; times up to `largest`.
-fn distributions(largest: u64) -> impl Strategy<Value = (Distributions, u64)> {
+pub fn distributions(largest: u64) -> impl Strategy<Value = (Distributions, u64)> {
     let overheads = prop::option::of(times(largest));
     (times(largest), any::<bool>(), overheads, 0u64..1000).prop_map(|(latencies, base, overheads, seed)| {
         let class = base.then_some(BASE);
@@ -300,7 +300,13 @@ fn replicas_draw_anew() {
         compute: Time::ZERO,
     };
     let replicas = |threads| {
-        let replicas = Replicas { simulation: simulation.clone(), threads, stop: &STOP, advance: &|_| () };
+        let replicas = Replicas {
+            simulation: simulation.clone(),
+            threads,
+            cluster: None,
+            stop: &STOP,
+            advance: &|_| (),
+        };
         replicas.makespans(&workload, 0..6).unwrap()
     };
     assert_eq!(replicas(1), replicas(3));

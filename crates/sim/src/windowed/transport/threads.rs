@@ -1,14 +1,26 @@
-//! The parts of a run as threads of one process.
+//! The parts of a run as threads of one process, which may be one of several that run it together.
+//!
+//! ```text
+//! alone:       settle ─► say ─► barrier ─► read what all have said
+//! in a cluster: hand over what leaves the process ─► barrier ─► settle ─► say ─► barrier ─► read
+//!                                                      └ the first part exchanges it meanwhile ┘
+//! ```
 
+use super::super::layout::Layout;
 use super::super::outgoing::Parcel;
 use super::barrier::Barrier;
-use super::{Agreed, Transport};
+use super::{Agreed, Delivery, State, Transport, wire};
+use crate::cluster::Cluster;
+use crate::message::Timed;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Said instead of a window by a part that failed; windows are said plus one.
 const FAILED: u64 = 0;
 const NEVER: u64 = u64::MAX;
+
+/// A buffer for another process is sent on its own once it has so many bytes.
+const LARGEST: usize = 64 << 20;
 
 /// What the threads share. Everything is there twice, for even and odd agreements: a thread that is ahead writes into
 /// one half while another still reads the other, and none can be two agreements ahead.
@@ -16,18 +28,27 @@ const NEVER: u64 = u64::MAX;
 pub(in super::super) struct Threads<M> {
     barrier: Barrier,
     halves: [Half<M>; 2],
-    /// The first block of every part, and the number of blocks.
-    edges: Vec<u32>,
+    pub layout: Layout,
+    /// Whether other processes run other parts.
+    clustered: bool,
 }
 
 /// Parcels for one part, each with its block.
 type Letters<M> = Vec<(u32, Parcel<M>)>;
+/// Bytes for other processes, each with its number.
+type Freight = Vec<(u32, Vec<u8>)>;
 
 #[derive(Debug)]
 struct Half<M> {
     said: Vec<Said>,
     /// By receiver, then sender.
     boxes: Vec<Mutex<Letters<M>>>,
+    /// By part: what it sends to other processes.
+    freight: Vec<Mutex<Freight>>,
+    /// By part: what came from other processes. Everybody looks for its own parcels in all of it.
+    arrived: Vec<Mutex<Vec<Arc<Vec<u8>>>>>,
+    /// What all processes have agreed on.
+    agreed: AtomicU64,
 }
 
 /// What a part says at an agreement, alone in its cache lines.
@@ -39,35 +60,38 @@ struct Said {
 }
 
 impl<M> Threads<M> {
-    /// `edges` holds the first block of every part, and the number of blocks.
-    pub fn new(edges: Vec<u32>) -> Threads<M> {
-        let parts = edges.len().saturating_sub(1);
+    pub fn new(layout: Layout, clustered: bool) -> Threads<M> {
+        let parts = layout.parts();
         let half = || Half {
             said: (0..parts).map(|_| Said::default()).collect(),
             boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+            freight: (0..parts).map(|_| Mutex::default()).collect(),
+            arrived: (0..parts).map(|_| Mutex::default()).collect(),
+            agreed: AtomicU64::new(NEVER),
         };
-        Threads { barrier: Barrier::new(parts), halves: [half(), half()], edges }
+        Threads { barrier: Barrier::new(parts), halves: [half(), half()], layout, clustered }
     }
 
-    pub fn parts(&self) -> usize {
-        self.edges.len() - 1
+    fn parts(&self) -> usize {
+        self.layout.parts()
     }
 
-    /// The end of one part. Each is to be used by one thread.
-    pub fn end(&self, part: usize) -> End<'_, M> {
+    /// The end of one part. Each is to be used by one thread; that of the first part exchanges messages with the cluster.
+    pub fn end<'b>(&'b self, part: usize, cluster: Option<&'b dyn Cluster>) -> End<'b, M> {
         let outbox = (0..self.parts()).map(|_| Vec::new()).collect();
-        End { threads: self, part, half: 0, outbox, messages: 0 }
+        End { threads: self, part, half: 0, cluster, outbox, freight: Vec::new(), messages: 0 }
     }
 }
 
-#[derive(Debug)]
 pub(in super::super) struct End<'a, M> {
     threads: &'a Threads<M>,
     part: usize,
     /// The half in which the next agreement is made.
     half: usize,
+    cluster: Option<&'a dyn Cluster>,
     /// By receiver.
     outbox: Vec<Letters<M>>,
+    freight: Freight,
     messages: u64,
 }
 
@@ -75,44 +99,119 @@ impl<M> End<'_, M> {
     fn letters(&self, half: usize, to: usize, from: usize) -> &Mutex<Letters<M>> {
         &self.threads.halves[half].boxes[to * self.threads.parts() + from]
     }
-}
 
-impl<M: bytemuck::Pod> Transport<M> for End<'_, M> {
-    fn send(&mut self, block: u32, parcel: Parcel<M>) {
-        let owner = self.threads.edges.partition_point(|&edge| edge <= block) - 1;
-        self.outbox[owner].push((block, parcel));
-    }
-
-    fn agree(&mut self, due: u64, messages: u64, failed: bool) -> Agreed {
+    /// Puts what leaves this part where the others find it.
+    fn hand_over(&mut self) {
         for to in 0..self.outbox.len() {
             if !self.outbox[to].is_empty() {
                 let letters = std::mem::take(&mut self.outbox[to]);
-                *self.letters(self.half, to, self.part).lock().unwrap_or_else(PoisonError::into_inner) =
-                    letters;
+                *lock(self.letters(self.half, to, self.part)) = letters;
             }
         }
-        let said = &self.threads.halves[self.half].said;
-        let due = if failed { FAILED } else { due.saturating_add(1) };
-        said[self.part].due.store(due, Ordering::Relaxed);
-        said[self.part].messages.store(messages, Ordering::Relaxed);
-        // The barrier orders what was stored before it and what is read after it.
-        if !self.threads.barrier.wait() {
-            return Agreed::Failed;
+        if !self.freight.is_empty() {
+            *lock(&self.threads.halves[self.half].freight[self.part]) = std::mem::take(&mut self.freight);
         }
-        self.half ^= 1;
+    }
+
+    fn say(&self, State { due, messages, failed }: State) {
+        let said = &self.threads.halves[self.half].said[self.part];
+        let due = if failed { FAILED } else { due.saturating_add(1) };
+        said.due.store(due, Ordering::Relaxed);
+        said.messages.store(messages, Ordering::Relaxed);
+    }
+
+    /// The first of the windows that the parts of this process have said.
+    fn first_said(&self) -> u64 {
+        let said = &self.threads.halves[self.half].said;
+        said.iter().map(|said| said.due.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
+    }
+
+    /// What the parts of this process agree on, or of all processes. Nothing if a thread has panicked.
+    fn agree_on(&mut self, settle: &mut dyn FnMut() -> State) -> Option<u64> {
+        let (threads, half) = (self.threads, &self.threads.halves[self.half]);
+        self.hand_over();
+        if !threads.clustered {
+            self.say(settle());
+            // The barrier orders what was stored before it and what is read after it.
+            return threads.barrier.wait().then(|| self.first_said());
+        }
+        if !threads.barrier.wait() {
+            return None;
+        }
+        let Some(cluster) = self.cluster else {
+            self.say(settle());
+            let all_there = threads.barrier.wait() && threads.barrier.wait();
+            return all_there.then(|| half.agreed.load(Ordering::Relaxed));
+        };
+        let freight = half.freight.iter().flat_map(|freight| std::mem::take(&mut *lock(freight))).collect();
+        let mut take = |_, bytes: Vec<u8>| {
+            let bytes = Arc::new(bytes);
+            half.arrived.iter().for_each(|arrived| lock(arrived).push(bytes.clone()));
+        };
+        let mut all_there = true;
+        let mut said = || {
+            self.say(settle());
+            all_there = threads.barrier.wait();
+            // The largest is taken of all processes.
+            let first = if all_there { self.first_said() } else { FAILED };
+            [!first; crate::cluster::SAID]
+        };
+        let agreed = cluster.exchange(freight, &mut said, &mut take);
+        half.agreed.store(!agreed[0], Ordering::Relaxed);
+        (threads.barrier.wait() && all_there).then_some(!agreed[0])
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<M: bytemuck::Pod + Timed> Transport<M> for End<'_, M> {
+    fn send(&mut self, block: u32, parcel: Parcel<M>) {
+        match self.threads.layout.part(block) {
+            Ok(part) => self.outbox[part].push((block, parcel)),
+            Err(member) => {
+                let open =
+                    self.freight.iter_mut().rfind(|(to, bytes)| *to == member && bytes.len() < LARGEST);
+                match open {
+                    Some((_, bytes)) => wire::write(bytes, block, parcel),
+                    None => {
+                        let mut bytes = Vec::new();
+                        wire::write(&mut bytes, block, parcel);
+                        self.freight.push((member, bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    fn agree(&mut self, settle: &mut dyn FnMut() -> State) -> Agreed {
+        let Some(agreed) = self.agree_on(settle) else { return Agreed::Failed };
+        let said = &self.threads.halves[self.half].said;
         self.messages = said.iter().map(|said| said.messages.load(Ordering::Relaxed)).sum();
-        match said.iter().map(|said| said.due.load(Ordering::Relaxed)).min().unwrap_or(NEVER) {
+        self.half ^= 1;
+        match agreed {
             FAILED => Agreed::Failed,
             NEVER => Agreed::Finished,
             window => Agreed::Window(window - 1),
         }
     }
 
-    fn receive(&mut self, mut take: impl FnMut(u32, Parcel<M>)) {
+    fn receive(&mut self, mut take: impl FnMut(u32, Delivery<'_, M>)) {
+        let half = self.half ^ 1;
         for from in (0..self.threads.parts()).filter(|&from| from != self.part) {
-            let letters = self.letters(self.half ^ 1, self.part, from);
-            let letters = std::mem::take(&mut *letters.lock().unwrap_or_else(PoisonError::into_inner));
-            letters.into_iter().for_each(|(block, parcel)| take(block, parcel));
+            let letters = std::mem::take(&mut *lock(self.letters(half, self.part, from)));
+            letters.into_iter().for_each(|(block, parcel)| take(block, Delivery::Parcel(parcel)));
+        }
+        let arrived = std::mem::take(&mut *lock(&self.threads.halves[half].arrived[self.part]));
+        for bytes in arrived {
+            let mut rest = &bytes[..];
+            while let Some((block, delivery)) = wire::read(&mut rest) {
+                if self.threads.layout.part(block) == Ok(self.part) {
+                    take(block, delivery);
+                }
+            }
+            debug_assert!(rest.is_empty(), "a parcel is cut off");
         }
     }
 

@@ -1,0 +1,41 @@
+//! Several processes that run one simulation together, each with a share of the simulated processes.
+//!
+//! The engine knows a cluster only by this trait: `straggler-mpi` implements it with MPI, tests with threads. Whoever runs on a
+//! cluster calls the same functions with the same workload on every member of it; all of them get the same numbers, and each
+//! the finish times of its own share.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The members of a job, seen from one of them. Only the thread that began a run calls these functions.
+pub trait Cluster: Sync {
+    /// The number of this member.
+    fn rank(&self) -> u32;
+    fn size(&self) -> u32;
+    /// Sends bytes to other members, does something `meanwhile`, and takes what the others have sent, for each sender in the
+    /// order of sending. What all members say is combined: the largest of each number.
+    fn exchange(
+        &self,
+        outgoing: Vec<(u32, Vec<u8>)>,
+        meanwhile: &mut dyn FnMut() -> [u64; SAID],
+        take: &mut dyn FnMut(u32, Vec<u8>),
+    ) -> [u64; SAID];
+    /// What each member has, by its number. Everybody gets it.
+    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
+}
+
+/// How many numbers are combined in an exchange.
+pub const SAID: usize = 2;
+
+impl dyn Cluster + '_ {
+    /// The same as [`Cluster::gather`] with values.
+    pub fn gather_values<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Vec<T>, postcard::Error> {
+        let bytes = postcard::to_allocvec(own)?;
+        self.gather(&bytes).iter().map(|bytes| postcard::from_bytes(bytes)).collect()
+    }
+
+    /// The largest of what each member has.
+    pub fn largest(&self, own: u64) -> u64 {
+        self.exchange(Vec::new(), &mut || [own; SAID], &mut |_, _| ())[0]
+    }
+}
