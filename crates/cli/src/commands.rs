@@ -22,7 +22,7 @@ mod reproduce;
 mod resample;
 mod schedule;
 mod serve;
-mod simulate;
+pub mod simulate;
 mod study;
 mod trace;
 mod traced;
@@ -48,7 +48,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         }
         Command::Simulate(typed) => {
             use_threads(&common);
-            simulate::run(&plan::simulate::Plan::new(*typed, &common)?, console)
+            simulate::run(&plan::simulate::Plan::new(*typed, &common)?, console, None)
         }
         Command::Predict(typed) => {
             use_threads(&common);
@@ -150,7 +150,7 @@ fn threads(asked: Option<usize>) -> usize {
 const MANY_THREADS: usize = 4;
 
 /// Readers of schedules and parallel replicas take their threads from this pool.
-fn use_threads(common: &Common) {
+pub fn use_threads(common: &Common) {
     let count = threads(common.threads.map(Into::into));
     if count >= MANY_THREADS {
         allocator::grow_in_large_steps();

@@ -13,22 +13,29 @@ pub struct Console {
     pub json: bool,
     quiet: bool,
     verbose: bool,
+    /// Says nothing at all: another member of the cluster speaks.
+    mute: bool,
 }
 
 impl Console {
     pub fn new(common: &Common) -> Console {
-        Console { json: common.json, quiet: common.quiet, verbose: common.verbose > 0 }
+        Console { json: common.json, quiet: common.quiet, verbose: common.verbose > 0, mute: false }
+    }
+
+    /// The same for a member of a cluster of which another one speaks.
+    pub fn muted(self) -> Console {
+        Console { json: false, quiet: true, verbose: false, mute: true }
     }
 
     /// One that says nothing but results.
     #[cfg(test)]
     pub fn silent() -> Console {
-        Console { json: false, quiet: true, verbose: false }
+        Console { json: false, quiet: true, verbose: false, mute: false }
     }
 
     /// A result for people, on stdout.
     pub fn print(&self, text: &str) -> Outcome<()> {
-        write(&visible(text))
+        if self.mute { Ok(()) } else { write(&visible(text)) }
     }
 
     /// A result for programs, on stdout: one object and a newline.
@@ -77,7 +84,9 @@ impl Console {
     /// Prints the error and gives the code to end with.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
         // The libraries' messages include what caused them, so only the outermost is printed.
-        tell(&format!("error: {}", failure.error));
+        if !self.mute {
+            tell(&format!("error: {}", failure.error));
+        }
         ExitCode::from(failure.exit as u8)
     }
 }

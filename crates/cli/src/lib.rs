@@ -14,6 +14,7 @@ mod exit;
 mod interrupt;
 mod memory;
 mod meter;
+pub mod on_cluster;
 mod plan;
 
 use clap::Parser;

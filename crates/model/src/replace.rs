@@ -76,6 +76,40 @@ fn replace<T>(
     Ok(value)
 }
 
+/// A file under a temporary name, which several processes fill in before it gets its own.
+#[derive(Debug)]
+pub struct Temporary {
+    file: tempfile::NamedTempFile,
+    path: PathBuf,
+}
+
+impl Temporary {
+    /// Makes one beside `path`, which stays as it is. Removed again unless [`Temporary::persist`] is called.
+    pub fn beside(path: &Path) -> Result<Temporary, ReplaceError> {
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let made = there_is_a_folder(&target).and_then(|()| temporary_beside(&target, 0o666));
+        let file = made.map_err(|fault| ReplaceError { path: path.into(), fault })?;
+        let _ = file.as_file().try_lock();
+        Ok(Temporary { file, path: target })
+    }
+
+    pub fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// Where it lies for now.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Gives it its name: what others wrote into it is there.
+    pub fn persist(self) -> Result<(), ReplaceError> {
+        let Temporary { file, path } = self;
+        let done = file.as_file().sync_data().and_then(|()| Ok(file.persist(&path)?));
+        done.map(|_| ()).map_err(|fault| ReplaceError { path, fault })
+    }
+}
+
 /// How temporary files are called.
 const PREFIX: &str = ".straggler-";
 const SUFFIX: &str = ".tmp";

@@ -7,8 +7,20 @@ use std::ops::{Add, AddAssign, Sub};
 ///
 /// Addition saturates at [`Time::NEVER`], so a run that leaves the representable
 /// range ends with that value instead of a wrapped, plausible-looking one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[derive(bytemuck::Pod, bytemuck::Zeroable, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    bytemuck::Pod,
+    bytemuck::Zeroable,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 #[repr(transparent)]
 #[serde(transparent)]
 pub struct Time(pub u64);

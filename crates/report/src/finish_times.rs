@@ -64,10 +64,42 @@ pub fn read(path: &Path) -> Result<Vec<Time>, ReadError> {
 
 fn write_csv(out: &mut dyn Write, finish: &[Time]) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
-    for (rank, time) in finish.iter().enumerate() {
+    write_lines(out, 0, finish)
+}
+
+/// The lines of ranks from `first` on.
+fn write_lines(out: &mut dyn Write, first: u32, finish: &[Time]) -> io::Result<()> {
+    for (rank, time) in (u64::from(first)..).zip(finish) {
         writeln!(out, "{rank},{}", time.ps())?;
     }
     Ok(())
+}
+
+/// What a CSV file begins with.
+pub fn csv_header() -> String {
+    format!("{HEADER}\n")
+}
+
+/// The lines of a CSV file for ranks from `first` on, for a file that several processes write together.
+pub fn csv_lines(first: u32, finish: &[Time]) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(finish.len() * 20);
+    // Memory takes whatever is written.
+    let _ = write_lines(&mut lines, first, finish);
+    lines
+}
+
+/// Writes finish times as Parquet while they come: `times` is asked for those of each of [`pages`], in their order.
+pub fn write_parquet(
+    path: &Path,
+    processes: usize,
+    times: &mut dyn FnMut(std::ops::Range<usize>) -> Vec<u64>,
+) -> Result<(), ReplaceError> {
+    replace_file(path, |out| columns::write_from(out, processes, times))
+}
+
+/// The ranks of each page of a Parquet file.
+pub fn pages(processes: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    crate::parquet::pages(processes)
 }
 
 fn parse_csv(path: &Path, text: &str) -> Result<Vec<Time>, ReadError> {

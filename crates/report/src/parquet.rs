@@ -55,6 +55,14 @@ fn pages_of_group(rows: usize) -> impl Iterator<Item = usize> {
     (0..rows).step_by(PAGE_ROWS).map(move |first| PAGE_ROWS.min(rows - first))
 }
 
+/// The rows of every page of a column, in the order of the file.
+pub fn pages(rows: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    groups(rows).flat_map(|(first, count)| {
+        let page = move |at: usize| first + at..first + count.min(at + PAGE_ROWS);
+        (0..count).step_by(PAGE_ROWS).map(page)
+    })
+}
+
 /// The first row of every group and how many rows it has.
 fn groups(rows: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rows).step_by(GROUP_ROWS).map(move |first| (first, GROUP_ROWS.min(rows - first)))

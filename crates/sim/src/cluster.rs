@@ -12,6 +12,10 @@ pub trait Cluster: Sync {
     /// The number of this member.
     fn rank(&self) -> u32;
     fn size(&self) -> u32;
+    /// How many members share the memory of this one's node, itself included.
+    fn on_node(&self) -> u32;
+    /// What people call a member: its number and its host.
+    fn name(&self, rank: u32) -> String;
     /// Sends bytes to other members, does something `meanwhile`, and takes what the others have sent, for each sender in the
     /// order of sending. What all members say is combined: the largest of each number.
     fn exchange(

@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use straggler::on_cluster::{Common, Simulate};
 use straggler_model::units::Bytes;
 
 /// Measures an MPI library and its network from inside of an MPI job.
@@ -12,6 +13,8 @@ use straggler_model::units::Bytes;
     after_help = "Example:\n  mpirun -n 4 straggler-mpi latency -o four.lat\n  straggler diagnose four.lat"
 )]
 pub struct Arguments {
+    #[command(flatten)]
+    pub common: Common,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -38,6 +41,15 @@ pub enum Command {
         mpirun -n 2 --map-by node straggler-mpi loggp --largest 1MiB -o net.toml"
     )]
     LogGp(LogGpOptions),
+    /// Runs a schedule, a collective or a workload on simulated processes that all ranks of the job share
+    ///
+    /// Takes the options of `straggler simulate` and gives the same finish times, whatever the number of ranks; each rank holds
+    /// its share of the processes, so that a job simulates what no node has the memory for.
+    #[command(
+        after_help = "Examples:\n  mpirun -n 4 straggler-mpi simulate --collective allreduce --processes 4194304 \\\n      \
+        --network chic --threads 1\n  mpirun -n 2 straggler-mpi simulate big.bin --network chic --finish-times finish.csv"
+    )]
+    Simulate(Box<Simulate>),
 }
 
 #[derive(Args, Debug)]
@@ -51,21 +63,12 @@ pub struct LogGpOptions {
     /// How often each experiment is repeated in a batch, of which the lower quartile counts
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least::<1>)]
     pub repetitions: usize,
-    /// What the confidence intervals are drawn from
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
     /// What reports call the network [default: the name of the file]
     #[arg(long)]
     pub name: Option<String>,
     /// Where the network goes; `--network measured` finds the default
     #[arg(short, long, value_name = "FILE", default_value = straggler_model::network::MEASURED_FILE)]
     pub output: PathBuf,
-    /// Prints the parameters as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no progress
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 fn at_least<const LEAST: usize>(text: &str) -> Result<usize, String> {
@@ -104,12 +107,6 @@ pub struct LatencyOptions {
     /// Where the distributions go
     #[arg(short, long, value_name = "FILE", default_value = "latency.lat")]
     pub output: PathBuf,
-    /// Prints the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no progress
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,6 +14,7 @@ use plan::Configuration;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use straggler::on_cluster::Common;
 use straggler_measure::latency::begin;
 use straggler_measure::machine;
 use straggler_model::latency::{Measurement, Series};
@@ -40,10 +41,10 @@ trait Measured {
     fn notes(&self) -> Vec<String>;
 }
 
-pub fn run(session: &Session, options: &LatencyOptions) -> Result<ExitCode> {
+pub fn run(session: &Session, options: &LatencyOptions, common: &Common) -> Result<ExitCode> {
     let configurations = plan::configurations(session, options)?;
     refuse_missing_folder(session, &options.output)?;
-    let mut job = Job::new(session, options)?;
+    let mut job = Job::new(session, options, common)?;
     for (number, configuration) in configurations.iter().enumerate() {
         let ranks = plan::active(session, configuration.per_node);
         let color = if ranks.contains(&session.rank) { Color::with_value(0) } else { Color::undefined() };
@@ -72,6 +73,7 @@ pub fn run(session: &Session, options: &LatencyOptions) -> Result<ExitCode> {
 struct Job<'a> {
     session: &'a Session,
     options: &'a LatencyOptions,
+    common: &'a Common,
     started: Instant,
     saved: Instant,
     told: Instant,
@@ -85,7 +87,7 @@ const SAVE: Duration = Duration::from_secs(10);
 const TELL: Duration = Duration::from_secs(5);
 
 impl<'a> Job<'a> {
-    fn new(session: &'a Session, options: &'a LatencyOptions) -> Result<Job<'a>> {
+    fn new(session: &'a Session, options: &'a LatencyOptions, common: &'a Common) -> Result<Job<'a>> {
         let command = std::env::args().collect::<Vec<_>>().join(" ");
         let mut total = begin(options.kernel.name(), &command, &session.timer);
         total.processes = session.processes.clone();
@@ -114,7 +116,7 @@ impl<'a> Job<'a> {
             total.notes.push(format!("Nodes have different numbers of processes, {most} at most."));
         }
         let now = Instant::now();
-        Ok(Job { session, options, started: now, saved: now, told: now, stopped: false, total })
+        Ok(Job { session, options, common, started: now, saved: now, told: now, stopped: false, total })
     }
 
     fn measure(
@@ -215,7 +217,7 @@ impl<'a> Job<'a> {
     }
 
     fn tell(&mut self, share: f64, (number, of): (usize, usize)) {
-        if self.options.quiet || !self.session.is_first() || self.told.elapsed() < TELL {
+        if self.common.quiet || !self.session.is_first() || self.told.elapsed() < TELL {
             return;
         }
         self.told = Instant::now();
@@ -235,7 +237,7 @@ impl<'a> Job<'a> {
 
     fn finish(self) -> Result<ExitCode> {
         if self.session.is_first() {
-            let text = if self.options.json {
+            let text = if self.common.json {
                 serde_json::to_string_pretty(&summary::json(&self.total, &self.options.output))?
             } else {
                 summary::text(&self.total, &self.options.output)

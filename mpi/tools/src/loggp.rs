@@ -16,6 +16,7 @@ use probe::Driver;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use straggler::on_cluster::Common;
 use straggler_analysis::loggp::{LogGp, Provenance, Settings, Stage, measure};
 use straggler_model::date::utc_now;
 use straggler_model::latency::Process;
@@ -28,7 +29,7 @@ const LARGEST: u64 = 1 << 30;
 /// Between two lines of progress.
 const TELL: Duration = Duration::from_secs(5);
 
-pub fn run(session: &Session, options: &LogGpOptions) -> Result<ExitCode> {
+pub fn run(session: &Session, options: &LogGpOptions, common: &Common) -> Result<ExitCode> {
     let partner = partner(&session.processes)?;
     if options.largest.0 == 0 || options.largest.0 > LARGEST {
         bail!("--largest {}: messages have 1 B to {}", options.largest, Bytes(LARGEST));
@@ -40,7 +41,7 @@ pub fn run(session: &Session, options: &LogGpOptions) -> Result<ExitCode> {
         bail!("rank 0 cannot write the file");
     }
     let outcome = match session.rank {
-        0 => drive(session, options, partner),
+        0 => drive(session, options, common, partner),
         rank if rank == partner => {
             probe::follow(&session.world.process_at_rank(0), &session.timer, options.largest.0);
             Ok(ExitCode::SUCCESS)
@@ -67,17 +68,17 @@ fn partner(processes: &[Process]) -> Result<u32> {
     Ok(elsewhere.unwrap_or(1) as u32)
 }
 
-fn drive(session: &Session, options: &LogGpOptions, partner: u32) -> Result<ExitCode> {
+fn drive(session: &Session, options: &LogGpOptions, common: &Common, partner: u32) -> Result<ExitCode> {
     let settings = Settings {
         largest: options.largest.0,
         batches: options.batches,
         repetitions: options.repetitions,
-        seed: options.seed,
+        seed: common.seed,
         ..Settings::default()
     };
     let other = session.world.process_at_rank(partner as Rank);
     let mut driver = Driver::new(&other, &session.timer, settings.largest);
-    let mut meter = Meter { session, quiet: options.quiet, started: Instant::now(), told: Instant::now() };
+    let mut meter = Meter { session, quiet: common.quiet, started: Instant::now(), told: Instant::now() };
     let Ok(measured) = measure(&mut driver, &settings, &mut |stage| meter.proceed(stage));
     driver.stop();
     let Some(mut measured) = measured else {
@@ -88,7 +89,7 @@ fn drive(session: &Session, options: &LogGpOptions, partner: u32) -> Result<Exit
     let provenance = provenance(session, options, partner);
     let text = measured.to_file(&provenance)?;
     replace_file(&options.output, |file| file.write_all(text.as_bytes()))?;
-    print(options, &measured, &provenance)?;
+    print(options, common, &measured, &provenance)?;
     Ok(if session.stopped() { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
@@ -144,8 +145,8 @@ fn provenance(session: &Session, options: &LogGpOptions, partner: u32) -> Proven
     }
 }
 
-fn print(options: &LogGpOptions, measured: &LogGp, provenance: &Provenance) -> Result<()> {
-    let text = if options.json {
+fn print(options: &LogGpOptions, common: &Common, measured: &LogGp, provenance: &Provenance) -> Result<()> {
+    let text = if common.json {
         serde_json::to_string_pretty(&summary::json(measured, provenance, &options.output))?
     } else {
         summary::text(measured, provenance, &options.output)

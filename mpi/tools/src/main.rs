@@ -5,12 +5,14 @@
 //!                           │                                                        │ merged up a tree
 //!                           │                                                        ▼
 //!                           │                                            rank 0: Measurement ─► FILE.lat
-//!                           └─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
+//!                           ├─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
+//!                           └─► simulate: Job (a cluster of the engine) ─► the command of `straggler`, on all processes
 //! ```
 //! All processes run the same code and take the same decisions: what one alone knows (a signal, the time that is left) is
 //! agreed on before anybody acts on it. Only rank 0 prints and writes.
 
 mod args;
+mod cluster;
 mod latency;
 mod loggp;
 mod session;
@@ -39,9 +41,20 @@ fn main() -> ExitCode {
         return ExitCode::from(3);
     };
     let world = universe.world();
-    let run = Session::new(universe.world()).and_then(|session| match &arguments.command {
-        Command::Latency(options) => latency::run(&session, options),
-        Command::LogGp(options) => loggp::run(&session, options),
+    let Arguments { common, command } = arguments;
+    let run = Session::new(universe.world()).and_then(|session| match command {
+        Command::Latency(options) => {
+            session.listen()?;
+            latency::run(&session, &options, &common)
+        }
+        Command::LogGp(options) => {
+            session.listen()?;
+            loggp::run(&session, &options, &common)
+        }
+        Command::Simulate(typed) => {
+            let job = cluster::Job::new(&session);
+            Ok(straggler::on_cluster::simulate(*typed, &common, &job))
+        }
     });
     match run {
         Ok(code) => code,

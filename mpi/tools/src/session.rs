@@ -63,13 +63,6 @@ pub struct Session {
 
 impl Session {
     pub fn new(world: SimpleCommunicator) -> Result<Session> {
-        // The first signal ends the measurement in order, the second the program.
-        let handler = || {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        };
-        ctrlc::set_handler(handler).map_err(|error| alone(format!("signals cannot be handled: {error}")))?;
         let (rank, size) = (world.rank() as u32, world.size() as u32);
         let timer =
             timer::examine().map_err(|error| alone(format!("the timer cannot be calibrated: {error}")))?;
@@ -83,6 +76,16 @@ impl Session {
         session.processes = session.gather_all(&own)?;
         session.number_nodes();
         Ok(session)
+    }
+
+    /// The first signal ends a measurement in order, the second the program.
+    pub fn listen(&self) -> Result<()> {
+        let handler = || {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        };
+        ctrlc::set_handler(handler).map_err(|error| alone(format!("signals cannot be handled: {error}")))
     }
 
     /// Nodes are counted in the order of their first processes.

@@ -17,7 +17,13 @@ fn asked(bytes: u64, scales: &[u32]) -> Vec<Asked> {
 
 fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: usize) -> Question<'a> {
     Question {
-        runner: Replicas { simulation: Simulation::new(network), threads, stop: &STOP, advance: &|_| () },
+        runner: Replicas {
+            simulation: Simulation::new(network),
+            threads,
+            cluster: None,
+            stop: &STOP,
+            advance: &|_| (),
+        },
         seed: 3,
         noise,
         asked,

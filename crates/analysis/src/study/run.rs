@@ -419,7 +419,13 @@ cosched = [false, true]
         for (point, (workload, network)) in results.points.iter().zip(&expected) {
             let stop = AtomicBool::new(false);
             let simulation = Simulation { noise: Some(&noise), ..Simulation::new(network) };
-            let alone = straggler_sim::Replicas { simulation, threads: 1, stop: &stop, advance: &|_| () };
+            let alone = straggler_sim::Replicas {
+                simulation,
+                threads: 1,
+                cluster: None,
+                stop: &stop,
+                advance: &|_| (),
+            };
             assert_eq!(point.point.processes, workload.processes());
             assert_eq!(point.quiet, alone.quiet(workload).unwrap().outcome.makespan());
             assert_eq!(point.makespans, alone.makespans(workload, 0..3).unwrap());

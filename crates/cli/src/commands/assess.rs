@@ -152,6 +152,7 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
         runner: Replicas {
             simulation: Simulation::new(&target.network),
             threads,
+            cluster: None,
             stop: interrupt::flag(),
             advance: &|more| stages.advance(more),
         },

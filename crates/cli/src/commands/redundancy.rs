@@ -34,6 +34,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let runner = Replicas {
         simulation: Simulation::new(&network),
         threads: threads(plan.threads),
+        cluster: None,
         stop: interrupt::flag(),
         advance: &|more| meter.advance(more),
     };

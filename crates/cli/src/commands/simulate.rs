@@ -20,6 +20,7 @@ use crate::console::{Console, to_json};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::meter::Meter;
+use crate::on_cluster;
 use crate::plan::simulate::Plan;
 use answer::Answer;
 use details::Details;
@@ -29,6 +30,7 @@ use std::time::Instant;
 use straggler_model::Time;
 use straggler_report::{finish_times, replace_file};
 use straggler_sim::Stuck;
+use straggler_sim::cluster::Cluster;
 
 /// What the stage found out, before it is put into words.
 struct Findings {
@@ -39,19 +41,31 @@ struct Findings {
     details: Details,
 }
 
-pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+/// Runs the plan, with all members of a cluster if there is one.
+pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Outcome<()> {
     let began = Instant::now();
-    let inputs = Inputs::load(plan, console)?;
-    details::check(plan, &inputs)?;
-    plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    let load = || {
+        let inputs = Inputs::load(plan, console)?;
+        details::check(plan, &inputs, cluster)?;
+        plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+        Ok(inputs)
+    };
+    let inputs = match cluster {
+        None => load()?,
+        Some(cluster) => on_cluster::agreed(cluster, load(), &inputs::files(plan))?,
+    };
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
     estimate::check(plan, &inputs, console)?;
     let load_seconds = began.elapsed().as_secs_f64();
     console.detail(&format!("loaded in {load_seconds:.3} s"));
-    let findings = simulate(plan, &inputs, console, load_seconds)?;
+    let findings = simulate(plan, &inputs, console, load_seconds, cluster)?;
     let answer = Answer::new(plan, &inputs, &findings);
     let stuck = blocking(plan, &findings);
     if stuck.is_none() {
+        write_finish_times(plan, &findings, cluster)?;
+    }
+    let speaks = cluster.is_none_or(|cluster| cluster.rank() == 0);
+    if stuck.is_none() && speaks {
         write_files(plan, &findings, &answer)?;
         report::write_asked(plan.report.as_ref(), console, || {
             page::page(&answer, &inputs, &findings, has_drawn_source(&plan.noise.spec))
@@ -68,12 +82,20 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     }
 }
 
-fn simulate(plan: &Plan, inputs: &Inputs, console: &Console, load_seconds: f64) -> Outcome<Findings> {
+fn simulate(
+    plan: &Plan,
+    inputs: &Inputs,
+    console: &Console,
+    load_seconds: f64,
+    cluster: Option<&dyn Cluster>,
+) -> Outcome<Findings> {
     let _orderly = Orderly::begin();
     let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet) + Details::runs(plan);
-    let meter = Meter::new(console, inputs.workload.workload.messages().saturating_mul(runs));
+    let members = cluster.map_or(1, |cluster| u64::from(cluster.size()));
+    // Each member counts its own.
+    let meter = Meter::new(console, inputs.workload.workload.messages().saturating_mul(runs) / members);
     let advance = |more| meter.advance(more);
-    let runner = Runner::new(plan, inputs, interrupt::flag(), &advance);
+    let runner = Runner::new(plan, inputs, cluster, &advance);
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let wall_seconds = began.elapsed().as_secs_f64();
@@ -108,12 +130,18 @@ pub fn stuck_failure(what: &str, stuck: &Stuck) -> Failure {
     Failure::new(Exit::Stuck, anyhow::Error::msg(what.to_string() + &stuck::explain(stuck)))
 }
 
+fn write_finish_times(plan: &Plan, findings: &Findings, cluster: Option<&dyn Cluster>) -> Outcome<()> {
+    let _orderly = Orderly::begin();
+    match (&plan.finish_times, &findings.details.finish, cluster) {
+        (Some(path), Some(share), Some(cluster)) => on_cluster::write_finish_times(path, share, cluster),
+        (Some(path), Some(share), None) => Ok(finish_times::write(path, &share.finish)?),
+        _ => Ok(()),
+    }
+}
+
 /// Everything is known by now: what is written is written whole, and an interruption comes too late.
 fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()> {
     let _orderly = Orderly::begin();
-    if let (Some(path), Some(finish)) = (&plan.finish_times, &findings.details.finish) {
-        finish_times::write(path, finish)?;
-    }
     if let (Some(wanted), Some(timeline)) = (&plan.timeline, &findings.details.timeline) {
         let about = serde_json::json!({
             "workload": answer.workload, "network": answer.network, "latency": answer.latency,

@@ -28,6 +28,7 @@ use crate::spelling::{hint, nearest};
 use crate::units::UnitError;
 use crate::{Rank, Time};
 use arguments::{Arguments, outside_parentheses};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What a `{rank}` in the name of a trace file stands for.
@@ -124,6 +125,18 @@ pub enum SpecError {
 }
 
 impl NoiseSpec {
+    /// The files it names.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let of_shape = |shape: &Shape| match shape {
+            Shape::Trace { path, .. } | Shape::Signature(SignatureOrigin::File(path)) => vec![path.into()],
+            Shape::Traces { pattern, count, .. } => {
+                (0..*count).map(|rank| pattern.replace(RANK, &rank.to_string()).into()).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.sources.iter().flat_map(|source| of_shape(&source.shape)).collect()
+    }
+
     /// The trace in one file, or the signature if it ends in .toml, whatever else its name looks like.
     pub fn of_file(path: &str) -> NoiseSpec {
         NoiseSpec { sources: vec![bare_path(path)] }

@@ -3,6 +3,7 @@
 use super::ReadError;
 use crate::parquet::{self, Column, Kind, Layout, Values};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 use straggler_model::Time;
 
@@ -13,9 +14,18 @@ const LAYOUT: Layout = Layout {
 };
 
 pub(super) fn write(out: &mut dyn Write, finish: &[Time]) -> io::Result<()> {
-    parquet::write(out, &LAYOUT, finish.len(), &mut |column, rows| match column {
+    write_from(out, finish.len(), &mut |rows| finish[rows].iter().map(|time| time.ps()).collect())
+}
+
+/// Asks for the times of each page once, in order.
+pub(super) fn write_from(
+    out: &mut dyn Write,
+    processes: usize,
+    times: &mut dyn FnMut(Range<usize>) -> Vec<u64>,
+) -> io::Result<()> {
+    parquet::write(out, &LAYOUT, processes, &mut |column, rows| match column {
         0 => Values::U32(rows.map(|rank| rank as u32).collect()),
-        _ => Values::U64(finish[rows].iter().map(|time| time.ps()).collect()),
+        _ => Values::U64(times(rows)),
     })
 }
 

@@ -35,6 +35,14 @@ impl Cluster for Member<'_> {
         self.room.letters.len() as u32
     }
 
+    fn on_node(&self) -> u32 {
+        self.size()
+    }
+
+    fn name(&self, rank: u32) -> String {
+        format!("member {rank}")
+    }
+
     fn exchange(
         &self,
         outgoing: Vec<(u32, Vec<u8>)>,

@@ -58,6 +58,7 @@ impl<'a> Bench<'a> {
         let runner = Replicas {
             simulation: Simulation::new(&self.network),
             threads: threads(self.setting.threads),
+            cluster: None,
             stop: interrupt::flag(),
             advance: &|more| self.meter.advance(more),
         };

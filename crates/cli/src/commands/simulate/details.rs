@@ -5,10 +5,11 @@ use super::inputs::Inputs;
 use super::replicas::{Replicas, Runner};
 use crate::exit::{Failure, Outcome};
 use crate::memory::{available_bytes, refuse_too_much};
+use crate::on_cluster::Share;
 use crate::plan::simulate::{Plan, TimelinePlan};
 use straggler_analysis::CriticalPath;
-use straggler_model::Time;
 use straggler_report::numbers::{counted, grouped, memory};
+use straggler_sim::cluster::Cluster;
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Control, Progress, Simulation, Workload};
 use straggler_trace::Timeline;
@@ -17,17 +18,32 @@ use straggler_trace::Timeline;
 const MOST_SHOWN: u32 = 4096;
 #[derive(Debug, Default)]
 pub struct Details {
-    pub finish: Option<Vec<Time>>,
+    /// On a cluster, those of this member.
+    pub finish: Option<Share>,
     pub critical_path: Option<CriticalPath>,
     pub timeline: Option<Timeline>,
 }
 
 /// Refuses what could only fail after the run or in the middle of it.
-pub fn check(plan: &Plan, inputs: &Inputs) -> Outcome<()> {
+pub fn check(plan: &Plan, inputs: &Inputs, cluster: Option<&dyn Cluster>) -> Outcome<()> {
+    if cluster.is_some() && (plan.explain || plan.timeline.is_some()) {
+        return Err(Failure::usage(
+            "--explain and --timeline are not there on a cluster: use them with `straggler simulate`, which gives the same run",
+        ));
+    }
     if let Some(timeline) = &plan.timeline {
         check_timeline(timeline, inputs.workload.processes())?;
     }
-    check_memory(&inputs.workload.workload, &inputs.simulation(plan), plan.explain, available_bytes())
+    let (workload, simulation) = (&inputs.workload.workload, inputs.simulation(plan));
+    match cluster {
+        None => check_memory(workload, &simulation, plan.explain, available_bytes()),
+        Some(cluster) => {
+            let available = available_bytes().map(|bytes| bytes / u64::from(cluster.on_node()));
+            let share = simulation.memory_bytes(workload) / u64::from(cluster.size());
+            let processes = u64::from(workload.processes()) / u64::from(cluster.size());
+            refuse_too_much(processes, share, available)
+        }
+    }
 }
 
 fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {

@@ -6,7 +6,7 @@ use crate::commands::{application, collective, threads, traced};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straggler_analysis::predict::fit;
 use straggler_analysis::study::FIT;
@@ -63,6 +63,23 @@ impl Inputs {
         simulation.engine = plan.engine;
         simulation
     }
+}
+
+/// The files that a plan names, as far as they are there.
+pub fn files(plan: &Plan) -> Vec<PathBuf> {
+    let workload = match &plan.workload {
+        WorkloadPlan::File(path) => Some(path.clone()),
+        WorkloadPlan::Trace(request) => Some(request.path.clone()),
+        WorkloadPlan::Collective(_) | WorkloadPlan::Application(_) => None,
+    };
+    let network = plan.network.as_deref().map(|text| text.split(',').next().unwrap_or(text).into());
+    let latency = [&plan.latency.latency_distribution, &plan.latency.overhead_distribution];
+    let mut files: Vec<PathBuf> =
+        workload.into_iter().chain(network).chain(plan.noise.offsets.clone()).collect();
+    files.extend(latency.into_iter().flatten().map(|file| file.path.clone()));
+    files.extend(plan.noise.spec.files());
+    files.retain(|path| path.exists());
+    files
 }
 
 /// A network by name, parameters or file.

@@ -27,7 +27,9 @@ pub fn page(answer: &Answer, inputs: &Inputs, findings: &Findings, synthetic: bo
     if let Some(path) = &findings.details.critical_path {
         sections.push(explanation(path, &command, synthetic));
     }
-    if let Some(finish) = &findings.details.finish {
+    // A member of a cluster has only its share of them.
+    let finish = findings.details.finish.as_ref().map(|share| &share.finish);
+    if let Some(finish) = finish.filter(|finish| finish.len() == answer.processes as usize) {
         sections.push(finish_times_section("Finish times of the ranks", finish, &command, synthetic));
     }
     if let Some(timeline) = &findings.details.timeline {

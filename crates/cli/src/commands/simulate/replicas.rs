@@ -2,10 +2,12 @@
 
 use super::inputs::Inputs;
 use crate::exit::Outcome;
+use crate::interrupt;
+use crate::on_cluster::{self, Share};
 use crate::plan::simulate::Plan;
-use std::sync::atomic::AtomicBool;
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
+use straggler_sim::cluster::Cluster;
 use straggler_sim::{Engine, Run, Stuck, Workload};
 
 /// What is kept of one run.
@@ -20,8 +22,8 @@ pub struct Replica {
     pub engine: Engine,
     pub no_lookahead: bool,
     pub stuck: Option<Stuck>,
-    /// Of a single replica, if asked for.
-    pub finish: Option<Vec<Time>>,
+    /// Of a single replica, if asked for; on a cluster, those of this member.
+    pub finish: Option<Share>,
 }
 
 /// All replicas in order, at least one.
@@ -70,11 +72,12 @@ impl<'a> Runner<'a> {
     pub fn new(
         plan: &'a Plan,
         inputs: &'a Inputs,
-        stop: &'a AtomicBool,
+        cluster: Option<&'a dyn Cluster>,
         advance: &'a (dyn Fn(u64) + Sync),
     ) -> Runner<'a> {
         let (simulation, threads) = (inputs.simulation(plan), inputs.threads);
-        let replicas = straggler_sim::Replicas { simulation, threads, stop, advance };
+        let stop = interrupt::flag();
+        let replicas = straggler_sim::Replicas { simulation, threads, cluster, stop, advance };
         Runner { plan, workload: &inputs.workload.workload, replicas }
     }
 
@@ -84,9 +87,10 @@ impl<'a> Runner<'a> {
         let (count, keep) = (replicas.len(), keep_finish && replicas.len() == 1);
         let runs = self.replicas.each(self.workload, replicas, |replica, run| {
             let threads = run.threads;
-            (Replica::of(replica, run, keep), threads)
+            Ok((Replica::of(replica, run, keep, self.replicas.cluster)?, threads))
         })?;
-        let (runs, threads): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+        let (runs, threads): (Vec<_>, Vec<_>) =
+            runs.into_iter().collect::<Outcome<Vec<_>>>()?.into_iter().unzip();
         let beside = self.replicas.side_by_side(self.workload.processes(), count);
         Ok(Replicas::new(runs, threads.into_iter().max().unwrap_or(1).max(beside)))
     }
@@ -97,29 +101,36 @@ impl<'a> Runner<'a> {
     }
 
     /// The finish times of a replica that has run before.
-    pub fn finish_times(&self, replica: u32) -> Outcome<Vec<Time>> {
-        Ok(self.replicas.one(self.workload, replica)?.outcome.finish)
+    pub fn finish_times(&self, replica: u32) -> Outcome<Share> {
+        let outcome = self.replicas.one(self.workload, replica)?.outcome;
+        Ok(Share { ranks: outcome.ranks, finish: outcome.finish })
     }
 }
 
 impl Replica {
-    fn of(replica: u32, run: Run, keep: bool) -> Replica {
-        let mut finish = run.outcome.finish;
-        let kept = keep.then(|| finish.clone());
-        let earliest = finish.iter().copied().min().unwrap_or(Time::ZERO);
-        let makespan = finish.iter().copied().max().unwrap_or(Time::ZERO);
-        Replica {
+    fn of(replica: u32, run: Run, keep: bool, cluster: Option<&dyn Cluster>) -> Outcome<Replica> {
+        let makespan = run.outcome.makespan();
+        let straggler_sim::Outcome { mut finish, ranks, messages, windows, stuck, .. } = run.outcome;
+        let kept = keep.then(|| Share { ranks, finish: finish.clone() });
+        let (earliest, median) = match cluster {
+            Some(cluster) => on_cluster::earliest_and_median(&finish, cluster)?,
+            None => {
+                let earliest = finish.iter().copied().min().unwrap_or(Time::ZERO);
+                (earliest, median_in_place(&mut finish).unwrap_or(Time::ZERO))
+            }
+        };
+        Ok(Replica {
             replica,
             makespan,
             earliest,
-            median: median_in_place(&mut finish).unwrap_or(Time::ZERO),
-            messages: run.outcome.messages,
-            windows: run.outcome.windows,
+            median,
+            messages,
+            windows,
             engine: run.engine,
             no_lookahead: run.no_lookahead,
-            stuck: run.outcome.stuck,
+            stuck,
             finish: kept,
-        }
+        })
     }
 }
 
@@ -137,8 +148,7 @@ mod tests {
         let plan = Plan::new(*typed, &cli.common).unwrap_or_else(|failure| panic!("{}", failure.error));
         let inputs =
             Inputs::load(&plan, &Console::silent()).unwrap_or_else(|failure| panic!("{}", failure.error));
-        let stop = AtomicBool::new(false);
-        let runner = Runner::new(&plan, &inputs, &stop, &|_| ());
+        let runner = Runner::new(&plan, &inputs, None, &|_| ());
         runner.all(false).unwrap_or_else(|failure| panic!("{}", failure.error))
     }
 

@@ -1,0 +1,70 @@
+//! Commands that the members of a cluster run together: what `straggler-mpi` takes from this crate. Every member calls the same
+//! function with the same arguments; the first one speaks and writes, and all end with the same code.
+
+mod agreement;
+mod finish_times;
+
+pub use crate::args::Common;
+pub use crate::args::simulate::Simulate;
+pub(crate) use agreement::agreed;
+pub(crate) use finish_times::{Share, write as write_finish_times};
+
+use crate::commands::{self, simulate};
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::{interrupt, plan};
+use std::process::ExitCode;
+use straggler_model::Time;
+use straggler_sim::cluster::Cluster;
+
+/// `straggler simulate` with the processes shared by the members of a cluster.
+pub fn simulate(typed: Simulate, common: &Common, cluster: &dyn Cluster) -> ExitCode {
+    run(common, cluster, |console| {
+        commands::use_threads(common);
+        let plan = plan::simulate::Plan::new(typed, common)?;
+        simulate::run(&plan, console, Some(cluster))
+    })
+}
+
+/// Runs a command with the console of a member.
+fn run(common: &Common, cluster: &dyn Cluster, command: impl FnOnce(&Console) -> Outcome<()>) -> ExitCode {
+    interrupt::listen();
+    let console = Console::new(common);
+    let console = if cluster.rank() == 0 { console } else { console.muted() };
+    match command(&console) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => console.fail(&failure),
+    }
+}
+
+/// The first and the middle finish time of all processes, of which each member has some. For an even number the middle is the
+/// lower of two.
+pub(crate) fn earliest_and_median(finish: &[Time], cluster: &dyn Cluster) -> Outcome<(Time, Time)> {
+    let mut sorted: Vec<u64> = finish.iter().map(|time| time.ps()).collect();
+    sorted.sort_unstable();
+    let all = gathered(cluster, &(sorted.first().copied(), sorted.last().copied(), sorted.len() as u64))?;
+    let processes: u64 = all.iter().map(|&(_, _, count)| count).sum();
+    let (Some(earliest), Some(latest)) =
+        (all.iter().filter_map(|one| one.0).min(), all.iter().filter_map(|one| one.1).max())
+    else {
+        return Ok((Time::ZERO, Time::ZERO));
+    };
+    // The least time by which half of the processes have finished.
+    let half = processes.div_ceil(2);
+    let (mut low, mut high) = (earliest, latest);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let own = sorted.partition_point(|&time| time <= middle) as u64;
+        let finished: u64 = gathered(cluster, &own)?.into_iter().sum();
+        if finished >= half { high = middle } else { low = middle + 1 }
+    }
+    Ok((Time(earliest), Time(low)))
+}
+
+/// What each member has.
+pub(crate) fn gathered<T: serde::Serialize + serde::de::DeserializeOwned>(
+    cluster: &dyn Cluster,
+    own: &T,
+) -> Outcome<Vec<T>> {
+    cluster.gather_values(own).map_err(|_| Failure::from(straggler_sim::RunError::Garbled))
+}

@@ -1,0 +1,155 @@
+//! Whether all members of a cluster have the same program and the same files, and what went wrong on any of them, before one
+//! waits for another in vain.
+
+use super::gathered;
+use crate::exit::{Exit, Failure, Outcome};
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::DefaultHasher;
+use std::fs::File;
+use std::hash::Hasher;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use straggler_sim::cluster::Cluster;
+
+/// What a member says of itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct Said {
+    /// What went wrong, with the code to end with.
+    failure: Option<(u8, String)>,
+    program: u64,
+    /// What each input file holds, as far as it was read.
+    files: Vec<(PathBuf, u64)>,
+}
+
+/// Goes on only if all members do: with the same program and the same input files.
+pub(crate) fn agreed<T>(cluster: &dyn Cluster, own: Outcome<T>, files: &[PathBuf]) -> Outcome<T> {
+    let failure = own.as_ref().err().map(|failure| (failure.exit as u8, failure.error.to_string()));
+    let print = |path: &Path| fingerprint(path).unwrap_or_default();
+    let program = std::env::current_exe().map(|path| print(&path)).unwrap_or_default();
+    let files = files.iter().map(|path| (path.clone(), print(path))).collect();
+    let all = gathered(cluster, &Said { failure, program, files })?;
+    match trouble(&all, &|rank| cluster.name(rank)) {
+        Some(failure) => Err(failure),
+        None => own,
+    }
+}
+
+/// Why the members cannot go on together.
+fn trouble(all: &[Said], name: &dyn Fn(u32) -> String) -> Option<Failure> {
+    let first = all.first()?;
+    let failed: Vec<_> =
+        (0u32..).zip(all).filter_map(|(rank, said)| Some((rank, said.failure.as_ref()?))).collect();
+    if let Some((rank, (code, text))) = failed.first() {
+        let everywhere = failed.len() == all.len();
+        let text = if everywhere { text.clone() } else { format!("{}: {text}", name(*rank)) };
+        return Some(Failure::new(exit_of(*code), anyhow::Error::msg(text)));
+    }
+    for (rank, said) in (0..).zip(all) {
+        if said.program != first.program {
+            return Some(Failure::bad_input(format!(
+                "{} runs another program than {}: install the same straggler-mpi on all nodes",
+                name(rank),
+                name(0)
+            )));
+        }
+        let other = said.files.iter().zip(&first.files).find(|(own, first)| own != first);
+        if let Some(((path, _), _)) = other {
+            return Some(Failure::bad_input(format!(
+                "{}: {} reads another file than {}: give a path that all nodes share, or copy the file to each",
+                path.display(),
+                name(rank),
+                name(0)
+            )));
+        }
+    }
+    None
+}
+
+fn exit_of(code: u8) -> Exit {
+    [Exit::Usage, Exit::BadInput, Exit::Stuck, Exit::CheckFailed, Exit::Interrupted]
+        .into_iter()
+        .find(|exit| *exit as u8 == code)
+        .unwrap_or(Exit::BadInput)
+}
+
+/// Bytes that are looked at in one place, and places of a file that are.
+const LOOK: u64 = 64 << 10;
+const LOOKS: u64 = 64;
+
+/// A number for what a file holds: all of a small one, places all over a large one, and every file of a folder.
+fn fingerprint(path: &Path) -> io::Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    if path.is_dir() {
+        let mut entries: Vec<PathBuf> =
+            path.read_dir()?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+        entries.sort();
+        for entry in entries {
+            hasher.write(entry.as_os_str().as_encoded_bytes());
+            hasher.write_u64(fingerprint(&entry)?);
+        }
+        return Ok(hasher.finish());
+    }
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    hasher.write_u64(length);
+    let step = (length / LOOKS).max(LOOK);
+    let mut bytes = Vec::new();
+    for place in (0..length).step_by(step as usize) {
+        file.seek(SeekFrom::Start(place))?;
+        bytes.clear();
+        (&mut file).take(LOOK).read_to_end(&mut bytes)?;
+        hasher.write(&bytes);
+    }
+    Ok(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(program: u64, file: u64) -> Said {
+        Said { failure: None, program, files: vec![("a.goal".into(), file)] }
+    }
+
+    fn text(all: &[Said]) -> Option<String> {
+        trouble(all, &|rank| format!("rank {rank}")).map(|failure| failure.error.to_string())
+    }
+
+    #[test]
+    fn differences_are_named() {
+        assert_eq!(text(&[said(1, 2), said(1, 2)]), None);
+        assert!(
+            text(&[said(1, 2), said(3, 2)]).unwrap().starts_with("rank 1 runs another program than rank 0")
+        );
+        assert!(
+            text(&[said(1, 2), said(1, 2), said(1, 3)]).unwrap().starts_with("a.goal: rank 2 reads another")
+        );
+    }
+
+    #[test]
+    fn a_failure_of_one_is_told_with_its_rank() {
+        let failed = || Said { failure: Some((3, "a.goal: not there".into())), ..said(1, 2) };
+        let failure = trouble(&[said(1, 2), failed()], &|rank| format!("rank {rank}")).unwrap();
+        assert_eq!(
+            (failure.exit, failure.error.to_string()),
+            (Exit::BadInput, "rank 1: a.goal: not there".into())
+        );
+        assert_eq!(text(&[failed(), failed()]).unwrap(), "a.goal: not there");
+    }
+
+    #[test]
+    fn fingerprints_see_a_changed_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for length in [0usize, 1, 100_000, 8 << 20] {
+            std::fs::write(&path, vec![7; length]).unwrap();
+            let (file, folder_before) = (fingerprint(&path).unwrap(), fingerprint(folder.path()).unwrap());
+            assert_eq!(file, fingerprint(&path).unwrap());
+            let mut changed = vec![7; length + usize::from(length == 0)];
+            changed[length / 2] = 8;
+            std::fs::write(&path, changed).unwrap();
+            assert_ne!(file, fingerprint(&path).unwrap(), "{length}");
+            assert_ne!(folder_before, fingerprint(folder.path()).unwrap());
+        }
+    }
+}
