@@ -13,6 +13,7 @@
 //! replica, rank and source, so they depend neither on threads nor on the order in which batches come.
 
 mod build;
+mod crew;
 mod inputs;
 pub mod journal;
 mod lines;

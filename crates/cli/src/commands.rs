@@ -23,7 +23,7 @@ mod resample;
 mod schedule;
 mod serve;
 pub mod simulate;
-mod study;
+pub mod study;
 mod trace;
 mod traced;
 mod whatif;

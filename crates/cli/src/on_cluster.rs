@@ -6,6 +6,7 @@ mod finish_times;
 
 pub use crate::args::Common;
 pub use crate::args::simulate::Simulate;
+pub use crate::args::study::Run as Study;
 pub(crate) use agreement::agreed;
 pub(crate) use finish_times::{Share, write as write_finish_times};
 
@@ -24,6 +25,11 @@ pub fn simulate(typed: Simulate, common: &Common, cluster: &dyn Cluster) -> Exit
         let plan = plan::simulate::Plan::new(typed, common)?;
         simulate::run(&plan, console, Some(cluster))
     })
+}
+
+/// `straggler study run` with the runs spread over the members of a cluster.
+pub fn study(typed: &Study, common: &Common, cluster: &dyn Cluster) -> ExitCode {
+    run(common, cluster, |console| commands::study::run_study(typed, common, console, Some(cluster)))
 }
 
 /// Runs a command with the console of a member.

@@ -4,6 +4,10 @@
 //! cluster calls the same functions with the same workload on every member of it; all of them get the same numbers, and each
 //! the finish times of its own share.
 
+mod threads;
+
+pub use threads::on_threads;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,6 +30,10 @@ pub trait Cluster: Sync {
     ) -> [u64; SAID];
     /// What each member has, by its number. Everybody gets it.
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
+    /// Sends a few bytes to a member, which [`Cluster::hear`]s of them at any time.
+    fn tell(&self, to: u32, bytes: &[u8]);
+    /// What a member has told this one, if there is anything; what one member tells comes in its order.
+    fn hear(&self) -> Option<(u32, Vec<u8>)>;
 }
 
 /// How many numbers are combined in an exchange.
@@ -36,6 +44,17 @@ impl dyn Cluster + '_ {
     pub fn gather_values<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Vec<T>, postcard::Error> {
         let bytes = postcard::to_allocvec(own)?;
         self.gather(&bytes).iter().map(|bytes| postcard::from_bytes(bytes)).collect()
+    }
+
+    /// The same as [`Cluster::tell`] with a value.
+    pub fn tell_value(&self, to: u32, value: &impl Serialize) -> Result<(), postcard::Error> {
+        self.tell(to, &postcard::to_allocvec(value)?);
+        Ok(())
+    }
+
+    /// The same as [`Cluster::hear`] with a value.
+    pub fn hear_value<T: DeserializeOwned>(&self) -> Result<Option<(u32, T)>, postcard::Error> {
+        self.hear().map(|(from, bytes)| Ok((from, postcard::from_bytes(&bytes)?))).transpose()
     }
 
     /// The largest of what each member has.

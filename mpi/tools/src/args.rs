@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use straggler::on_cluster::{Common, Simulate};
+use straggler::on_cluster::{Common, Simulate, Study};
 use straggler_model::units::Bytes;
 
 /// Measures an MPI library and its network from inside of an MPI job.
@@ -50,6 +50,12 @@ pub enum Command {
         --network chic --threads 1\n  mpirun -n 2 straggler-mpi simulate big.bin --network chic --finish-times finish.csv"
     )]
     Simulate(Box<Simulate>),
+    /// Runs a study with its simulations spread over the ranks of the job
+    ///
+    /// Takes the options of `straggler study run`, keeps what is found as it comes, goes on where it was interrupted, and writes the
+    /// same bytes into results.parquet.
+    #[command(after_help = "Example:\n  mpirun -n 4 straggler-mpi study examples/studies/allreduce.toml -o allreduce")]
+    Study(Study),
 }
 
 #[derive(Args, Debug)]

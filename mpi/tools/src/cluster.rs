@@ -40,6 +40,8 @@ struct Local {
     /// Messages of even and odd exchanges: a member may be one exchange ahead of another, and never two.
     worlds: [SimpleCommunicator; 2],
     exchanges: Cell<usize>,
+    /// What members tell each other outside of exchanges.
+    talk: SimpleCommunicator,
     /// Pieces of messages that are not complete, by their source.
     pieces: RefCell<HashMap<i32, Vec<u8>>>,
 }
@@ -59,6 +61,7 @@ impl Job {
             local: SendWrapper::new(Local {
                 worlds: [session.world.duplicate(), session.world.duplicate()],
                 exchanges: Cell::new(0),
+                talk: session.world.duplicate(),
                 pieces: RefCell::default(),
             }),
             rank: session.rank,
@@ -191,5 +194,15 @@ impl Cluster for Job {
         let part =
             |(&start, &length): (&Count, &Count)| all[start as usize..(start + length) as usize].to_vec();
         starts.iter().zip(&lengths).map(part).collect()
+    }
+    fn tell(&self, to: u32, bytes: &[u8]) {
+        self.local.talk.process_at_rank(to as i32).send(bytes);
+    }
+
+    fn hear(&self) -> Option<(u32, Vec<u8>)> {
+        let (message, status) = self.local.talk.any_process().immediate_matched_probe()?;
+        let mut bytes = vec![0; status.count(u8::equivalent_datatype()) as usize];
+        message.matched_receive_into(&mut bytes[..]);
+        Some((status.source_rank() as u32, bytes))
     }
 }

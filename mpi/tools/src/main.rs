@@ -55,6 +55,10 @@ fn main() -> ExitCode {
             let job = cluster::Job::new(&session);
             Ok(straggler::on_cluster::simulate(*typed, &common, &job))
         }
+        Command::Study(typed) => {
+            let job = cluster::Job::new(&session);
+            Ok(straggler::on_cluster::study(&typed, &common, &job))
+        }
     });
     match run {
         Ok(code) => code,

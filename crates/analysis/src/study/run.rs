@@ -12,6 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use straggler_model::Time;
 use straggler_model::noise::{Injection, Phases, Source};
+use straggler_sim::cluster::Cluster;
 use straggler_sim::outcome::RunError;
 use straggler_sim::replicas::is_small;
 use straggler_sim::{Control, Progress, Simulation, Stuck};
@@ -59,7 +60,7 @@ pub enum StudyRunError<E> {
 }
 
 /// Why a run gave no number.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Fault {
     #[error(transparent)]
     Run(#[from] RunError),
@@ -70,26 +71,26 @@ pub enum Fault {
 }
 
 /// How batches are kept; called from one thread at a time.
-type Keep<'a, E> = dyn FnMut(&Batch) -> Result<(), E> + Send + 'a;
+pub(super) type Keep<'a, E> = dyn FnMut(&Batch) -> Result<(), E> + Send + 'a;
 
 /// What threads share.
-struct Shared<'a, E> {
-    state: Mutex<State<E>>,
-    changed: Condvar,
+pub(super) struct Shared<'a, E> {
+    pub state: Mutex<State<E>>,
+    pub changed: Condvar,
     keep: Mutex<&'a mut Keep<'a, E>>,
     /// Tasks by falling work of a replica.
-    order: Vec<usize>,
+    pub order: Vec<usize>,
 }
 
-struct State<E> {
-    tracks: Tracks,
-    /// Threads that work on something.
-    busy: usize,
-    error: Option<StudyRunError<E>>,
+pub(super) struct State<E> {
+    pub tracks: Tracks,
+    /// Threads that work on something, wherever they are.
+    pub busy: usize,
+    pub error: Option<StudyRunError<E>>,
 }
 
 /// The lock, also when another thread has died with it: it will end the program.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -117,11 +118,13 @@ impl Runner<'_> {
         tracks: Tracks,
         keep: &'k mut Keep<'k, E>,
     ) -> (Tracks, Result<Results, StudyRunError<E>>) {
-        let order = self.order();
-        let wide = self.wide(&tracks, &order);
-        let state = Mutex::new(State { tracks, busy: 0, error: None });
-        let shared = Shared { state, changed: Condvar::new(), keep: Mutex::new(keep), order };
-        wide.iter().for_each(|&task| self.run_wide(&shared, task));
+        let shared = self.share(tracks, keep);
+        let wide = self.wide(&lock(&shared.state).tracks, &shared.order, self.threads);
+        for task in wide {
+            while let Some(replica) = self.take_one(&shared, task) {
+                self.run_batch(&shared, task, replica..replica + 1, (self.threads, None));
+            }
+        }
         let helpers = self.threads.max(1) - 1;
         std::thread::scope(|scope| {
             (0..helpers).for_each(|_| {
@@ -130,6 +133,15 @@ impl Runner<'_> {
             });
             self.work(&shared);
         });
+        self.concluded(shared)
+    }
+
+    pub(super) fn share<'k, E>(&self, tracks: Tracks, keep: &'k mut Keep<'k, E>) -> Shared<'k, E> {
+        let state = Mutex::new(State { tracks, busy: 0, error: None });
+        Shared { state, changed: Condvar::new(), keep: Mutex::new(keep), order: self.order() }
+    }
+
+    pub(super) fn concluded<E>(&self, shared: Shared<'_, E>) -> (Tracks, Result<Results, StudyRunError<E>>) {
         let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let result = match (state.error, state.tracks.results(self.plan)) {
             (Some(error), _) => Err(error),
@@ -145,16 +157,16 @@ impl Runner<'_> {
         order
     }
 
-    /// The tasks whose runs go one at a time on all threads.
-    fn wide(&self, tracks: &Tracks, order: &[usize]) -> Vec<usize> {
-        let threads = self.threads as u64;
+    /// The tasks whose runs go one at a time on all threads there are.
+    pub(super) fn wide(&self, tracks: &Tracks, order: &[usize], threads: usize) -> Vec<usize> {
+        let threads = threads as u64;
         let mut wide = Vec::new();
         // What is left to run beside the task, itself included: smaller ones only.
         let mut rest = 0u64;
         for &index in order.iter().rev() {
             let Some(task) = self.plan.tasks.get(index) else { continue };
             rest = rest.saturating_add(task.work().saturating_mul(tracks.missing(index).into()));
-            let side_by_side = self.plan.memory_bytes(task).saturating_mul(threads);
+            let side_by_side = self.plan.memory_bytes(task).saturating_mul(self.threads as u64);
             let too_large = self.memory.is_some_and(|memory| side_by_side > memory);
             let few = task.work().saturating_mul(threads * ROUNDS) > rest;
             if threads > 1 && !is_small(task.processes) && (too_large || few) {
@@ -165,20 +177,17 @@ impl Runner<'_> {
         wide
     }
 
-    fn run_wide<E>(&self, shared: &Shared<'_, E>, task: usize) {
-        loop {
-            let mut state = lock(&shared.state);
-            if state.error.is_some() {
-                return;
-            }
-            let Some(replicas) = state.tracks.take(task, 1) else { return };
-            drop(state);
-            self.run_batch(shared, task, replicas, self.threads);
+    /// The next replica of a task, unless something has gone wrong.
+    pub(super) fn take_one<E>(&self, shared: &Shared<'_, E>, task: usize) -> Option<u32> {
+        let mut state = lock(&shared.state);
+        if state.error.is_some() {
+            return None;
         }
+        state.tracks.take(task, 1).map(|replicas| replicas.start)
     }
 
     /// What every thread does until nothing is left.
-    fn work<E>(&self, shared: &Shared<'_, E>) {
+    pub(super) fn work<E>(&self, shared: &Shared<'_, E>) {
         loop {
             let mut state = lock(&shared.state);
             let (task, replicas) = loop {
@@ -196,14 +205,14 @@ impl Runner<'_> {
             };
             state.busy += 1;
             drop(state);
-            self.run_batch(shared, task, replicas, 1);
+            self.run_batch(shared, task, replicas, (1, None));
             lock(&shared.state).busy -= 1;
             shared.changed.notify_all();
         }
     }
 
     /// The next batch: of the largest task that has something left.
-    fn next(&self, tracks: &mut Tracks, order: &[usize]) -> Option<(usize, Range<u32>)> {
+    pub(super) fn next(&self, tracks: &mut Tracks, order: &[usize]) -> Option<(usize, Range<u32>)> {
         order.iter().find_map(|&index| {
             let left = tracks.left(index);
             let task = self.plan.tasks.get(index).filter(|_| left > 0)?;
@@ -214,48 +223,74 @@ impl Runner<'_> {
     }
 
     /// Runs a batch, keeps it, and says so. What is done of a batch that fails is kept too.
-    fn run_batch<E>(&self, shared: &Shared<'_, E>, index: usize, replicas: Range<u32>, threads: usize) {
+    pub(super) fn run_batch<E>(
+        &self,
+        shared: &Shared<'_, E>,
+        index: usize,
+        replicas: Range<u32>,
+        on: (usize, Option<&dyn Cluster>),
+    ) {
         let began = Instant::now();
         let mut makespans = Vec::with_capacity(replicas.len());
         let first = replicas.start;
-        let failed = self.simulate(index, replicas, threads, &mut makespans).err();
+        let fault = self.simulate(index, replicas, on, &mut makespans).err();
         let micros = began.elapsed().as_micros() as u64;
-        let batch = Batch { task: index as u32, first, micros, makespans };
-        let kept = if batch.makespans.is_empty() { Ok(()) } else { (lock(&shared.keep))(&batch) };
+        self.keep_batch(shared, &Batch { task: index as u32, first, micros, makespans }, fault);
+    }
+
+    /// A batch has been run, or some of it before it failed.
+    pub(super) fn keep_batch<E>(&self, shared: &Shared<'_, E>, batch: &Batch, fault: Option<Fault>) {
+        let kept = if batch.makespans.is_empty() { Ok(()) } else { (lock(&shared.keep))(batch) };
         let mut state = lock(&shared.state);
-        let error = match (kept, failed) {
+        let error = match (kept, fault) {
             (Err(fault), _) => Some(StudyRunError::Keep(fault)),
             (Ok(()), Some(Fault::Run(RunError::Interrupted))) => Some(StudyRunError::Interrupted),
-            (Ok(()), Some(fault)) => Some(StudyRunError::Run { point: self.name(index), fault }),
+            (Ok(()), Some(fault)) => {
+                Some(StudyRunError::Run { point: self.name(batch.task as usize), fault })
+            }
             (Ok(()), None) => None,
         };
         if let Some(error) = error {
             state.error.get_or_insert(error);
         }
-        state.tracks.give(&batch);
+        state.tracks.give(batch);
     }
 
-    fn simulate(
+    /// Runs replicas on so many threads, or with a cluster.
+    pub(super) fn simulate(
         &self,
         index: usize,
         replicas: Range<u32>,
-        threads: usize,
+        on: (usize, Option<&dyn Cluster>),
         makespans: &mut Vec<Time>,
     ) -> Result<(), Fault> {
         let Some(task) = self.plan.tasks.get(index) else { return Ok(()) };
         let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
         let mut noise = noise.map(|noise| task.injection(&noise.sources));
         for replica in replicas {
-            if self.stop.load(Ordering::Relaxed) {
+            // Members of a cluster stop together: the engine sees to that.
+            if on.1.is_none() && self.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted.into());
             }
             noise.iter_mut().for_each(|noise| noise.set_replica(replica));
-            makespans.push(self.one(task, noise.as_ref(), threads)?);
+            let makespan = match self.one(task, noise.as_ref(), on) {
+                // Every member runs it then.
+                Err(Fault::Run(RunError::NoClusterWithoutLookahead)) => {
+                    self.one(task, noise.as_ref(), (1, None))
+                }
+                makespan => makespan,
+            };
+            makespans.push(makespan?);
         }
         Ok(())
     }
 
-    fn one(&self, task: &Task, noise: Option<&Injection>, threads: usize) -> Result<Time, Fault> {
+    fn one(
+        &self,
+        task: &Task,
+        noise: Option<&Injection>,
+        (threads, cluster): (usize, Option<&dyn Cluster>),
+    ) -> Result<Time, Fault> {
         let plan = self.plan;
         let (Some(schedule), Some(network)) =
             (plan.schedules.get(task.schedule), plan.networks.get(task.network))
@@ -270,7 +305,7 @@ impl Runner<'_> {
                 seen = progress.messages;
             }
         };
-        let mut control = Control::new(threads, self.stop, &mut progress);
+        let mut control = Control { cluster, ..Control::new(threads, self.stop, &mut progress) };
         let receive_overlap = task.receive_overlap;
         let simulation = Simulation { noise, receive_overlap, ..Simulation::new(&network.network) };
         let outcome = simulation.run(&schedule.runnable, &mut control)?.outcome;
@@ -457,7 +492,7 @@ cosched = [false, true]
         let runner = |threads, memory| Runner { plan: &plan, threads, memory, stop: &stop, advance: &|_| () };
         let wide = |threads, memory| {
             let runner = runner(threads, memory);
-            let tasks = runner.wide(&Tracks::new(&plan), &runner.order());
+            let tasks = runner.wide(&Tracks::new(&plan), &runner.order(), runner.threads);
             tasks.iter().map(|&task| plan.tasks[task].processes).collect::<std::collections::BTreeSet<_>>()
         };
         assert!(wide(1, Some(0)).is_empty(), "one thread has no choice");

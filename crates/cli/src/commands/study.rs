@@ -15,6 +15,7 @@ use crate::commands::{command_line, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use crate::interrupt::Orderly;
+use crate::on_cluster;
 use about::{About, FittedAnswer};
 use driver::Options;
 use serde::Serialize;
@@ -24,35 +25,53 @@ use straggler_analysis::study::{Results, Series, Study, Summary, series};
 use straggler_model::stats::Quantile;
 use straggler_report::page::Page;
 use straggler_report::study_results::{self, Format};
+use straggler_sim::cluster::Cluster;
 
 pub const RESULTS: &str = "results.parquet";
 pub const PAGE: &str = "study.page";
 
 pub fn run(command: &StudyCommand, common: &Common, console: &Console) -> Outcome<()> {
     match command {
-        StudyCommand::Run(typed) => run_study(typed, common, console),
+        StudyCommand::Run(typed) => run_study(typed, common, console, None),
         StudyCommand::Show(typed) => show(typed, console),
         StudyCommand::Export(typed) => export::run(typed, console),
         StudyCommand::Check(typed) => check::run(&typed.file, common, console),
     }
 }
 
-fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
-    let study = read_study(&typed.file)?;
+/// Runs a study, with all members of a cluster if there is one.
+pub fn run_study(
+    typed: &Run,
+    common: &Common,
+    console: &Console,
+    cluster: Option<&dyn Cluster>,
+) -> Outcome<()> {
     let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
-    if folder == typed.file {
-        return Err(Failure::usage(
-            "the results cannot lie where the study's own file is: give another folder with -o",
-        ));
-    }
-    refuse_unwritable(&folder)?;
+    let read = || {
+        if folder == typed.file {
+            return Err(Failure::usage(
+                "the results cannot lie where the study's own file is: give another folder with -o",
+            ));
+        }
+        refuse_unwritable(&folder)?;
+        read_study(&typed.file)
+    };
+    let study = match cluster {
+        None => read()?,
+        Some(cluster) => on_cluster::agreed(cluster, read(), std::slice::from_ref(&typed.file))?,
+    };
     let options = Options {
         file: Some(typed.file.clone()),
         threads: common.threads.map(Into::into),
         fresh: typed.fresh,
         until_ci: typed.until_ci,
     };
-    let results = driver::run_in(&folder, &study, &options, console)?;
+    let results = match cluster {
+        None => Some(driver::run_in(&folder, &study, &options, console)?),
+        Some(cluster) => driver::run_on(cluster, &folder, &study, &options, console)?,
+    };
+    // Of a cluster, the first member has them.
+    let Some(results) = results else { return Ok(()) };
     let about = About::read(&folder);
     let all = series(&results, typed.threshold);
     let page = page::page(&study.name, &study.description, &all, &about, typed.threshold, &command_line());

@@ -3,91 +3,14 @@
 
 use crate::{drawn, one_lane, schedules, steps, traced, traced_runs};
 use proptest::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Barrier, Mutex};
 use straggler_model::network::Drawn;
 use straggler_model::{Network, Time};
 use straggler_schedule::traced::{Building, Options, Playback, Recording};
-use straggler_sim::cluster::{Cluster, SAID};
+use straggler_sim::cluster::{Cluster, on_threads};
 use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Workload};
-
-/// What the members share.
-struct Room {
-    barrier: Barrier,
-    /// By receiver: sender and bytes.
-    letters: Vec<Mutex<Vec<(u32, Vec<u8>)>>>,
-    said: Mutex<Vec<[u64; SAID]>>,
-    gathered: Mutex<Vec<Vec<u8>>>,
-}
-
-struct Member<'a> {
-    room: &'a Room,
-    rank: u32,
-}
-
-impl Cluster for Member<'_> {
-    fn rank(&self) -> u32 {
-        self.rank
-    }
-
-    fn size(&self) -> u32 {
-        self.room.letters.len() as u32
-    }
-
-    fn on_node(&self) -> u32 {
-        self.size()
-    }
-
-    fn name(&self, rank: u32) -> String {
-        format!("member {rank}")
-    }
-
-    fn exchange(
-        &self,
-        outgoing: Vec<(u32, Vec<u8>)>,
-        meanwhile: &mut dyn FnMut() -> [u64; SAID],
-        take: &mut dyn FnMut(u32, Vec<u8>),
-    ) -> [u64; SAID] {
-        for (to, bytes) in outgoing {
-            assert_ne!(to, self.rank);
-            self.room.letters[to as usize].lock().unwrap().push((self.rank, bytes));
-        }
-        self.room.said.lock().unwrap()[self.rank as usize] = meanwhile();
-        self.room.barrier.wait();
-        let letters = std::mem::take(&mut *self.room.letters[self.rank as usize].lock().unwrap());
-        letters.into_iter().for_each(|(from, bytes)| take(from, bytes));
-        let said = self.room.said.lock().unwrap().clone();
-        self.room.barrier.wait();
-        said.into_iter().reduce(|a, b| std::array::from_fn(|number| a[number].max(b[number]))).unwrap()
-    }
-
-    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
-        self.room.gathered.lock().unwrap()[self.rank as usize] = own.to_vec();
-        self.room.barrier.wait();
-        let all = self.room.gathered.lock().unwrap().clone();
-        self.room.barrier.wait();
-        all
-    }
-}
-
-/// Runs `one` on every member of a cluster of so many.
-fn on_cluster<T: Send>(size: u32, one: impl Fn(&dyn Cluster) -> T + Sync) -> Vec<T> {
-    let room = Room {
-        barrier: Barrier::new(size as usize),
-        letters: (0..size).map(|_| Mutex::default()).collect(),
-        said: Mutex::new(vec![[0; SAID]; size as usize]),
-        gathered: Mutex::new(vec![Vec::new(); size as usize]),
-    };
-    std::thread::scope(|scope| {
-        let member = |rank| {
-            let (room, one) = (&room, &one);
-            scope.spawn(move || one(&Member { room, rank }))
-        };
-        let members: Vec<_> = (0..size).map(member).collect();
-        members.into_iter().map(|member| member.join().unwrap()).collect()
-    })
-}
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -106,14 +29,14 @@ fn same_on_clusters(simulation: &Simulation<'_>, workload: &Workload) -> Result<
     let alone = match run(simulation, workload, (1, None)) {
         Ok(alone) => alone,
         Err(error) => {
-            for shared in on_cluster(3, |member| run(simulation, workload, (1, Some(member)))) {
+            for shared in on_threads(3, |member| run(simulation, workload, (1, Some(member)))) {
                 prop_assert_eq!(&shared.unwrap_err(), &error);
             }
             return Ok(());
         }
     };
     for (size, threads) in [(1, 2), (2, 1), (3, 1), (3, 2), (5, 1)] {
-        let shared = on_cluster(size, |member| run(simulation, workload, (threads, Some(member))));
+        let shared = on_threads(size, |member| run(simulation, workload, (threads, Some(member))));
         let mut finish = vec![None; alone.finish.len()];
         for outcome in shared {
             // Without a lookahead there is no cluster.

@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::memory::{available_bytes, free_disk_bytes};
 use crate::meter::Meter;
+use crate::on_cluster;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use straggler_analysis::study::{
@@ -16,6 +17,7 @@ use straggler_analysis::study::{
 use straggler_report::numbers::{counted, grouped, memory};
 use straggler_report::replace_file;
 use straggler_report::study_results::{self, Format};
+use straggler_sim::cluster::Cluster;
 
 pub const JOURNAL: &str = "journal";
 pub const STUDY: &str = "study.toml";
@@ -74,29 +76,82 @@ fn announce(messages: u64, threads: usize, console: &Console) {
 
 /// Runs what is missing of a study and writes its results into the folder.
 pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console) -> Outcome<Results> {
-    let began = Instant::now();
+    lead(folder, study, (load(study, options)?, Instant::now()), options, console, None)
+}
+
+fn load(study: &Study, options: &Options) -> Outcome<Plan> {
     let mut plan = plan_of(study, options.file.as_deref())?;
     if let Some(width) = options.until_ci {
         plan.stop_at(width);
     }
-    plan.warnings.iter().for_each(|warning| console.warn(warning));
-    top_not_run(study).iter().for_each(|text| console.note(text));
-    let there = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("."));
-    refuse_too_large(&plan.needs(), available_bytes(), free_disk_bytes(there))?;
-    make_folder(folder)?;
-    let _orderly = Orderly::begin();
-    let mut opened = Journal::open(&folder.join(JOURNAL), &plan.fingerprint(), options.fresh)?;
-    let mut tracks = Tracks::new(&plan);
-    tracks.restore(&opened.batches);
-    tell_what_is_there(&opened, console);
-    let complete =
-        tracks.is_finished() && [RESULTS, PROVENANCE].iter().all(|name| folder.join(name).exists());
-    if !complete {
-        remove_results(folder)?;
+    Ok(plan)
+}
+
+/// The same with all members of a cluster, of which the first has the results.
+pub fn run_on(
+    cluster: &dyn Cluster,
+    folder: &Path,
+    study: &Study,
+    options: &Options,
+    console: &Console,
+) -> Outcome<Option<Results>> {
+    let began = Instant::now();
+    let plan = on_cluster::agreed(cluster, load(study, options), &[])?;
+    refuse_another_plan(cluster, &plan)?;
+    let done = if cluster.rank() == 0 {
+        lead(folder, study, (plan, began), options, console, Some(cluster)).map(Some)
+    } else {
+        follow(&plan, options, cluster).map(|()| None)
+    };
+    on_cluster::agreed(cluster, done, &[])
+}
+
+/// Files that a study names may differ between nodes although its own file does not.
+fn refuse_another_plan(cluster: &dyn Cluster, plan: &Plan) -> Outcome<()> {
+    let all = on_cluster::gathered(cluster, &plan.fingerprint())?;
+    match (0..).zip(&all).find(|(_, fingerprint)| Some(*fingerprint) != all.first()) {
+        None => Ok(()),
+        Some((rank, _)) => Err(Failure::bad_input(format!(
+            "a file that the study names is another one for {} than for {}: give paths that all nodes share",
+            cluster.name(rank),
+            cluster.name(0)
+        ))),
     }
-    put(folder, STUDY, study.text.as_bytes())?;
+}
+
+/// Runs what the first member hands out.
+fn follow(plan: &Plan, options: &Options, cluster: &dyn Cluster) -> Outcome<()> {
+    let _orderly = Orderly::begin();
+    if !on_cluster::gathered(cluster, &true)?.into_iter().all(|ready| ready) {
+        return Ok(());
+    }
+    let runner = Runner {
+        plan,
+        threads: threads(options.threads),
+        memory: available_bytes().map(|bytes| bytes / 10 * 8),
+        stop: interrupt::flag(),
+        advance: &|_| (),
+    };
+    Ok(runner.follow(cluster)?)
+}
+
+/// Runs a plan alone, or with a cluster that waits for orders.
+fn lead(
+    folder: &Path,
+    study: &Study,
+    (plan, began): (Plan, Instant),
+    options: &Options,
+    console: &Console,
+    cluster: Option<&dyn Cluster>,
+) -> Outcome<Results> {
+    let prepared = prepare(folder, study, &plan, options, console);
+    if let Some(cluster) = cluster {
+        on_cluster::gathered(cluster, &prepared.is_ok())?;
+    }
+    let (mut opened, tracks, complete) = prepared?;
+    let _orderly = Orderly::begin();
     let threads = threads(options.threads);
-    let (tracks, results) = simulate(&plan, tracks, threads, &mut opened.journal, console)?;
+    let (tracks, results) = simulate(&plan, tracks, (threads, cluster), &mut opened.journal, console)?;
     let wall_seconds = began.elapsed().as_secs_f64();
     let session =
         Session { plan: &plan, tracks: &tracks, threads, wall_seconds, sessions: opened.sessions + 1 };
@@ -107,6 +162,33 @@ pub fn run_in(folder: &Path, study: &Study, options: &Options, console: &Console
     // Last: where there are results, everything is there.
     study_results::write(&folder.join(RESULTS), Format::Parquet, &results)?;
     Ok(results)
+}
+
+/// Opens the folder: the journal, what is there of the runs, and whether that is all.
+fn prepare(
+    folder: &Path,
+    study: &Study,
+    plan: &Plan,
+    options: &Options,
+    console: &Console,
+) -> Outcome<(Opened, Tracks, bool)> {
+    plan.warnings.iter().for_each(|warning| console.warn(warning));
+    top_not_run(study).iter().for_each(|text| console.note(text));
+    let there = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("."));
+    refuse_too_large(&plan.needs(), available_bytes(), free_disk_bytes(there))?;
+    make_folder(folder)?;
+    let _orderly = Orderly::begin();
+    let opened = Journal::open(&folder.join(JOURNAL), &plan.fingerprint(), options.fresh)?;
+    let mut tracks = Tracks::new(plan);
+    tracks.restore(&opened.batches);
+    tell_what_is_there(&opened, console);
+    let complete =
+        tracks.is_finished() && [RESULTS, PROVENANCE].iter().all(|name| folder.join(name).exists());
+    if !complete {
+        remove_results(folder)?;
+    }
+    put(folder, STUDY, study.text.as_bytes())?;
+    Ok((opened, tracks, complete))
 }
 
 /// What an earlier run, perhaps of another study, left behind: until this one is finished nobody may take it for
@@ -136,7 +218,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> Outcome<()> {
 fn simulate(
     plan: &Plan,
     tracks: Tracks,
-    threads: usize,
+    (threads, cluster): (usize, Option<&dyn Cluster>),
     journal: &mut Journal,
     console: &Console,
 ) -> Outcome<(Tracks, Results)> {
@@ -146,7 +228,7 @@ fn simulate(
         .enumerate()
         .map(|(index, task)| task.messages.saturating_mul(tracks.at_most(index).into()));
     let left = left.fold(0, u64::saturating_add);
-    announce(left, threads, console);
+    announce(left, threads * cluster.map_or(1, |cluster| cluster.size() as usize), console);
     let meter = Meter::new(console, left).with_lines(console);
     let runner = Runner {
         plan,
@@ -158,7 +240,10 @@ fn simulate(
     };
     let (tracks, results) = {
         let mut keep = |batch: &Batch| journal.append(batch);
-        runner.run(tracks, &mut keep)
+        match cluster {
+            None => runner.run(tracks, &mut keep),
+            Some(cluster) => runner.lead(cluster, tracks, &mut keep),
+        }
     };
     drop(meter);
     journal.sync()?;

@@ -1,0 +1,100 @@
+//! A cluster whose members are threads.
+
+use super::{Cluster, SAID};
+use std::collections::VecDeque;
+use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
+
+/// What the members share.
+struct Room {
+    barrier: Barrier,
+    /// By receiver: sender and bytes.
+    letters: Vec<Mutex<Vec<(u32, Vec<u8>)>>>,
+    told: Vec<Mutex<VecDeque<(u32, Vec<u8>)>>>,
+    said: Mutex<Vec<[u64; SAID]>>,
+    gathered: Mutex<Vec<Vec<u8>>>,
+}
+
+struct Member<'a> {
+    room: &'a Room,
+    rank: u32,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Cluster for Member<'_> {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.room.letters.len() as u32
+    }
+
+    fn on_node(&self) -> u32 {
+        self.size()
+    }
+
+    fn name(&self, rank: u32) -> String {
+        format!("thread {rank}")
+    }
+
+    fn exchange(
+        &self,
+        outgoing: Vec<(u32, Vec<u8>)>,
+        meanwhile: &mut dyn FnMut() -> [u64; SAID],
+        take: &mut dyn FnMut(u32, Vec<u8>),
+    ) -> [u64; SAID] {
+        for (to, bytes) in outgoing {
+            lock(&self.room.letters[to as usize]).push((self.rank, bytes));
+        }
+        let own = meanwhile();
+        lock(&self.room.said)[self.rank as usize] = own;
+        self.room.barrier.wait();
+        let letters = std::mem::take(&mut *lock(&self.room.letters[self.rank as usize]));
+        letters.into_iter().for_each(|(from, bytes)| take(from, bytes));
+        let said = lock(&self.room.said).clone();
+        self.room.barrier.wait();
+        said.into_iter().fold([0; SAID], |a, b| std::array::from_fn(|number| a[number].max(b[number])))
+    }
+
+    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
+        lock(&self.room.gathered)[self.rank as usize] = own.to_vec();
+        self.room.barrier.wait();
+        let all = lock(&self.room.gathered).clone();
+        self.room.barrier.wait();
+        all
+    }
+
+    fn tell(&self, to: u32, bytes: &[u8]) {
+        lock(&self.room.told[to as usize]).push_back((self.rank, bytes.to_vec()));
+    }
+
+    fn hear(&self) -> Option<(u32, Vec<u8>)> {
+        lock(&self.room.told[self.rank as usize]).pop_front()
+    }
+}
+
+/// Runs `one` on every member of a cluster of so many threads of this process, which is how tests run what is made for
+/// clusters. A member that panics leaves the others waiting.
+pub fn on_threads<T: Send>(size: u32, one: impl Fn(&dyn Cluster) -> T + Sync) -> Vec<T> {
+    let room = Room {
+        barrier: Barrier::new(size as usize),
+        letters: (0..size).map(|_| Mutex::default()).collect(),
+        told: (0..size).map(|_| Mutex::default()).collect(),
+        said: Mutex::new(vec![[0; SAID]; size as usize]),
+        gathered: Mutex::new(vec![Vec::new(); size as usize]),
+    };
+    std::thread::scope(|scope| {
+        let member = |rank| {
+            let (room, one) = (&room, &one);
+            scope.spawn(move || one(&Member { room, rank }))
+        };
+        let members: Vec<_> = (0..size).map(member).collect();
+        let join = |member: std::thread::ScopedJoinHandle<'_, T>| {
+            member.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        members.into_iter().map(join).collect()
+    })
+}
