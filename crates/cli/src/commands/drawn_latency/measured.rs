@@ -203,7 +203,7 @@ mod tests {
 
     fn fault(series: &[Series]) -> String {
         let measurement = Measurement { series: series.to_vec(), ..Measurement::default() };
-        format!("{:?}", chosen(Path::new("x.lat"), &measurement).unwrap_err())
+        format!("{:?}", chosen(Path::new("x.lat"), &measurement, None).unwrap_err())
     }
 
     #[test]
@@ -215,6 +215,6 @@ mod tests {
         // What comes first, but was never met, is not taken.
         let empty = named("tcp", Kind::OneWay, &[]);
         let measurement = Measurement { series: vec![tcp.clone(), empty], ..Measurement::default() };
-        assert_eq!(chosen(Path::new("x.lat"), &measurement).unwrap(), [&tcp]);
+        assert_eq!(chosen(Path::new("x.lat"), &measurement, None).unwrap(), [&tcp]);
     }
 }
