@@ -77,12 +77,21 @@ def kernels(job):
             kind = "round-trip" if kernel == "ping-pong" else "pairwise"
             job.check(kernel, set(pairs_of(measurement, kind)) == {(0, 1)})
     for kernel in ("barrier", "bcast", "allreduce", "alltoall"):
-        answer, _ = job.latency(kernel, 2, "--kernel", kernel, "--trials", 20, "--cycles", 2, "--sizes", "8")
+        answer, measurement = job.latency(
+            kernel, 2, "--kernel", kernel, "--trials", 20, "--cycles", 2, "--sizes", "8"
+        )
         if answer is not None:
             # Trials that somebody comes late for are dropped, which a busy machine may do to any of them.
             counts = {one["labels"]["kind"]: one["count"] for one in answer["series"]}
             late = any("not counted" in note for note in answer["notes"])
             expected = counts.get("all-ranks", 0) * 2 == counts.get("per-rank", 0)
+            # Each rank alone, and all together.
+            ranks = {}
+            for one in measurement["series"]:
+                if one["labels"]["kind"] == "per-rank":
+                    ranks[one["labels"].get("rank")] = one["trials"]["count"]
+            own = counts.get("all-ranks", 0)
+            job.check(kernel, own == 0 or ranks == {None: 2 * own, 0: own, 1: own}, f"ranks: {ranks}")
             job.check(kernel, expected and (late or counts.get("all-ranks") == 40), f"{counts} {answer['notes']}")
 
 

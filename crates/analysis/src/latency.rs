@@ -5,6 +5,7 @@
 //!  Histogram ─► Distribution (cells) ─┬─► Summary, Modes, Fits            of one distribution
 //!  Cycles ─────────────────────────── ┼─► Stationarity
 //!  Series of pairs ───────────────────┼─► Pairs: matrix, clusters, what explains them
+//!  Series of ranks ───────────────────┼─► Ranks: who is slowest in a collective
 //!  several Distributions ─────────────┼─► Comparison ─► Gate
 //!  Measurement, Recording ────────────┴─► Diagnosis: all of it and hints with their evidence
 //! ```
@@ -23,6 +24,7 @@ pub mod modes;
 pub mod noise;
 pub mod pairs;
 pub mod rank_tests;
+pub mod ranks;
 pub mod stationarity;
 pub mod steps;
 pub mod summary;
@@ -35,6 +37,7 @@ pub use gate::Gate;
 pub use groups::Group;
 pub use modes::Mode;
 pub use pairs::Pairs;
+pub use ranks::Ranks;
 pub use stationarity::Stationarity;
 pub use summary::Summary;
 

@@ -5,7 +5,7 @@ mod wrong_file;
 pub use wrong_file::{Wanted, mistaken, unknown, unreadable};
 
 use straggler_analysis::assess::AssessError;
-use straggler_analysis::latency::gate::TooFew;
+use straggler_analysis::latency::gate::Unjudged;
 use straggler_analysis::study::{JournalError, PlanError};
 use straggler_measure::cores::CoresError;
 use straggler_measure::noise::MeasureError;
@@ -197,7 +197,7 @@ macro_rules! leads_to {
 
 leads_to! {
     JoinError => BadInput,
-    TooFew => BadInput,
+    Unjudged => BadInput,
     JournalError => BadInput,
     PlanError => BadInput,
     WriteError => BadInput,

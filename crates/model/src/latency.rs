@@ -17,6 +17,6 @@ mod series;
 pub use bins::{Bins, BinsError};
 pub use error::{Fault, LatencyError, MergeError};
 pub use file::{FORMAT, VERSION, from_bytes, read, to_bytes, write};
-pub use histogram::{Bin, Bounds, Histogram};
+pub use histogram::{Bin, Bounds, Histogram, Outside};
 pub use measurement::{Measurement, Process};
 pub use series::{Cycle, Kind, Labels, Pair, Series, TimerCost};

@@ -40,8 +40,9 @@ impl Disturbance {
         } else {
             format!("{} ranks lost their cores", self.ranks)
         };
+        let times = if self.preemptions == 1 { "preemption" } else { "preemptions" };
         format!(
-            "{ranks} to other work, rank {} for {:.0} % of the run ({} preemptions)",
+            "{ranks} to other work, rank {} for {:.0} % of the run ({} {times})",
             self.worst,
             self.lost * 100.0,
             self.preemptions
@@ -97,5 +98,7 @@ mod tests {
         // Without the system's count of waiting, many preemptions say why it did not compute.
         let found = Disturbance::of(&trace(&[usage(400, 200, None)])).unwrap();
         assert!((found.lost - 0.6).abs() < 1e-9);
+        let once = Disturbance::of(&trace(&[usage(500, 1, Some(480))])).unwrap();
+        assert!(once.loss().ends_with("of the run (1 preemption)"), "{}", once.loss());
     }
 }

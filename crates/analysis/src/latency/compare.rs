@@ -6,6 +6,7 @@ use super::summary::ladder;
 use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
+use straggler_model::latency::Outside;
 use straggler_model::stats::quantile_of_sorted;
 
 /// What differs between a first and a second distribution; differences are the second less the first.
@@ -40,19 +41,39 @@ pub struct MeanDifference {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Difference {
     pub q: f64,
-    pub values_ps: [f64; 2],
-    pub difference_ps: f64,
+    /// Nothing where it lies outside the bins.
+    pub values_ps: [Option<f64>; 2],
+    /// The bounds of those outside the bins.
+    pub outside: [Option<Outside>; 2],
+    /// Nothing where one of them is not known.
+    pub difference_ps: Option<f64>,
     /// Between what the difference lies with 95 % confidence, if trials are independent: a bootstrap, and half a bin more.
+    /// Quantiles outside the bins lie anywhere between their bound and the minimum or maximum.
     pub interval_ps: [f64; 2],
     /// What is left of the difference when the medians are brought together.
-    pub beyond_shift_ps: f64,
+    pub beyond_shift_ps: Option<f64>,
     pub beyond_interval_ps: [f64; 2],
 }
 
 impl Difference {
     /// As a share of the first.
-    pub fn share(&self) -> f64 {
-        self.difference_ps / self.values_ps[0].max(1.0)
+    pub fn share(&self) -> Option<f64> {
+        Some(self.difference_ps? / self.values_ps[0]?.max(1.0))
+    }
+
+    /// The first, or its bound.
+    fn base_ps(&self) -> f64 {
+        let bound = self.outside[0].map_or(0.0, |outside| outside.bound().ps() as f64);
+        self.values_ps[0].unwrap_or(bound).max(1.0)
+    }
+
+    /// The difference, or what it is at least.
+    fn least_ps(&self) -> f64 {
+        self.difference_ps.unwrap_or_else(|| nearest_to_zero(self.interval_ps))
+    }
+
+    fn least_beyond_shift_ps(&self) -> f64 {
+        self.beyond_shift_ps.unwrap_or_else(|| nearest_to_zero(self.beyond_interval_ps))
     }
 
     pub fn is_sure(&self) -> bool {
@@ -61,11 +82,11 @@ impl Difference {
 
     /// Whether it is sure among so many statements.
     fn is_sure_among(&self, statements: f64) -> bool {
-        excludes(stretched(self.difference_ps, self.interval_ps, statements), 0.0)
+        excludes(stretched(self.least_ps(), self.interval_ps, statements), 0.0)
     }
 
     fn differs_beyond_shift(&self, statements: f64) -> bool {
-        excludes(stretched(self.beyond_shift_ps, self.beyond_interval_ps, statements), 0.0)
+        excludes(stretched(self.least_beyond_shift_ps(), self.beyond_interval_ps, statements), 0.0)
     }
 }
 
@@ -117,8 +138,7 @@ impl Comparison {
     pub fn of(first: &Distribution, second: &Distribution, seed: u64) -> Comparison {
         let both = [first, second];
         let aligned = Aligned::of(&both);
-        let levels: Vec<f64> =
-            ladder().filter(|&q| both.iter().all(|one| one.interval(q, CONFIDENCE).is_some())).collect();
+        let levels = levels(both);
         let drawn = Drawn::of(both, &levels, seed);
         let quantiles = drawn.differences();
         let width = drawn.width();
@@ -138,7 +158,7 @@ impl Comparison {
             },
             change: Change::default(),
         };
-        comparison.change = comparison.judged(both.map(|one| one.quantile(0.9) - one.quantile(0.1)));
+        comparison.change = comparison.judged(both.map(range));
         comparison
     }
 
@@ -148,21 +168,20 @@ impl Comparison {
 
     /// Several tests and a dozen quantiles all get their chance to see a difference where there is none. Bonferroni's
     /// correction keeps the chance that any of them does at 5 %.
-    fn judged(&self, widths: [f64; 2]) -> Change {
+    fn judged(&self, widths: [Option<f64>; 2]) -> Change {
         let Some(median) = self.at(0.5) else { return Change { too_few: true, ..Change::default() } };
         let statements = TESTS + 2.0 * self.quantiles.len() as f64;
         if !self.differs(statements) {
             return Change::default();
         }
-        let base = median.values_ps[0].max(1.0);
-        let shift = (median.is_sure() && median.difference_ps.abs() >= SHIFT * base)
-            .then(|| Direction::of(median.difference_ps));
+        let (base, moved) = (median.base_ps(), median.least_ps());
+        let shift = (median.is_sure() && moved.abs() >= SHIFT * base).then(|| Direction::of(moved));
         let spread = self.spread(widths, SHIFT * base);
         let tail = self.quantiles.iter().rfind(|found| {
-            let matters = found.beyond_shift_ps.abs() >= TAIL * found.values_ps[0].max(1.0);
+            let matters = found.least_beyond_shift_ps().abs() >= TAIL * found.base_ps();
             found.q >= 0.99 && found.differs_beyond_shift(statements) && matters
         });
-        let tail = tail.map(|found| Direction::of(found.beyond_shift_ps));
+        let tail = tail.map(|found| Direction::of(found.least_beyond_shift_ps()));
         let slight = shift.is_none() && spread.is_none() && tail.is_none();
         Change { shift, spread, tail, slight, too_few: false }
     }
@@ -178,7 +197,8 @@ impl Comparison {
     }
 
     /// Trials that are all equal have no width to compare with: any that matters is more.
-    fn spread(&self, [first, second]: [f64; 2], least: f64) -> Option<Direction> {
+    fn spread(&self, widths: [Option<f64>; 2], least: f64) -> Option<Direction> {
+        let [first, second] = [widths[0]?, widths[1]?];
         let is_sure = match self.width {
             Some(width) => excludes(width.interval, 1.0) && (width.value - 1.0).abs() >= SPREAD,
             None => first <= 0.0,
@@ -194,6 +214,16 @@ fn stretched(value: f64, [low, high]: [f64; 2], statements: f64) -> [f64; 2] {
     let doubt = 1.0 - CONFIDENCE;
     let half = (value - low).max(high - value) * deviate(doubt / statements) / deviate(doubt);
     [value - half, value + half]
+}
+
+/// From 10 to 90 % of the trials; nothing where these lie outside the bins.
+fn range(one: &Distribution) -> Option<f64> {
+    Some(one.known_quantile(0.9)? - one.known_quantile(0.1)?)
+}
+
+/// The number of an interval that is closest to 0.
+fn nearest_to_zero([low, high]: [f64; 2]) -> f64 {
+    0f64.clamp(low.min(high), high)
 }
 
 fn excludes([low, high]: [f64; 2], value: f64) -> bool {
@@ -218,16 +248,34 @@ impl MeanDifference {
     }
 }
 
-/// Differences of single quantiles, in the order of the levels, which are ascending.
-pub fn differences(both: [&Distribution; 2], levels: &[f64], seed: u64) -> Vec<Difference> {
-    Drawn::of(both, levels, seed).differences()
+/// The quantiles of a comparison: those that both counts support, ascending.
+fn levels(both: [&Distribution; 2]) -> Vec<f64> {
+    ladder().filter(|&q| both.iter().all(|one| one.interval(q, CONFIDENCE).is_some())).collect()
 }
 
-/// Quantiles of both as they might have been: a row for each replicate, a column for each level.
+/// The difference of a single quantile: where a comparison has it, the same numbers.
+pub fn difference(both: [&Distribution; 2], q: f64, seed: u64) -> Option<Difference> {
+    let mut levels = levels(both);
+    let is_other = |level: &f64| (level - q).abs() >= 1e-12;
+    if levels.iter().all(is_other) {
+        levels.insert(levels.partition_point(|&level| level < q), q);
+    }
+    Drawn::of(both, &levels, seed).differences().into_iter().find(|found| !is_other(&found.q))
+}
+
+/// Quantiles of both as they might have been: a row for each replicate, a column for each level. Each is known to lie between
+/// two ends, which are equal within the bins.
 struct Drawn<'a> {
     both: [&'a Distribution; 2],
     levels: &'a [f64],
-    rows: [Vec<Vec<f64>>; 2],
+    rows: [Vec<Vec<Ends>>; 2],
+}
+
+type Ends = (f64, f64);
+
+/// The ends of a difference.
+fn less((low, high): Ends, (other_low, other_high): Ends) -> Ends {
+    (low - other_high, high - other_low)
 }
 
 impl<'a> Drawn<'a> {
@@ -237,7 +285,7 @@ impl<'a> Drawn<'a> {
             let mut draws = Draws::new(seed, side as u32);
             let mut row = || {
                 let drawn = draws.levels(sample.count(), levels);
-                drawn.into_iter().map(|level| sample.quantile(level)).collect()
+                drawn.into_iter().map(|level| sample.quantile_ends(level)).collect()
             };
             (0..REPLICATES).map(|_| row()).collect()
         });
@@ -249,57 +297,76 @@ impl<'a> Drawn<'a> {
     }
 
     /// The middle of what a number comes to over the replicates.
-    fn interval(&self, number: impl Fn(&[f64], &[f64]) -> f64, more: f64) -> [f64; 2] {
+    fn interval(&self, number: impl Fn(&[Ends], &[Ends]) -> Ends, more: f64) -> [f64; 2] {
         let pairs = self.rows[0].iter().zip(&self.rows[1]);
-        let mut values: Vec<f64> = pairs.map(|(first, second)| number(first, second)).collect();
-        values.sort_by(f64::total_cmp);
-        let at = |q: f64| quantile_of_sorted(&values, q).unwrap_or(0.0);
+        let (mut lows, mut highs): (Vec<f64>, Vec<f64>) =
+            pairs.map(|(first, second)| number(first, second)).unzip();
+        lows.sort_by(f64::total_cmp);
+        highs.sort_by(f64::total_cmp);
+        let at = |values: &[f64], q: f64| quantile_of_sorted(values, q).unwrap_or(0.0);
         let doubt = (1.0 - CONFIDENCE) / 2.0;
-        [at(doubt) - more, at(1.0 - doubt) + more]
+        [at(&lows, doubt) - more, at(&highs, 1.0 - doubt) + more]
     }
 
-    /// A quantile is known to half a bin of either.
+    /// A quantile is known to half a bin of either; outside the bins, its ends say how well.
     fn half_bin(&self, q: f64) -> f64 {
-        let half = |one: &Distribution| {
-            let (low, high) = one.bounds(q);
-            (high - low) / 2.0
+        let half = |one: &Distribution| match one.outside(q) {
+            Some(_) => 0.0,
+            None => {
+                let (low, high) = one.bounds(q);
+                (high - low) / 2.0
+            }
         };
         self.both.map(half).into_iter().fold(0.0, f64::max)
     }
 
     fn differences(&self) -> Vec<Difference> {
-        let medians = self.both.map(Distribution::median);
-        let shift = medians[1] - medians[0];
-        let middle = self.place(0.5);
+        let known = |values: [Option<f64>; 2]| Some(values[1]? - values[0]?);
+        let at = |q: f64| self.both.map(|one| one.known_quantile(q));
+        let (shift, middle) = (known(at(0.5)), self.place(0.5));
+        let ends = self.both.map(|one| one.quantile_ends(0.5));
         let difference = |(place, &q): (usize, &f64)| {
-            let values_ps = self.both.map(|one| one.quantile(q));
-            let difference_ps = values_ps[1] - values_ps[0];
+            let difference_ps = known(at(q));
             let half = self.half_bin(q);
-            let moved =
-                |first: &[f64], second: &[f64]| middle.map_or(shift, |middle| second[middle] - first[middle]);
-            let beyond = |first: &[f64], second: &[f64]| second[place] - first[place] - moved(first, second);
+            let moved = |first: &[Ends], second: &[Ends]| match middle {
+                Some(middle) => less(second[middle], first[middle]),
+                None => less(ends[1], ends[0]),
+            };
             let own = Some(place) == middle;
+            let beyond = |first: &[Ends], second: &[Ends]| match own {
+                true => (0.0, 0.0),
+                false => less(less(second[place], first[place]), moved(first, second)),
+            };
             let wider = if own { 0.0 } else { half + self.half_bin(0.5) };
             Difference {
                 q,
-                values_ps,
+                values_ps: at(q),
+                outside: self.both.map(|one| one.outside(q)),
                 difference_ps,
-                interval_ps: self.interval(|first, second| second[place] - first[place], half),
-                beyond_shift_ps: difference_ps - shift,
+                interval_ps: self.interval(|first, second| less(second[place], first[place]), half),
+                beyond_shift_ps: if own {
+                    Some(0.0)
+                } else {
+                    difference_ps.zip(shift).map(|(all, shift)| all - shift)
+                },
                 beyond_interval_ps: self.interval(beyond, wider),
             }
         };
         self.levels.iter().enumerate().map(difference).collect()
     }
 
+    /// Nothing where the first has no width, or where one is not known.
     fn width(&self) -> Option<Ratio> {
         let (low, high) = self.place(0.1).zip(self.place(0.9))?;
-        let [first, second] = self.both.map(|one| one.quantile(0.9) - one.quantile(0.1));
+        let (first, second) = (range(self.both[0])?, range(self.both[1])?);
         let least = self.half_bin(0.9) + self.half_bin(0.1);
         if first <= 0.0 {
             return None;
         }
-        let ratio = |a: &[f64], b: &[f64]| (b[high] - b[low]) / (a[high] - a[low]).max(1.0);
+        let ratio = |a: &[Ends], b: &[Ends]| {
+            let (a, b) = (less(a[high], a[low]), less(b[high], b[low]));
+            (b.0 / a.1.max(1.0), b.1 / a.0.max(1.0))
+        };
         Some(Ratio { value: second / first, interval: self.interval(ratio, least / first) })
     }
 }

@@ -15,7 +15,7 @@ use super::noise::NoiseTail;
 use super::pairs::{SlowPair, SlowProcess};
 use super::stationarity::Steadiness;
 use super::steps::Steps;
-use super::{Distribution, Fits, Mode, Pairs, Stationarity, Summary, modes};
+use super::{Distribution, Fits, Mode, Pairs, Ranks, Stationarity, Summary, modes};
 use serde::Serialize;
 use straggler_model::latency::{Labels, Measurement};
 use straggler_model::noise::Recording;
@@ -47,11 +47,14 @@ pub struct GroupFound {
     pub fits: Option<Fits>,
     pub steps: Option<Steps>,
     pub ticks: Option<Ticks>,
-    /// The share of the time of all trials that the slowest 1 % of them take; nothing for few trials.
+    /// The share of the time of all trials that the slowest 1 % of them take; nothing for few trials, or where
+    /// more lie beyond the last bin.
     pub slowest_share: Option<f64>,
     /// The median cost of a pair of readings of the timer, where it was measured.
     pub timer_ps: Option<f64>,
     pub pairs: Option<Pairs>,
+    /// Of a collective, where its ranks were kept apart.
+    pub ranks: Option<Ranks>,
     /// How modes split by pair, where there are several of both.
     pub split: Option<PairSplit>,
     /// Where a recording of noise was given.
@@ -155,6 +158,7 @@ impl GroupFound {
             slowest_share: slowest_share(&distribution),
             timer_ps: timer.map(|timer| timer.median()),
             pairs,
+            ranks: Ranks::of(&group.ranks),
             split,
             noise: noise.and_then(|recording| NoiseTail::of(measurement, group, recording)),
         })
@@ -172,7 +176,8 @@ impl GroupFound {
 
     /// What is sure about the instrument comes first: it may explain the rest.
     fn hints(&self, group: usize) -> Vec<Hint> {
-        let median = self.trials.at(0.5).map_or(self.trials.mean_ps, |level| level.value_ps).max(1.0);
+        let median =
+            self.trials.at(0.5).and_then(|level| level.value_ps).unwrap_or(self.trials.mean_ps).max(1.0);
         let cost = self.timer_ps.map(|cost| cost / median).filter(|&share| share >= TIMER_COST);
         let is_unsteady = !matches!(self.stationarity.verdict, Steadiness::Steady | Steadiness::TooFew);
         let mut hints = Vec::new();
@@ -206,7 +211,7 @@ impl GroupFound {
 /// Mean and number of all trials are exact, the time of the others is known to the width of a bin.
 fn slowest_share(distribution: &Distribution) -> Option<f64> {
     let total = distribution.mean_ps * distribution.count() as f64;
-    if distribution.count() < LEAST_OF_TAIL || total <= 0.0 {
+    if distribution.count() < LEAST_OF_TAIL || total <= 0.0 || distribution.outside(0.99).is_some() {
         return None;
     }
     let mut left = 0.99 * distribution.count() as f64;

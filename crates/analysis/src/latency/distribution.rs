@@ -1,7 +1,7 @@
 //! A distribution as cells: what every layout of bins, and a list of times, comes to.
 
 use straggler_model::Time;
-use straggler_model::latency::{Bins, Histogram};
+use straggler_model::latency::{Bins, Histogram, Outside};
 use straggler_model::stats::quantile_ranks;
 
 /// Trials from `low` up to, but without, `high`, in ps.
@@ -31,6 +31,16 @@ pub struct Distribution {
     pub variance_ps2: Option<f64>,
     /// The layout of the histogram; nothing for times that are known exactly.
     pub bins: Option<Bins>,
+    /// Trials of which no time is known, only a bound.
+    below: Unknown,
+    above: Unknown,
+}
+
+/// Trials outside the bins, and the edge that they lie beyond.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Unknown {
+    count: u64,
+    edge: Time,
 }
 
 impl Distribution {
@@ -60,7 +70,13 @@ impl Distribution {
         let mean_ps = histogram.mean_ps()?;
         let (min_ps, max_ps) = (min.ps() as f64, max.ps() as f64);
         let found = Distribution::new(cells, [min_ps, max_ps], mean_ps, histogram.variance_ps2());
-        Some(Distribution { bins: Some(histogram.bins()), ..found })
+        let below = histogram.outside_at(1).map_or(Time::ZERO, Outside::bound);
+        Some(Distribution {
+            bins: Some(histogram.bins()),
+            below: Unknown { count: histogram.underflow(), edge: below },
+            above: Unknown { count: histogram.overflow(), edge: histogram.end() },
+            ..found
+        })
     }
 
     /// The same of times that are known exactly.
@@ -89,11 +105,41 @@ impl Distribution {
             Some(*sum)
         };
         let up_to = cells.iter().scan(0, add).collect();
-        Distribution { cells, up_to, min_ps, max_ps, mean_ps, variance_ps2, bins: None }
+        let (below, above) = (Unknown::default(), Unknown::default());
+        Distribution { cells, up_to, min_ps, max_ps, mean_ps, variance_ps2, bins: None, below, above }
     }
 
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// Those within the bins, and a single trial beyond them, which is the maximum.
+    pub fn known_cells(&self) -> &[Cell] {
+        &self.cells[..self.cells.len() - usize::from(self.above.count > 1)]
+    }
+
+    /// Cells for comparing ranks: all trials beyond the last bin are equal, in a cell up to `end`.
+    pub fn ranked_cells(&self, end: f64) -> impl Iterator<Item = Cell> + '_ {
+        let binned = self.cells.len() - usize::from(self.above.count > 0);
+        let count = self.above.count;
+        let beyond = Cell { low: self.above.edge.ps() as f64, high: end.max(self.max_ps + 1.0), count };
+        self.cells[..binned].iter().copied().chain((count > 0).then_some(beyond))
+    }
+
+    /// How many trials were shorter than the timer's cost, and how many lie beyond the last bin. A single one of the latter
+    /// is the maximum, of which the time is known.
+    pub fn unknown(&self) -> [u64; 2] {
+        [self.below.count, self.above.count.saturating_sub(u64::from(self.above.count == 1))]
+    }
+
+    /// The bound of a quantile that lies outside the bins.
+    pub fn outside(&self, level: f64) -> Option<Outside> {
+        let rank = (level * self.count() as f64).ceil().max(1.0) as u64;
+        if rank <= self.below.count {
+            return Some(Outside::Below(self.below.edge));
+        }
+        let is_beyond = rank > self.count() - self.above.count && rank < self.count();
+        is_beyond.then_some(Outside::Above(self.above.edge))
     }
 
     pub fn count(&self) -> u64 {
@@ -109,8 +155,28 @@ impl Distribution {
         self.up_to.partition_point(|&up_to| (up_to as f64) < rank).min(self.cells.len() - 1)
     }
 
-    /// What a share `level` of all trials lies below. Trials are taken as spread evenly over their cell.
+    /// A quantile that lies within the bins.
+    pub fn known_quantile(&self, level: f64) -> Option<f64> {
+        self.outside(level).is_none().then(|| self.quantile(level))
+    }
+
+    /// Between what a quantile lies: both ends are equal within the bins.
+    pub fn quantile_ends(&self, level: f64) -> (f64, f64) {
+        match self.outside(level) {
+            Some(Outside::Below(edge)) => (self.min_ps, edge.ps() as f64),
+            Some(Outside::Above(edge)) => (edge.ps() as f64, self.max_ps),
+            None => (self.quantile(level), self.quantile(level)),
+        }
+    }
+
+    /// What a share `level` of all trials lies below. Trials are taken as spread evenly over their cell. Outside the bins it
+    /// is the bound above them, or 0 below them.
     pub fn quantile(&self, level: f64) -> f64 {
+        match self.outside(level) {
+            Some(Outside::Below(_)) => return self.min_ps,
+            Some(Outside::Above(edge)) => return edge.ps() as f64,
+            None => {}
+        }
         let rank = (level * self.count() as f64).clamp(0.0, self.count() as f64);
         let index = self.cell_of(rank);
         let cell = &self.cells[index];
@@ -149,15 +215,16 @@ impl Distribution {
         (before + inside) / self.count() as f64
     }
 
-    /// Counts on a grid of `ln` steps: all trials, each cell spread evenly over at least `smear` ps. The grid begins at
+    /// Counts on a grid of `ln` steps: all trials of which the time is known, each cell spread evenly over at least `smear` ps. The grid begins at
     /// the logarithm that is returned.
     pub fn on_log_grid(&self, step: f64, smear: f64) -> (f64, Vec<f64>) {
         let least = (self.quantile(0.0) - smear / 2.0).max(self.max_ps * 1e-12).max(1.0);
-        let most = (self.max_ps + smear / 2.0).max(least * 1.01);
+        let last = self.known_cells().last().map_or(self.min_ps, |cell| self.ends(cell).1);
+        let most = (last + smear / 2.0).max(least * 1.01);
         let from = (least.ln() / step).floor() * step - step;
         let places = (((most.ln() - from) / step).ceil() as usize + 2).min(MOST_PLACES);
         let mut grid = vec![0.0; places];
-        for cell in &self.cells {
+        for cell in self.known_cells() {
             let (low, high) = self.ends(cell);
             let more = ((smear - (high - low)) / 2.0).max(0.0);
             let (low, high) = ((low - more).max(least), (high + more).max(least));
@@ -227,6 +294,35 @@ mod tests {
         assert!((found.share_below(15.0) - 4.0 / 7.0).abs() < 1e-12);
         assert!(Distribution::of(&Histogram::default()).is_none());
         assert!(Distribution::of_sorted(&[]).is_none());
+    }
+
+    /// 60 trials in bins of 10 ps up to 100 ps, 30 beyond them, 10 shorter than the timer's cost.
+    #[test]
+    fn outside_of_the_bins_only_bounds_are_known() {
+        let bins = Bins::FixedWidth { width_ps: 10, count: 10 };
+        let within = (0..60).map(|place| 30 + place % 7);
+        let beyond = (0..30).map(|place| 1000 + 100 * place);
+        let mut times = histogram(bins, &within.chain(beyond).collect::<Vec<u64>>());
+        (0..10).for_each(|_| times.record_underflow());
+        let found = Distribution::of(&times).unwrap();
+        for q in [0.01, 0.05, 0.1, 0.11, 0.5, 0.7, 0.71, 0.9, 0.99] {
+            assert_eq!(found.outside(q), times.outside(q), "{q}");
+            assert_eq!(found.known_quantile(q).is_some(), (0.11..=0.7).contains(&q), "{q}");
+        }
+        assert_eq!(found.outside(0.1), Some(Outside::Below(Time(40))));
+        assert_eq!(found.outside(0.9), Some(Outside::Above(Time(100))));
+        assert_eq!((found.quantile(0.9), found.quantile_ends(0.9)), (100.0, (100.0, 3900.0)));
+        assert_eq!(found.quantile_ends(0.05), (0.0, 40.0));
+        // The longest is known.
+        assert_eq!((found.outside(1.0), found.quantile(1.0)), (None, 3900.0));
+        assert_eq!(found.unknown(), [10, 30]);
+        assert_eq!(found.on_log_grid(0.01, 0.0).1.iter().sum::<f64>().round(), 70.0);
+        // A single one beyond the last bin is the longest.
+        let one = Distribution::of(&histogram(bins, &[5, 12, 250])).unwrap();
+        assert_eq!((one.unknown(), one.outside(0.99)), ([0, 0], None));
+        let all = Distribution::of(&histogram(bins, &[500; 100])).unwrap();
+        assert_eq!(all.outside(0.5), Some(Outside::Above(Time(100))));
+        assert!(all.on_log_grid(0.01, 0.0).1.iter().all(|&count| count == 0.0));
     }
 
     proptest! {

@@ -86,6 +86,9 @@ impl Data {
     fn of(distribution: &Distribution) -> Option<Data> {
         let (min, median) = (distribution.min_ps, distribution.median());
         let unit = median - min;
+        if distribution.outside(0.5).is_some() {
+            return None;
+        }
         if distribution.count() < LEAST_TRIALS || distribution.cells().len() < LEAST_CELLS || unit <= 0.0 {
             return None;
         }

@@ -5,12 +5,13 @@
 //! confidence interval is beyond the limit: what might be chance fails no build. A value beyond the limit whose interval is
 //! not is undecided, and said.
 
-use super::compare::{MeanDifference, differences};
+use super::compare::{MeanDifference, difference};
 use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 use straggler_model::Time;
+use straggler_model::latency::Outside;
 use straggler_model::stats::samples_needed;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -50,13 +51,16 @@ pub struct GateError {
 
 /// Why a gate cannot be judged.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
-#[error(
-    "{gate}: it needs at least {needed} trials, and there are {count}: measure more, or choose a lower quantile"
-)]
-pub struct TooFew {
-    gate: String,
-    needed: u64,
-    count: u64,
+pub enum Unjudged {
+    #[error(
+        "{gate}: it needs at least {needed} trials, and there are {count}: measure more, or choose a lower quantile"
+    )]
+    TooFew { gate: String, needed: u64, count: u64 },
+    #[error(
+        "{gate}: it cannot be decided, because the quantile of the {file} file lies outside the bins ({outside}): \
+         measure again with more or wider --bins, or choose another quantile"
+    )]
+    Outside { gate: String, file: &'static str, outside: Outside },
 }
 
 /// What a gate came to.
@@ -137,7 +141,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 
 impl Gate {
     /// Compares the second with the first; the same seed gives the same numbers.
-    pub fn judge(&self, both: [&Distribution; 2], seed: u64) -> Result<Judgement, TooFew> {
+    pub fn judge(&self, both: [&Distribution; 2], seed: u64) -> Result<Judgement, Unjudged> {
         let (values, difference, interval) = self.measured(both, seed)?;
         let (value, interval, limit) = match self.limit {
             Limit::Share(limit) => {
@@ -158,7 +162,7 @@ impl Gate {
     }
 
     /// Both values, their difference and its interval.
-    fn measured(&self, both: [&Distribution; 2], seed: u64) -> Result<([f64; 2], f64, [f64; 2]), TooFew> {
+    fn measured(&self, both: [&Distribution; 2], seed: u64) -> Result<([f64; 2], f64, [f64; 2]), Unjudged> {
         let exact = |values: [f64; 2]| {
             let difference = values[1] - values[0];
             Ok((values, difference, [difference; 2]))
@@ -175,16 +179,28 @@ impl Gate {
                 if both.iter().any(|one| one.interval(q, CONFIDENCE).is_none()) {
                     return Err(self.too_few(samples_needed(q, CONFIDENCE).unwrap_or(u64::MAX), both));
                 }
-                let found = differences(both, &[q], seed);
-                let found = found.first().ok_or_else(|| self.too_few(1, both))?;
-                Ok((found.values_ps, found.difference_ps, found.interval_ps))
+                let values = self.known(both, q)?;
+                let found = difference(both, q, seed).ok_or_else(|| self.too_few(1, both))?;
+                Ok((values, values[1] - values[0], found.interval_ps))
             }
         }
     }
 
-    fn too_few(&self, needed: u64, both: [&Distribution; 2]) -> TooFew {
+    /// The quantiles of both. For a limit of the second alone, the first does not matter.
+    fn known(&self, both: [&Distribution; 2], q: f64) -> Result<[f64; 2], Unjudged> {
+        let is_asked = [!matches!(self.limit, Limit::Level(_)), true];
+        for ((one, file), _) in both.iter().zip(["first", "second"]).zip(is_asked).filter(|(_, asked)| *asked)
+        {
+            if let Some(outside) = one.outside(q) {
+                return Err(Unjudged::Outside { gate: self.text.clone(), file, outside });
+            }
+        }
+        Ok(both.map(|one| one.quantile(q)))
+    }
+
+    fn too_few(&self, needed: u64, both: [&Distribution; 2]) -> Unjudged {
         let count = both.map(Distribution::count).into_iter().min().unwrap_or(0);
-        TooFew { gate: self.text.clone(), needed: needed.max(count + 1), count }
+        Unjudged::TooFew { gate: self.text.clone(), needed: needed.max(count + 1), count }
     }
 
     /// Of the second alone.
@@ -233,6 +249,50 @@ mod tests {
         assert_eq!(judged("median>+1%", &few, &nearly), GateOutcome::Undecided);
         let alike = lognormal(3, 20_000, 4e6, 1e6, 0.4);
         assert_eq!(judged("p99>+5%", &base, &alike), GateOutcome::Passed);
+    }
+
+    /// A gate looks at the interval that the table of the comparison shows.
+    #[test]
+    fn a_gate_has_the_interval_of_the_table() {
+        let [one, other] = [1, 2].map(|seed| distribution(&lognormal(seed, 5000, 4e6, 1e6, 0.4)));
+        let table = super::super::Comparison::of(&one, &other, 7);
+        for (text, q) in [("median>+1ns", 0.5), ("p99>+1ns", 0.99), ("p1>+1ns", 0.01)] {
+            let judged = text.parse::<Gate>().unwrap().judge([&one, &other], 7).unwrap();
+            let shown = table.at(q).unwrap();
+            assert_eq!(
+                (judged.interval, Some(judged.value)),
+                (shown.interval_ps, shown.difference_ps),
+                "{text}"
+            );
+        }
+        // One that no table has lies between its neighbours.
+        let judged = "p60>+1ns".parse::<Gate>().unwrap().judge([&one, &other], 7).unwrap();
+        assert!(judged.interval[0] < judged.value && judged.value < judged.interval[1]);
+    }
+
+    /// Beyond the last bin nothing is known that a gate could compare.
+    #[test]
+    fn quantiles_outside_the_bins_are_not_judged() {
+        use straggler_model::latency::{Bins, Histogram};
+        let binned = |beyond: u64| {
+            let mut times = Histogram::new(Bins::FixedWidth { width_ps: 1_000_000, count: 10 });
+            (0..1000).for_each(|trial| {
+                times.record(Time(if trial < beyond { 90_000_000 + trial } else { 5_000_000 + trial }))
+            });
+            Distribution::of(&times).unwrap()
+        };
+        let (good, bad) = (binned(0), binned(100));
+        let judge = |gate: &str, both: [&Distribution; 2]| gate.parse::<Gate>().unwrap().judge(both, 1);
+        for gate in ["p99>+5%", "p95<-1us", "p95>1s"] {
+            let fault = judge(gate, [&good, &bad]).unwrap_err().to_string();
+            let said = "it cannot be decided, because the quantile of the second file lies outside the bins (> 10 µs)";
+            assert!(fault.starts_with(gate) && fault.contains(said), "{fault}");
+        }
+        assert!(judge("p95>+5%", [&bad, &good]).unwrap_err().to_string().contains("the first file"));
+        // The first does not matter for a limit of the second alone, and medians and means are known.
+        assert_eq!(judge("p95>1s", [&bad, &good]).unwrap().outcome, GateOutcome::Passed);
+        assert_eq!(judge("median>+50%", [&good, &bad]).unwrap().outcome, GateOutcome::Passed);
+        assert_eq!(judge("mean>+50%", [&good, &bad]).unwrap().outcome, GateOutcome::Tripped);
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! Which series of a measurement belong together: those that differ only in their pair of processes.
+//! Which series of a measurement belong together: those that differ only in their pair of processes, or in their rank.
 
 use straggler_model::latency::{Cycle, Labels, Measurement, MergeError, Series};
 
-/// One distribution over all pairs, and those of the pairs where they were kept.
+/// One distribution over all pairs or ranks, and those of each where they were kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// Without pair and class.
+    /// Without pair, rank and class.
     pub labels: Labels,
     pub all: Series,
     /// By pair; empty where only the whole was kept.
     pub pairs: Vec<Series>,
+    /// Of a collective, by rank; empty where only the whole was kept.
+    pub ranks: Vec<Series>,
 }
 
 impl Group {
@@ -26,32 +28,39 @@ impl Group {
     fn with(labels: Labels, series: &[Series]) -> Result<Group, MergeError> {
         let members: Vec<&Series> =
             series.iter().filter(|series| stripped(&series.labels) == labels).collect();
-        let pairs: Vec<Series> = members
-            .iter()
-            .filter(|series| series.labels.pair.is_some())
-            .map(|&series| series.clone())
-            .collect();
+        let kept = |is_kept: fn(&Labels) -> bool| -> Vec<Series> {
+            members.iter().filter(|series| is_kept(&series.labels)).map(|&series| series.clone()).collect()
+        };
+        let pairs = kept(|labels| labels.pair.is_some());
+        let ranks = kept(|labels| labels.rank.is_some());
+        let is_part = |series: &&Series| series.labels.pair.is_some() || series.labels.rank.is_some();
         let all = match members.iter().find(|series| series.labels == labels) {
             Some(&whole) => whole.clone(),
-            None if members.len() > pairs.len() => {
-                merged(&labels, members.into_iter().filter(|series| series.labels.pair.is_none()))?
+            None if !members.iter().all(is_part) => {
+                merged(&labels, members.into_iter().filter(|series| !is_part(series)))?
             }
-            None => merged(&labels, pairs.iter())?,
+            None => merged(&labels, pairs.iter().chain(&ranks))?,
         };
-        Ok(Group { labels, all, pairs })
+        Ok(Group { labels, all, pairs, ranks })
     }
 
-    /// The cycles of each pair, or of all where pairs were not kept apart.
+    /// A series that stands for itself, such as that of one pair.
+    pub fn single(series: &Series) -> Group {
+        Group { labels: series.labels.clone(), all: series.clone(), pairs: Vec::new(), ranks: Vec::new() }
+    }
+
+    /// The cycles of each pair or rank, or of all where these were not kept apart.
     pub fn cycles(&self) -> Vec<&[Cycle]> {
-        if self.pairs.is_empty() {
+        let parts = if self.pairs.is_empty() { &self.ranks } else { &self.pairs };
+        if parts.is_empty() {
             return vec![&self.all.cycles];
         }
-        self.pairs.iter().map(|series| series.cycles.as_slice()).collect()
+        parts.iter().map(|series| series.cycles.as_slice()).collect()
     }
 }
 
 fn stripped(labels: &Labels) -> Labels {
-    Labels { pair: None, class: None, ..labels.clone() }
+    Labels { pair: None, rank: None, class: None, ..labels.clone() }
 }
 
 fn merged<'a>(labels: &Labels, mut series: impl Iterator<Item = &'a Series>) -> Result<Series, MergeError> {
@@ -65,7 +74,7 @@ fn merged<'a>(labels: &Labels, mut series: impl Iterator<Item = &'a Series>) -> 
 mod tests {
     use super::*;
     use straggler_model::Time;
-    use straggler_model::latency::{Bins, Pair};
+    use straggler_model::latency::{Bins, Kind, Pair};
 
     #[test]
     fn classes_come_before_pairs() {
@@ -83,6 +92,20 @@ mod tests {
         let groups = Group::of(&measurement).unwrap();
         assert_eq!((groups.len(), groups[0].pairs.len()), (1, 1));
         assert_eq!((groups[0].all.trials.count(), groups[0].all.trials.bins()), (5, Bins::default()));
+        // Ranks of a collective belong together, whether the whole was kept or not.
+        let of_rank = |rank| Labels { kind: Kind::PerRank, rank, ..Labels::default() };
+        let mut collective = Measurement::default();
+        for rank in [Some(3), Some(0), None] {
+            let mut one = Series::new(of_rank(rank), Bins::default());
+            (0..2).for_each(|trial| one.trials.record(Time(1000 + trial)));
+            collective.add(one).unwrap();
+        }
+        for count in [2, 4] {
+            let groups = Group::of(&collective).unwrap();
+            assert_eq!((groups.len(), groups[0].ranks.len(), groups[0].all.trials.count()), (1, 2, count));
+            assert_eq!(groups[0].cycles().len(), 2);
+            collective.series.retain(|series| series.labels.rank.is_some());
+        }
         // Only pairs.
         measurement.series.retain(|series| series.labels.pair.is_some());
         assert_eq!(Group::of(&measurement).unwrap()[0].all.trials.count(), 1);

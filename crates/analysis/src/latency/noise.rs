@@ -193,7 +193,7 @@ mod tests {
         values.iter_mut().for_each(|ps| *ps += if draws.unit() < share { 50_000_000 } else { 0 });
         let labels = Labels { kind: Kind::Pairwise, ..Labels::default() };
         let all = Series { labels: labels.clone(), trials: histogram(&values), ..Series::default() };
-        Group { labels, all, pairs: Vec::new() }
+        Group { labels, all, pairs: Vec::new(), ranks: Vec::new() }
     }
 
     /// Two processes, trials of 5 µs, 1000 detours a second: one trial in a hundred.

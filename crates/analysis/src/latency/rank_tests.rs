@@ -20,14 +20,18 @@ pub struct Aligned {
 impl Aligned {
     /// Cells of different layouts are cut at each other's edges; trials are taken as spread evenly over their cell.
     pub fn of(samples: &[&Distribution]) -> Aligned {
-        let mut edges: Vec<f64> =
-            samples.iter().flat_map(|sample| sample.cells()).flat_map(|cell| [cell.low, cell.high]).collect();
+        let end = samples.iter().map(|sample| sample.max_ps + 1.0).fold(0.0, f64::max);
+        let mut edges: Vec<f64> = samples
+            .iter()
+            .flat_map(|sample| sample.ranked_cells(end))
+            .flat_map(|cell| [cell.low, cell.high])
+            .collect();
         edges.sort_by(f64::total_cmp);
         edges.dedup();
         let mut exact = true;
         let mut of_sample = |sample: &Distribution| {
             let mut counts = vec![0.0; edges.len()];
-            for cell in sample.cells() {
+            for cell in sample.ranked_cells(end) {
                 let first = edges.partition_point(|&edge| edge < cell.low);
                 let end = edges.partition_point(|&edge| edge < cell.high);
                 exact &= end - first <= 1;

@@ -1,4 +1,11 @@
 //! Whether a distribution stays the same from the first cycle to the last.
+//!
+//! Each test leaves alone what changes by less than 1 %, and what chance does to samples of one distribution: at most about
+//! one in twenty of these is not called steady.
+
+mod apart;
+
+pub use apart::Apart;
 
 use super::rank_tests::{Aligned, MannWhitney, two_sided};
 use serde::Serialize;
@@ -14,6 +21,10 @@ pub struct Stationarity {
     pub trend: Option<Trend>,
     pub runs: Option<Runs>,
     pub spread: Option<Spread>,
+    /// The first cycles, where they lie apart from all others.
+    pub warm_up: Option<Apart>,
+    /// Slow cycles in a row, or one that is far slower than all others.
+    pub bursts: Option<Apart>,
     pub verdict: Steadiness,
 }
 
@@ -23,10 +34,16 @@ pub enum Steadiness {
     /// Less than 8 cycles.
     TooFew,
     Steady,
+    /// The first cycles lie apart from all others, which are steady.
+    WarmsUp,
     /// Medians go up or down.
     Drifts,
     /// Medians stay at one level for a while, then at another.
     Jumps,
+    /// Medians go back and forth between levels from cycle to cycle.
+    Alternates,
+    /// A few cycles in a row are slow.
+    Bursts,
     /// Medians scatter more in one half of the run than in the other.
     SpreadChanges,
 }
@@ -39,9 +56,11 @@ pub struct Trend {
     pub change: f64,
 }
 
-/// Wald and Wolfowitz' test: how often medians cross their own median. Levels that last cross it seldom.
+/// Wald and Wolfowitz' test: how often medians cross their own median. Levels that last cross it seldom, levels that alternate
+/// often.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Runs {
+    /// That there are as few runs as this by chance, or as many where there are more than expected.
     pub p: f64,
     pub runs: u64,
     pub expected: f64,
@@ -70,24 +89,51 @@ impl Stationarity {
     /// Of the cycles of one series, or of several pairs: each pair is measured by its own median, so that a pair that is
     /// slower than others is no change over time.
     pub fn of(pairs: &[&[Cycle]]) -> Stationarity {
-        let levels = levels(pairs);
-        let count = longest(pairs);
+        let (levels, cycles) = (levels(pairs), longest(pairs));
         if levels.len() < LEAST {
-            let verdict = Steadiness::TooFew;
-            return Stationarity { cycles: count, trend: None, runs: None, spread: None, verdict };
+            return Stationarity::too_few(cycles);
         }
-        let (trend, runs, spread) = (Trend::of(&levels), Runs::of(&levels), Spread::of(&levels));
+        let first = apart::first(&levels);
+        let rest = Stationarity::of_levels(&levels[first..], cycles);
+        let warm_up = Apart::of(&levels, |place| place < first);
+        match rest.verdict {
+            // What is left tells nothing else.
+            Steadiness::Steady | Steadiness::TooFew if first > 0 => {
+                Stationarity { verdict: Steadiness::WarmsUp, warm_up, ..rest }
+            }
+            _ => Stationarity { warm_up, ..rest },
+        }
+    }
+
+    fn too_few(cycles: usize) -> Stationarity {
+        let verdict = Steadiness::TooFew;
+        Stationarity { cycles, trend: None, runs: None, spread: None, warm_up: None, bursts: None, verdict }
+    }
+
+    fn of_levels(levels: &[f64], cycles: usize) -> Stationarity {
+        if levels.len() < LEAST {
+            return Stationarity::too_few(cycles);
+        }
+        let slow = apart::bursts(levels);
+        let bursts = Apart::of(levels, |place| slow.contains(&place));
+        // Bursts come at some time: without them, nothing else may change.
+        let places = (0..levels.len()).filter(|place| !slow.contains(place));
+        let calm: Vec<f64> = places.map(|place| levels[place]).collect();
+        let (trend, runs, spread) = (Trend::of(&calm), Runs::of(&calm), Spread::of(&calm));
         let drifts = trend.p < LEVEL && trend.change.abs() >= RELEVANT;
-        let jumps = runs.is_some_and(|runs| runs.p < LEVEL && runs.quartiles_apart >= RELEVANT);
-        let wider = spread.is_some_and(|spread| spread.p < LEVEL && !(0.5..=2.0).contains(&spread.ratio))
-            && runs.is_some_and(|runs| runs.quartiles_apart >= RELEVANT);
-        let verdict = match (drifts, jumps, wider) {
-            (true, ..) => Steadiness::Drifts,
-            (_, true, _) => Steadiness::Jumps,
-            (.., true) => Steadiness::SpreadChanges,
-            _ => Steadiness::Steady,
+        let is_wide = runs.is_some_and(|runs| runs.quartiles_apart >= RELEVANT);
+        let crosses = runs.filter(|runs| runs.p < LEVEL && is_wide);
+        let wider =
+            spread.is_some_and(|spread| spread.p < LEVEL && !(0.5..=2.0).contains(&spread.ratio)) && is_wide;
+        let verdict = match crosses {
+            _ if drifts => Steadiness::Drifts,
+            _ if bursts.is_some() => Steadiness::Bursts,
+            Some(runs) if (runs.runs as f64) < runs.expected => Steadiness::Jumps,
+            Some(_) => Steadiness::Alternates,
+            None if wider => Steadiness::SpreadChanges,
+            None => Steadiness::Steady,
         };
-        Stationarity { cycles: count, trend: Some(trend), runs, spread, verdict }
+        Stationarity { cycles, trend: Some(trend), runs, spread, warm_up: None, bursts, verdict }
     }
 }
 
@@ -139,19 +185,20 @@ impl Runs {
     /// Nothing where most cycles have the same median.
     fn of(levels: &[f64]) -> Option<Runs> {
         let middle = median(levels.to_vec());
-        let sides: Vec<bool> =
-            levels.iter().filter(|&&level| level != middle).map(|&level| level > middle).collect();
+        // Of two levels, the median may be either.
+        let split = |is_above: &dyn Fn(f64) -> bool| -> Option<Vec<bool>> {
+            let sides: Vec<bool> = levels.iter().map(|&level| is_above(level)).collect();
+            let above = sides.iter().filter(|&&above| above).count();
+            (above >= 4 && sides.len() - above >= 4).then_some(sides)
+        };
+        let sides = split(&|level| level > middle).or_else(|| split(&|level| level >= middle))?;
         let above = sides.iter().filter(|&&above| above).count() as f64;
         let below = sides.len() as f64 - above;
-        if above < 4.0 || below < 4.0 {
-            return None;
-        }
         let runs = sides.chunk_by(|a, b| a == b).count() as u64;
         let all = above + below;
         let expected = 2.0 * above * below / all + 1.0;
         let variance = (expected - 1.0) * (expected - 2.0) / (all - 1.0);
-        // Only too few runs speak of levels that last.
-        let z = (expected - runs as f64 - 0.5) / variance.sqrt();
+        let z = ((expected - runs as f64).abs() - 0.5) / variance.sqrt();
         let p = if z > 0.0 { two_sided(z) / 2.0 } else { 1.0 };
         let mut sorted = levels.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -190,6 +237,72 @@ mod tests {
 
     fn verdict(seed: u64, count: usize, level: impl Fn(usize) -> f64) -> Steadiness {
         Stationarity::of(&[&cycles(seed, count, level)]).verdict
+    }
+
+    /// Medians that scatter by 3 %, far more than what is left alone, in any number of cycles.
+    #[test]
+    fn samples_of_one_distribution_are_steady() {
+        for count in [8, 10, 20, 40, 200] {
+            let wrong = (0..200).filter(|&seed| {
+                let mut cycles = cycles(seed, count, |_| 1.0);
+                cycles.iter_mut().for_each(|cycle| cycle.median = Time(cycle.median.ps() * 6 - 25_000_000));
+                Stationarity::of(&[&cycles]).verdict != Steadiness::Steady
+            });
+            let wrong = wrong.count();
+            assert!(wrong <= 10, "{wrong} of 200 with {count} cycles");
+        }
+    }
+
+    /// Heavy tails and few trials in a cycle: exponential times, and times in steps of a coarse timer.
+    #[test]
+    fn other_shapes_are_steady() {
+        let (mut skewed, mut coarse) = (0, 0);
+        for seed in 0..200 {
+            let mut draws = Draws::new(seed, 7);
+            let mut of = |level: &mut dyn FnMut(&mut Draws) -> f64| {
+                let cycle = |index: u64| {
+                    let median = Time((5e6 * level(&mut draws)) as u64);
+                    Cycle { started_ns: index, count: 2, sum_ps: 0, min: Time(0), median, max: median }
+                };
+                let cycles: Vec<Cycle> = (0..20).map(cycle).collect();
+                usize::from(Stationarity::of(&[&cycles]).verdict != Steadiness::Steady)
+            };
+            skewed += of(&mut |draws| 1.0 - draws.unit().ln());
+            coarse += of(&mut |draws| if draws.unit() < 0.15 { 1.2 } else { 1.0 });
+        }
+        assert!(skewed <= 12 && coarse <= 12, "{skewed} {coarse}");
+    }
+
+    #[test]
+    fn warm_up_alternation_and_bursts_are_told_apart() {
+        for seed in 0..60 {
+            for count in [10, 20, 40] {
+                let warm = |index: usize| if index == 0 { 1.3 } else { 1.0 };
+                assert_eq!(verdict(seed, count, warm), Steadiness::WarmsUp, "{seed} {count}");
+                let back_and_forth = |index: usize| 1.0 + 0.1 * (index % 2) as f64;
+                assert_eq!(verdict(seed, count, back_and_forth), Steadiness::Alternates, "{seed} {count}");
+            }
+            let burst = |index: usize| if (12..15).contains(&index) { 1.5 } else { 1.0 };
+            assert_eq!(verdict(seed, 40, burst), Steadiness::Bursts, "{seed}");
+            let single = |index: usize| if index == 7 { 2.0 } else { 1.0 };
+            assert_eq!(verdict(seed, 20, single), Steadiness::Bursts, "{seed}");
+        }
+        let found = Stationarity::of(&[&cycles(1, 20, |index| if index < 2 { 1.5 } else { 1.0 })]);
+        let warm_up = found.warm_up.unwrap();
+        assert_eq!((found.verdict, warm_up.cycles), (Steadiness::WarmsUp, 2));
+        assert!((warm_up.change - 0.5).abs() < 0.02, "{warm_up:?}");
+        // Exact levels, of which one is the median itself.
+        let exact = |index: usize| -> Cycle {
+            let median = Time(5_000_000 + 500_000 * (index as u64 % 2));
+            Cycle { started_ns: index as u64, count: 100, sum_ps: 0, min: Time(0), median, max: median }
+        };
+        for count in [20, 21] {
+            let cycles: Vec<Cycle> = (0..count).map(exact).collect();
+            assert_eq!(Stationarity::of(&[&cycles]).verdict, Steadiness::Alternates, "{count}");
+        }
+        // What drifts after its warm-up drifts.
+        let both = |index: usize| if index == 0 { 3.0 } else { 1.0 + 0.005 * index as f64 };
+        assert_eq!(verdict(1, 40, both), Steadiness::Drifts);
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Steps {
     pub fn of(distribution: &Distribution) -> Option<Steps> {
         let (low, high) = (distribution.quantile(0.01), distribution.quantile(0.99));
         let cells: Vec<_> =
-            distribution.cells().iter().filter(|cell| cell.high > low && cell.low <= high).collect();
+            distribution.known_cells().iter().filter(|cell| cell.high > low && cell.low <= high).collect();
         let trials: u64 = cells.iter().map(|cell| cell.count).sum();
         if cells.len() < 3 || (cells.len() as u64) * 3 > trials {
             return None;

@@ -2,6 +2,7 @@
 
 use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
+use straggler_model::latency::Outside;
 
 /// Everything that is said of one distribution. Number, minimum, maximum, mean and standard deviation are exact;
 /// quantiles and higher moments are known to the width of a bin.
@@ -15,6 +16,9 @@ pub struct Summary {
     pub mean_ps: f64,
     /// Of the sample; nothing for a single trial.
     pub sd_ps: Option<f64>,
+    /// Trials outside the bins: shorter than the timer's cost, beyond the last bin. Where there are any, skew and kurtosis
+    /// are not known.
+    pub outside: [u64; 2],
     /// The third moment about the mean by the cubed standard deviation: 0 for what is symmetric.
     pub skew: Option<f64>,
     /// The fourth moment by the variance squared, less the 3 of a normal distribution.
@@ -26,7 +30,11 @@ pub struct Summary {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Level {
     pub q: f64,
-    pub value_ps: f64,
+    /// Nothing where it lies outside the bins.
+    pub value_ps: Option<f64>,
+    /// Its bound where it lies outside the bins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Outside>,
     /// Between these two with 95 % confidence, if trials are independent.
     pub low_ps: f64,
     pub high_ps: f64,
@@ -38,7 +46,8 @@ pub struct AboutMinimum {
     pub mean_ps: f64,
     /// The square root of the mean square.
     pub rms_ps: f64,
-    /// The third moment by the cube of the root mean square; nothing where all trials are equal.
+    /// The third moment by the cube of the root mean square; nothing where all trials are equal, or some lie outside the
+    /// bins.
     pub skew: Option<f64>,
     /// The fourth moment by the fourth power of the root mean square.
     pub kurtosis: Option<f64>,
@@ -66,12 +75,15 @@ impl Summary {
     pub fn of(distribution: &Distribution) -> Summary {
         let level = |q: f64| {
             let (low_ps, high_ps) = distribution.interval(q, CONFIDENCE)?;
-            let value_ps = distribution.quantile(q);
-            Some(Level { q, value_ps, low_ps: low_ps.min(value_ps), high_ps: high_ps.max(value_ps) })
+            let (least, most) = distribution.quantile_ends(q);
+            let (value_ps, outside) = (distribution.known_quantile(q), distribution.outside(q));
+            Some(Level { q, value_ps, outside, low_ps: low_ps.min(least), high_ps: high_ps.max(most) })
         };
         let sd = distribution.variance_ps2.map(f64::sqrt);
         let central = |power: i32| moment(distribution, distribution.mean_ps, power);
-        let scaled = |power: i32| sd.filter(|&sd| sd > 0.0).map(|sd| central(power) / sd.powi(power));
+        let outside = distribution.unknown();
+        let known_sd = sd.filter(|&sd| sd > 0.0 && outside == [0, 0]);
+        let scaled = |power: i32| known_sd.map(|sd| central(power) / sd.powi(power));
         Summary {
             count: distribution.count(),
             min_ps: distribution.min_ps,
@@ -79,6 +91,7 @@ impl Summary {
             quantiles: ladder().filter_map(level).collect(),
             mean_ps: distribution.mean_ps,
             sd_ps: sd,
+            outside,
             skew: scaled(3),
             kurtosis: scaled(4).map(|ratio| ratio - 3.0),
             about_minimum: AboutMinimum::of(distribution),
@@ -98,7 +111,8 @@ impl AboutMinimum {
         let count = distribution.count() as f64;
         let variance = distribution.variance_ps2.unwrap_or(0.0) * (count - 1.0) / count;
         let rms_ps = (variance + mean_ps * mean_ps).sqrt();
-        let scaled = |power: i32| (rms_ps > 0.0).then(|| about(power) / rms_ps.powi(power));
+        let is_known = rms_ps > 0.0 && distribution.unknown() == [0, 0];
+        let scaled = |power: i32| is_known.then(|| about(power) / rms_ps.powi(power));
         AboutMinimum { mean_ps, rms_ps, skew: scaled(3), kurtosis: scaled(4) }
     }
 }
@@ -117,6 +131,7 @@ mod tests {
     use super::*;
     use crate::latency::samples::{distribution, lognormal};
     use straggler_model::Time;
+    use straggler_model::latency::{Bins, Histogram};
 
     /// 2, 4, 4, 4, 5, 5, 7, 9: about the mean of 5 cubes add up to 42 and fourth powers to 356, about the minimum of 2
     /// values to 24, squares to 104.
@@ -148,6 +163,24 @@ mod tests {
             }
         }
         assert!(missed.iter().all(|&missed| missed <= 12), "{missed:?}");
+    }
+
+    /// Half of the trials lie beyond the last bin: quantiles there have a bound and an interval, but no value.
+    #[test]
+    fn nothing_is_made_up_beyond_the_bins() {
+        let bins = Bins::FixedWidth { width_ps: 10, count: 10 };
+        let mut times = Histogram::new(bins);
+        (0..1000u64).for_each(|ps| times.record(Time(if ps < 500 { 50 } else { 1000 + ps })));
+        let found = Summary::of(&Distribution::of(&times).unwrap());
+        let level = |q: f64| *found.at(q).unwrap();
+        assert!(level(0.25).value_ps.is_some() && level(0.25).outside.is_none());
+        let deep = level(0.9);
+        assert_eq!((deep.value_ps, deep.outside), (None, Some(Outside::Above(Time(100)))));
+        assert_eq!((deep.low_ps, deep.high_ps), (100.0, 1999.0));
+        assert_eq!((found.outside, found.skew, found.kurtosis), ([0, 500], None, None));
+        assert_eq!((found.about_minimum.skew, found.about_minimum.kurtosis), (None, None));
+        // These are exact whatever the bins are.
+        assert!(found.sd_ps.is_some() && found.about_minimum.rms_ps > 0.0);
     }
 
     #[test]

@@ -28,6 +28,8 @@ GATES  median, mean, min, max or pNN, then > or <, then the limit:
 
 EXIT CODES
   0  good, whether or not they differ
+  3  a file cannot be read, or a gate cannot be judged: a series is missing in a file, there are too
+     few trials, or the quantile lies outside the bins
   5  a gate tripped";
 
 /// Whether measured latencies differ, where, by how much, and how surely
@@ -41,7 +43,7 @@ pub struct Compare {
     /// Measured latencies, at least two; all others are compared with the first
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Only series whose name contains this, such as `1 B` or `0–1`
+    /// Only series whose name contains this, such as `1 B`, `0-1` or `rank 3`
     #[arg(long, value_name = "TEXT")]
     pub series: Option<String>,
     /// Fail if this is true of a file; may be given several times

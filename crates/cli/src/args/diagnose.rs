@@ -9,14 +9,15 @@ const EXAMPLES: &str = "\
 EXAMPLES
   straggler diagnose fixtures/latency/pairs.lat
   straggler diagnose fixtures/latency/peers.lat --report peers.html
-  straggler diagnose fixtures/latency/tail.lat --with-noise fixtures/latency/tail.noise
+  straggler diagnose fixtures/latency/tail.lat \\
+      --with-noise fixtures/latency/tail.noise
   straggler diagnose fixtures/resampling/exchanges.txt --json
 
 HINTS  two modes that split by pair     topology, or a protocol that depends on the peer
        a mode above a number of peers   resources for each peer run out
        a tail in steps of a timer tick  the operating system gave the processor to others
-       also drift, coarse or costly timers, slow processes and slow pairs. Each hint has its evidence;
-       none is a proof";
+       also drift, warm-up, bursts, coarse or costly timers, heavy tails, small modes, too few cores,
+       slow processes and slow pairs. Each hint has its evidence; none is a proof";
 
 /// What the shape of measured latencies hints at, with the evidence
 ///
@@ -31,7 +32,7 @@ pub struct Diagnose {
     /// A recording of noise taken at the same time on the same node: how much of the tail does it explain?
     #[arg(long, value_name = "FILE")]
     pub with_noise: Option<PathBuf>,
-    /// Only series whose name contains this, such as `1 B` or `0–1`
+    /// Only series whose name contains this, such as `1 B`, `0-1` or `rank 3`
     #[arg(long, value_name = "TEXT")]
     pub series: Option<String>,
     /// The unit of plain numbers in files of times: ns, us, ms, …

@@ -35,8 +35,21 @@ when files have changed. Ctrl-C ends it.";
 #[derive(Clone, Debug, Default, Args)]
 pub struct ReportOption {
     /// Also write a page with charts and tables that opens in a browser; only its data for .page
-    #[arg(long, value_name = "OUT.html|OUT.page", help_heading = "Output")]
+    #[arg(long, value_name = "OUT.html|OUT.page", help_heading = "Output", value_parser = page_name)]
     pub report: Option<PathBuf>,
+}
+
+/// A page has an ending of its own, or none: a name of another format would get a page all the same.
+fn page_name(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let end = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+    match end.as_deref() {
+        None | Some("html" | "htm" | "page") => Ok(path),
+        Some(other) => Err(format!(
+            "a report is written as .html or .page, not as .{other}; `straggler plot page` draws a chart of a .page file \
+             as .svg, .png or .pdf"
+        )),
+    }
 }
 
 /// Make one page of results: charts, tables and timelines that open in a browser
@@ -47,7 +60,7 @@ pub struct Report {
     #[arg(value_name = "FILE|FOLDER", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Where the page goes; a name that ends with .page keeps only the data
-    #[arg(short, long, value_name = "REPORT.html", default_value = "report.html")]
+    #[arg(short, long, value_name = "REPORT.html", default_value = "report.html", value_parser = page_name)]
     pub output: PathBuf,
     /// The title, instead of one made of the names
     #[arg(long, value_name = "TEXT")]

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use std::path::PathBuf;
+use straggler_model::units::Bytes;
 
 /// Simulate the figures and tables of published papers, beside what the papers say
 #[derive(Args, Debug)]
@@ -39,6 +40,9 @@ pub struct Reproduce {
     /// Take measured exchanges (FILE.lat of straggler-mpi latency) instead of synthesised ones, for sp2-table1 and sp2-fig5-6
     #[arg(long, value_name = "FILE")]
     pub exchanges: Option<PathBuf>,
+    /// Which messages of --exchanges to take; else the smallest
+    #[arg(long, value_name = "BYTES", requires = "exchanges")]
+    pub size: Option<Bytes>,
     /// Write what was published and what was simulated as Markdown, too
     #[arg(long, value_name = "OUT.md")]
     pub markdown: Option<PathBuf>,

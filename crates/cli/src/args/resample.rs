@@ -38,14 +38,15 @@ THROUGHPUT  of a processor: (P - 1) times the size, over the mean total time; MB
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Resample {
-    /// The times of a pairwise exchange, one a line
+    /// The times of a pairwise exchange, one a line, or a measurement (FILE.lat)
     pub times: PathBuf,
 
     /// Numbers of processors
     #[arg(long, value_name = "P,P,…", value_delimiter = ',', value_parser = processors)]
     #[arg(default_values_t = [2, 4, 8, 16, 32])]
     pub processes: Vec<u32>,
-    /// Bytes that two processors send each other in an exchange, for the throughput
+    /// Bytes that two processors send each other in an exchange, for the throughput. Of a FILE.lat, messages of this size
+    /// are taken, else the smallest
     #[arg(long, value_name = "BYTES")]
     pub size: Option<Bytes>,
     /// Samples for each number of processors. Unless given, 100,000 as long as they need no more than

@@ -152,6 +152,7 @@ impl Answer {
                     .into(),
             );
         }
+        warnings.extend(words::outside(&series));
         let undecided = gates.iter().filter(|gate| gate.judgement.outcome == GateOutcome::Undecided);
         warnings.extend(undecided.map(words::gate));
         Ok(Answer {

@@ -43,7 +43,7 @@ const TOGETHER: f64 = 3.0;
 const GAP: usize = 4;
 
 /// Times in seconds and densities per microsecond. At both ends of a gap the curve falls to a floor below all of its
-/// points, since a logarithmic axis has no 0.
+/// points, since a logarithmic axis has no 0; between them there is a point without a density, which no line crosses.
 fn densities(distribution: &Distribution) -> Vec<(f64, f64)> {
     let (from, step, counts) = stepped(distribution);
     let edge = |place: usize| (from + place as f64 * step).exp();
@@ -73,7 +73,9 @@ fn densities(distribution: &Distribution) -> Vec<(f64, f64)> {
     let floor = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min) / 2.0;
     let (first, last) =
         (points.first().map_or(0.0, |point| point.0), points.last().map_or(0.0, |point| point.0));
-    points.extend(gaps.into_iter().filter(|&at| at > first && at < last).map(|at| (at, floor)));
+    let gaps: Vec<f64> = gaps.into_iter().filter(|&at| at > first && at < last).collect();
+    points.extend(gaps.chunks_exact(2).map(|ends| ((ends[0] * ends[1]).sqrt(), f64::NAN)));
+    points.extend(gaps.into_iter().map(|at| (at, floor)));
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total = distribution.count() as f64;
     points.into_iter().map(|(at, count)| (at, count / total)).collect()
@@ -162,4 +164,23 @@ pub fn cycles(cycles: &[&[Cycle]], command: &str, synthetic: bool) -> Option<Cha
     let y = Axis::linear("median of the cycle", Unit::Seconds);
     let lines = Lines { x, y, series: vec![curve("cycles", points)], marks: Vec::new() };
     Some(Chart::new("Cycles", command, lines).synthetic(synthetic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::Time;
+
+    /// Two modes with nothing between them: the curve ends, and begins again.
+    #[test]
+    fn a_gap_has_no_density() {
+        let mut times: Vec<Time> = (0..400).map(|trial| Time(1_000_000 + 500 * trial)).collect();
+        times.extend((0..400).map(|trial| Time(9_000_000 + 5000 * trial)));
+        let points = densities(&Distribution::of_sorted(&times).unwrap());
+        assert!(points.is_sorted_by(|a, b| a.0 <= b.0));
+        let empty: Vec<f64> = points.iter().filter(|point| point.1.is_nan()).map(|point| point.0).collect();
+        assert!(matches!(empty[..], [at] if at > 1.2e-6 && at < 9e-6), "{empty:?}");
+        let whole: Vec<Time> = (0..4000).map(|trial| Time(1_000_000 + 500 * trial)).collect();
+        assert!(densities(&Distribution::of_sorted(&whole).unwrap()).iter().all(|point| !point.1.is_nan()));
+    }
 }

@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use std::path::Path;
 use straggler_analysis::latency::Group;
 use straggler_model::latency::{self, Bins, Histogram, Labels, Measurement, Series};
-use straggler_model::units::TimeUnit;
+use straggler_model::units::{Bytes, TimeUnit};
 use straggler_model::{Time, samples};
 
 /// A measurement and what should be known of it.
@@ -18,8 +18,9 @@ pub struct LatencyFile {
 
 /// So fine that bins hardly show, for times that are known exactly.
 const FINE: Bins = Bins::HighDynamicRange { octave_bits: Bins::MOST_OCTAVE_BITS };
-/// A list of times is cut into so many cycles, to see whether it changes.
-const CYCLES: usize = 20;
+/// A list of times is cut into cycles, to see whether it changes: at least so many, and more where there are enough times.
+const CYCLES: std::ops::RangeInclusive<usize> = 20..=400;
+const IN_CYCLE: usize = 50;
 
 /// Reads a file; `unit` is that of plain numbers in a list of times.
 pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
@@ -46,11 +47,13 @@ pub struct Exchanges {
     pub times: Vec<Time>,
     /// Of a message.
     pub bytes: u64,
+    /// Said where the file has messages of other sizes, too.
+    pub note: Option<String>,
     pub synthetic: bool,
 }
 
-/// The exchanges in a measurement, which tells how large their messages were.
-pub fn exchanges(path: &Path) -> Outcome<Exchanges> {
+/// The exchanges in a measurement, which tells how large their messages were: those of `size`, or else the smallest.
+pub fn exchanges(path: &Path, size: Option<u64>) -> Outcome<Exchanges> {
     if !is_measurement(path) {
         return Err(mistaken(path, Wanted::Latencies).unwrap_or_else(|| {
             Failure::bad_input(format!(
@@ -60,28 +63,57 @@ pub fn exchanges(path: &Path) -> Outcome<Exchanges> {
         }));
     }
     let LatencyFile { name, measurement, .. } = read(path, None)?;
-    let bytes = measured::chosen(path, &measurement)?.first().and_then(|one| one.labels.size);
-    let bytes = bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
+    let sample = Sample::of(path, &measurement, size)?;
+    let bytes = sample.bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
         Failure::bad_input(format!("{name}: it does not say how many bytes were exchanged"))
     })?;
-    Ok(Exchanges { name, times: times(path, None)?, bytes, synthetic: measurement.is_synthetic() })
+    let note = sample.note(&name);
+    Ok(Exchanges { name, times: sample.times, bytes, note, synthetic: measurement.is_synthetic() })
 }
 
 /// So many times stand for a distribution that has more.
 const MOST_TIMES: u128 = 1 << 20;
 
-/// The times in a file: those of a list, or of a measurement its exchanges of the smallest size, each time as often as its bin was
-/// met, in order.
-pub fn times(path: &Path, unit: Option<TimeUnit>) -> Outcome<Vec<Time>> {
-    if !is_measurement(path) {
-        return Ok(samples::read(path, unit)?);
+/// The times in a file, and of which messages they are.
+#[derive(Debug)]
+pub struct Sample {
+    pub times: Vec<Time>,
+    /// Of a message; nothing where the file does not tell.
+    pub bytes: Option<u64>,
+    /// Sizes that are in the file and were not taken without being asked for, ascending.
+    left_out: Vec<u64>,
+}
+
+impl Sample {
+    /// The times of a list; or of a measurement the exchanges of `size`, which are those of the smallest where nothing was
+    /// typed, each time as often as its bin was met, in order.
+    pub fn read(path: &Path, unit: Option<TimeUnit>, size: Option<u64>) -> Outcome<Sample> {
+        if !is_measurement(path) {
+            return Ok(Sample { times: samples::read(path, unit)?, bytes: None, left_out: Vec::new() });
+        }
+        Sample::of(path, &read(path, unit)?.measurement, size)
     }
-    let measurement = read(path, unit)?.measurement;
-    let chosen = measured::chosen(path, &measurement)?;
-    let mut weighted: Vec<(Time, u64)> =
-        chosen.iter().flat_map(|one| measured::weighted(&one.trials, one.labels.kind)).collect();
-    weighted.sort_unstable();
-    Ok(spread(&weighted))
+
+    fn of(path: &Path, measurement: &Measurement, size: Option<u64>) -> Outcome<Sample> {
+        let chosen = measured::chosen(path, measurement, size)?;
+        let mut weighted: Vec<(Time, u64)> =
+            chosen.iter().flat_map(|one| measured::weighted(&one.trials, one.labels.kind)).collect();
+        weighted.sort_unstable();
+        let bytes = chosen.first().and_then(|one| one.labels.size);
+        let mut left_out = if size.is_none() { measured::sizes(measurement) } else { Vec::new() };
+        left_out.retain(|&other| Some(other) != bytes);
+        Ok(Sample { times: spread(&weighted), bytes, left_out })
+    }
+
+    /// Which size was taken, where nobody said which and there are several.
+    pub fn note(&self, name: &str) -> Option<String> {
+        let bytes = self.bytes.filter(|_| !self.left_out.is_empty())?;
+        Some(format!(
+            "{name}: messages of {} are used, the smallest; --size chooses others: {}",
+            Bytes(bytes),
+            measured::listed(&self.left_out)
+        ))
+    }
 }
 
 /// Each time as often as it was met; times at even distances among all of them, where there are too many. The counts of a damaged
@@ -111,7 +143,8 @@ pub fn is_ours(bytes: &[u8]) -> bool {
 fn of_times(times: &[Time]) -> Measurement {
     let labels = Labels { kernel: "times".into(), ..Labels::default() };
     let mut series = Series::new(labels, FINE);
-    let in_cycle = times.len().div_ceil(CYCLES).max(1);
+    let cycles = (times.len() / IN_CYCLE).clamp(*CYCLES.start(), *CYCLES.end());
+    let in_cycle = times.len().div_ceil(cycles).max(1);
     for (index, cycle) in (0..).zip(times.chunks(in_cycle)) {
         let mut histogram = Histogram::new(FINE);
         cycle.iter().for_each(|&time| histogram.record(time));
@@ -136,7 +169,7 @@ pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
     let failure = |fault| Failure::bad_input(format!("{}: {fault}", file.name));
     let mut groups = Group::of(&file.measurement).map_err(failure)?;
     if let Some(text) = wanted {
-        groups.retain(|group| group.labels.to_string().contains(text));
+        groups.retain(|group| is_named(&group.labels, text));
         if groups.is_empty() {
             groups = singles(file, text);
         }
@@ -157,16 +190,35 @@ pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
     }))
 }
 
+/// Whether the name of a series contains a text, as the program prints it or as it is typed: `0-1` is 0–1, `1B` is 1 B. A number
+/// is whole: `8 B` is not part of 128 B.
+fn is_named(labels: &Labels, text: &str) -> bool {
+    let plain = |text: &str| -> String {
+        let mut plain = text.to_lowercase().replace('–', "-");
+        plain.retain(|letter| !letter.is_whitespace());
+        plain
+    };
+    let (name, text) = (plain(&labels.to_string()), plain(text));
+    let splits_number = |one: Option<char>, other: Option<char>| {
+        one.zip(other).is_some_and(|(one, other)| one.is_ascii_digit() && other.is_ascii_digit())
+    };
+    name.match_indices(&text).any(|(at, _)| {
+        let (before, after) = (name[..at].chars().next_back(), name[at + text.len()..].chars().next());
+        !splits_number(before, text.chars().next()) && !splits_number(text.chars().next_back(), after)
+    })
+}
+
 /// Single series, such as that of one pair.
 fn singles(file: &LatencyFile, text: &str) -> Vec<Group> {
-    let series = file.measurement.series.iter().filter(|series| series.labels.to_string().contains(text));
-    series.map(|one| Group { labels: one.labels.clone(), all: one.clone(), pairs: Vec::new() }).collect()
+    let series = file.measurement.series.iter().filter(|series| is_named(&series.labels, text));
+    series.map(Group::single).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use straggler_model::Time;
+    use straggler_model::latency::Pair;
 
     #[test]
     fn a_list_of_times_is_a_measurement() {
@@ -176,6 +228,27 @@ mod tests {
         assert_eq!(measurement.series[0].cycles.len(), 20);
         assert!(measurement.check().is_ok());
         assert!(is_ours(b" \n{\"format\"") && !is_ours(b"1us\n{") && !is_ours(b""));
+    }
+
+    #[test]
+    fn series_are_found_as_printed_and_as_typed() {
+        let pair = |from, to, size| {
+            let (kernel, pair) = ("ping-pong".into(), Some(Pair { from, to }));
+            Labels { kernel, pair, size: Some(size), ..Labels::default() }
+        };
+        let one = pair(0, 1, 1);
+        for text in ["0–1", "0-1", "1B", "1 B", "ping-pong", "Ping-Pong, 1 B", "ping-pong, 1 B, 0–1", ""]
+        {
+            assert!(is_named(&one, text), "{text}");
+        }
+        for text in ["1-0", "0-10", "11 B", "KiB"] {
+            assert!(!is_named(&one, text), "{text}");
+        }
+        let other = pair(10, 12, 128);
+        assert!(is_named(&other, "128B") && !is_named(&other, "8 B") && !is_named(&other, "0-1"));
+        assert!(is_named(&pair(3, 4, 2048), "2KiB"));
+        let rank = |rank| Labels { rank: Some(rank), ..Labels::default() };
+        assert!(is_named(&rank(3), "rank 3") && !is_named(&rank(30), "rank 3"));
     }
 
     #[test]

@@ -179,21 +179,25 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
     let seed = if common.seed == 1 { String::new() } else { format!(" --seed {}", common.seed) };
     let measured =
         typed.exchanges.as_ref().map_or_else(String::new, |path| format!(" --exchanges {}", path.display()));
+    let asked = typed.size.map(|Bytes(bytes)| bytes);
+    let chosen = asked.map_or_else(String::new, |bytes| format!(" --size {bytes}"));
     let setting = Setting {
         size,
         seed: common.seed,
         threads: common.threads.map(Into::into),
         fresh: typed.fresh,
-        exchanges: typed.exchanges.as_deref().map(latency_file::exchanges).transpose()?,
+        exchanges: typed.exchanges.as_deref().map(|path| latency_file::exchanges(path, asked)).transpose()?,
         folder: folder(&typed.output, entry.name, size),
-        command: format!("straggler reproduce {}{quick}{seed}{measured}", entry.name),
+        command: format!("straggler reproduce {}{quick}{seed}{measured}{chosen}", entry.name),
         console,
     };
     let mut description = entry.description()?;
-    if let Some(Exchanges { name, bytes, .. }) = &setting.exchanges {
+    if let Some(Exchanges { name, bytes, note, .. }) = &setting.exchanges {
+        note.iter().for_each(|note| console.note(note));
         description.input = format!(
-            "Exchanges of {} that were measured, {name}; interrupts are in them. What was published is of another machine.",
-            Bytes(*bytes)
+            "Exchanges of {} that were measured, {name}; interrupts are in them. What was published is of another machine.{}",
+            Bytes(*bytes),
+            note.as_ref().map_or_else(String::new, |note| format!(" {note}."))
         );
     }
     let Findings { comparisons, remarks, mut section, synthesised } = match entry.kind {

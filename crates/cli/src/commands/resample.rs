@@ -4,8 +4,9 @@ mod answer;
 mod page;
 mod words;
 
+use super::latency_file::Sample;
 use super::simulate::{has_drawn_source, what_was_noticed};
-use super::{latency_file, refuse_missing_folder, report};
+use super::{refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
@@ -17,6 +18,7 @@ use std::time::Instant;
 use straggler_model::Time;
 use straggler_model::noise::{Injection, Phases};
 use straggler_model::stats::histogram;
+use straggler_model::units::Bytes;
 use straggler_report::histograms::{self, Histogram};
 use straggler_report::replace_file;
 use straggler_sim::resampling::{Distributions, Model, Watch, one_to_one};
@@ -30,6 +32,8 @@ const BINS: u64 = 100;
 /// Everything a plan names, fetched.
 struct Inputs {
     times: Vec<Time>,
+    /// Of a message: as typed, or as the file tells.
+    size: Option<Bytes>,
     noise: Option<Injection>,
     measured: Option<Measured>,
     warnings: Vec<String>,
@@ -82,16 +86,23 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
 
 impl Inputs {
     fn load(plan: &Plan) -> Outcome<Inputs> {
-        let times = latency_file::times(&plan.times, plan.unit)?;
+        let typed = plan.size.map(|Bytes(bytes)| bytes);
+        let sample = Sample::read(&plan.times, plan.unit, typed)?;
         let mut warnings = plan.warnings.clone();
+        warnings.extend(sample.note(&plan.times.display().to_string()));
+        let (times, size) = (sample.times, typed.or(sample.bytes).map(Bytes));
         let noise = load_noise(plan, &mut warnings)?;
         let measured = match (&plan.measured, &noise) {
-            (Some(path), _) => Some(Measured::new(path, &latency_file::times(path, plan.unit)?, false)),
+            (Some(path), _) => {
+                let sample = Sample::read(path, plan.unit, size.map(|Bytes(bytes)| bytes))?;
+                warnings.extend(sample.note(&path.display().to_string()));
+                Some(Measured::new(path, &sample.times, false))
+            }
             // Without interrupts of their own, the times are what they are compared with.
             (None, None) => Some(Measured::new(&plan.times, &times, true)),
             (None, Some(_)) => None,
         };
-        Ok(Inputs { times, noise, measured, warnings })
+        Ok(Inputs { times, size, noise, measured, warnings })
     }
 }
 
@@ -121,7 +132,7 @@ fn resample(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<Findings
     for case in &plan.cases {
         let found = model.all_to_all(case.processors, case.samples, watch)?.into_distributions();
         interrupt::check()?;
-        cases.push(CaseAnswer::new(case, plan.size, &found));
+        cases.push(CaseAnswer::new(case, inputs.size, &found));
         if plan.histogram.is_some() || plan.report.is_some() {
             histograms.extend(bins(case.processors, &found));
         }

@@ -87,7 +87,7 @@ fn lists_of_times_are_compared_too() {
     let mixed = folder.run(&format!("compare own.txt {BEFORE}")).good();
     assert!(mixed.stderr().contains("different bins") && mixed.stderr().contains("different things"));
     let found = folder.run(&format!("diagnose {times} --json")).good().json();
-    assert_eq!(found["groups"][0]["stationarity"]["cycles"], 20);
+    assert_eq!(found["groups"][0]["stationarity"]["cycles"], 40);
 }
 
 #[test]
@@ -182,4 +182,149 @@ fn files_are_merged_exactly() {
     );
     folder.run(&format!("measure merge {BEFORE} absent.lat -o no.lat")).ends_with(3).says("absent.lat");
     assert!(!folder.path().join("no.lat").exists());
+}
+
+/// A measurement of one series with given labels and times in ns, in bins of 1 µs up to 10 µs.
+fn measured(labels: Value, times: &[u64]) -> Value {
+    let within = |ns: &&u64| **ns < 10_000;
+    let mut counts: Vec<(u64, u64)> = Vec::new();
+    for ns in times.iter().filter(within) {
+        let low = ns / 1000 * 1_000_000;
+        match counts.iter_mut().find(|(at, _)| *at == low) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((low, 1)),
+        }
+    }
+    counts.sort_unstable();
+    let sum: u128 = times.iter().map(|&ns| u128::from(ns) * 1000).sum();
+    let squares: u128 = times.iter().map(|&ns| (u128::from(ns) * 1000).pow(2)).sum();
+    serde_json::json!({
+        "labels": labels,
+        "trials": {
+            "bins": { "layout": "fixed-width", "width_ps": 1_000_000, "count": 10 },
+            "count": times.len(), "underflow": 0, "overflow": times.len() - times.iter().filter(within).count(),
+            "sum_ps": sum.to_string(), "sum_of_squares_ps2": squares.to_string(), "counts": counts,
+            "min_ps": times.iter().min().unwrap() * 1000, "max_ps": times.iter().max().unwrap() * 1000,
+        },
+        "minima_ps": [], "cycles": [],
+    })
+}
+
+fn file(folder: &Folder, name: &str, series: &[Value]) {
+    let text = std::fs::read_to_string(folder.path().join(BEFORE)).unwrap();
+    let mut whole: Value = serde_json::from_str(&text).unwrap();
+    let timer = whole["measurement"]["series"][0]["timer"].clone();
+    let with_timer = |one: &Value| {
+        let mut one = one.clone();
+        one["timer"] = timer.clone();
+        one
+    };
+    whole["measurement"]["series"] = series.iter().map(with_timer).collect();
+    folder.write(name, &whole.to_string());
+}
+
+/// One trial in five takes 50 µs or more, and the bins end at 10 µs.
+#[test]
+fn quantiles_outside_the_bins_are_bounds() {
+    let folder = Folder::new();
+    let labels = serde_json::json!({ "kernel": "ping-pong", "kind": "one-way", "size": 8 });
+    let good: Vec<u64> = (0..1000).map(|trial| 5000 + trial).collect();
+    let bad: Vec<u64> =
+        (0..1000).map(|trial| if trial < 200 { 50_000 + trial } else { 5000 + trial }).collect();
+    file(&folder, "good.lat", &[measured(labels.clone(), &good)]);
+    file(&folder, "bad.lat", &[measured(labels, &bad)]);
+    let text = folder.run("diagnose bad.lat").good().stdout();
+    let row = |text: &str, name: &str| {
+        let found = text.lines().find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("{name}: {text}")).to_string()
+    };
+    assert!(row(&text, "p95").contains("> 10 µs") && row(&text, "p75").contains("5."), "{text}");
+    assert!(
+        text.contains("skew and kurtosis are not known, because 200 trials lie outside the bins"),
+        "{text}"
+    );
+    let answer = folder.run("diagnose bad.lat --json").good().json();
+    let levels = answer["groups"][0]["trials"]["quantiles"].as_array().unwrap();
+    let level = levels.iter().find(|level| level["q"] == 0.95).unwrap();
+    assert_eq!((&level["value_ps"], &level["outside"]["above_ps"]), (&Value::Null, &10_000_000.into()));
+    let text = folder.run("compare good.lat bad.lat").good();
+    assert!(row(&text.stdout(), "p95").contains("> 10 µs"), "{}", text.stdout());
+    assert!(text.stderr().contains("some quantiles lie outside the bins"), "{}", text.stderr());
+    let fault = folder.run("compare good.lat bad.lat --fail-if p95>+5%").ends_with(3).stderr();
+    assert!(fault.contains("cannot be decided") && fault.contains("(> 10 µs)"), "{fault}");
+    folder.run("compare good.lat bad.lat --fail-if median>+50%").good();
+    folder.run("diagnose bad.lat --report bad.html").good();
+    // All of them.
+    let labels = serde_json::json!({ "kernel": "ping-pong", "kind": "one-way", "size": 8 });
+    file(
+        &folder,
+        "all.lat",
+        &[measured(labels, &(0..1000).map(|trial| 50_000 + trial).collect::<Vec<u64>>())],
+    );
+    let text = folder.run("compare good.lat all.lat").good().stdout();
+    assert!(text.starts_with("B is slower than A: its median is higher (> 10 µs instead of 5."), "{text}");
+    folder.run("diagnose all.lat --report all.html").good();
+}
+
+#[test]
+fn ranks_of_a_collective_are_one_series() {
+    let folder = Folder::new();
+    let of = |rank: Option<u64>, ns: u64| {
+        let mut labels = serde_json::json!({ "kernel": "barrier", "kind": "per-rank" });
+        if let Some(rank) = rank {
+            labels["rank"] = rank.into();
+        }
+        measured(labels, &(0..100).map(|trial| ns + trial).collect::<Vec<u64>>())
+    };
+    file(
+        &folder,
+        "ranks.lat",
+        &[of(Some(0), 3100), of(Some(1), 3100), of(Some(2), 7100), of(Some(10), 3100)],
+    );
+    let text = folder.run("diagnose ranks.lat").good().stdout();
+    assert!(text.contains("of 4 ranks, rank 2 is slowest: its median is 7."), "{text}");
+    assert_eq!(text.matches("barrier, per rank").count(), 1, "{text}");
+    let answer = folder.run("diagnose ranks.lat --json").good().json();
+    assert_eq!(answer["groups"][0]["ranks"]["slowest"]["rank"], 2);
+    assert_eq!(
+        (&answer["groups"][0]["trials"]["count"], answer["groups"].as_array().unwrap().len()),
+        (&400.into(), 1)
+    );
+    // Together, and one of them.
+    folder.run("compare ranks.lat ranks.lat").good();
+    let one = folder.run("compare ranks.lat ranks.lat --series rank1 --json").good().json();
+    assert_eq!(one["series"][0]["series"], "barrier, per rank, rank 1");
+}
+
+#[test]
+fn series_are_chosen_as_they_are_typed() {
+    let folder = Folder::new();
+    let pairs = "fixtures/latency/pairs.lat";
+    for name in ["0-1", "0–1", "1B,0-1"] {
+        let answer = folder.run(&format!("compare {pairs} {pairs} --series {name} --json")).good().json();
+        assert_eq!(answer["series"][0]["series"], "sendrecv, pairwise, 1 B, 0–1", "{name}");
+        assert_eq!(answer["series"].as_array().unwrap().len(), 1);
+    }
+}
+
+/// Of a list, every tenth part of which is far slower for a while.
+#[test]
+fn bursts_and_warm_up_of_lists_are_told() {
+    let folder = Folder::new();
+    let list = |level: &dyn Fn(usize) -> usize| -> String {
+        (0..2000).map(|place| format!("{}ns\n", level(place) * 1000 + (place * 7919) % 97)).collect()
+    };
+    folder.write("warm.txt", &list(&|place| if place < 50 { 8 } else { 5 }));
+    folder.write("burst.txt", &list(&|place| if (900..1050).contains(&place) { 9 } else { 5 }));
+    folder.write("swing.txt", &list(&|place| if (place / 50) % 2 == 0 { 5 } else { 6 }));
+    folder.write("calm.txt", &list(&|_| 5));
+    for (name, says) in [
+        ("warm.txt", "steady over 40 cycles after a warm-up: the first cycle takes 59 %"),
+        ("burst.txt", "has bursts, over 40 cycles: 3 cycles take"),
+        ("swing.txt", "alternates between levels from cycle to cycle, over 40 cycles"),
+        ("calm.txt", "steady over 40 cycles"),
+    ] {
+        let text = folder.run(&format!("diagnose {name}")).good().stdout();
+        assert!(text.contains(says), "{name}: {text}");
+    }
 }

@@ -170,3 +170,42 @@ fn bad_input_says_where() {
         .ends_with(3)
         .says("wallclock off");
 }
+
+/// A measurement with messages of 8 B, those of `before.lat`, and of 1 KiB, those of `after.lat`.
+fn of_two_sizes(folder: &Folder) {
+    let read = |name: &str| -> Value {
+        let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let mut whole = read("fixtures/latency/before.lat");
+    let mut other = read("fixtures/latency/after.lat")["measurement"]["series"][0].clone();
+    other["labels"]["size"] = 1024.into();
+    whole["measurement"]["series"].as_array_mut().unwrap().push(other);
+    folder.write("two.lat", &whole.to_string());
+}
+
+#[test]
+fn the_size_chooses_among_the_messages_of_a_measurement() {
+    let folder = Folder::new();
+    of_two_sizes(&folder);
+    let run = |options: &str| folder.run(&format!("resample {options} --processes 2 --samples 500 --json"));
+    let mean = |answer: &Value| number(&answer["one_to_one"]["measured_ps"]["mean"]);
+    let small = run("two.lat --size 8").good().json();
+    let large = run("two.lat --size 1KiB").good().json();
+    assert_eq!(mean(&small), mean(&run("fixtures/latency/before.lat").good().json()));
+    assert_eq!(mean(&large), mean(&run("fixtures/latency/after.lat").good().json()));
+    assert!(mean(&large) > mean(&small));
+    assert_eq!((&large["size_bytes"], &large["warnings"]), (&1024.into(), &Value::Array(Vec::new())));
+    // Nothing typed: the smallest, and that is said.
+    let silent = run("two.lat").good().json();
+    assert_eq!((mean(&silent), &silent["size_bytes"]), (mean(&small), &8.into()));
+    let said = "two.lat: messages of 8 B are used, the smallest; --size chooses others: 1 KiB";
+    assert_eq!(silent["warnings"][0], said);
+    let words = folder.run("resample two.lat --processes 2 --samples 500").good();
+    assert!(words.stderr().contains(said) && words.stdout().contains("8 B"), "{}", words.stderr());
+    let fault = run("two.lat --size 64").ends_with(3).stderr();
+    assert!(fault.contains("two.lat: it has no messages of 64 B, only of 8 B and 1 KiB"), "{fault}");
+    // What it is compared with is of the same size.
+    let compared = run("fixtures/latency/after.lat --size 8 --measured two.lat").good().json();
+    assert_eq!(mean(&compared), mean(&small));
+}

@@ -127,3 +127,14 @@ fn a_simulated_run_is_a_trace() {
     let sum = |seconds: Vec<f64>| seconds.iter().sum::<f64>();
     assert!((sum(seconds(&waits["patterns"])) - sum(expected)).abs() < 1e-6);
 }
+
+/// A page is not written under the name of another format.
+#[test]
+fn a_report_is_a_page() {
+    let folder = Folder::new();
+    for line in ["whatif fixtures/traces/halo --search --report", "report fixtures/noise -o"] {
+        let refused = folder.run(&format!("{line} x.pdf")).ends_with(2);
+        refused.says("a report is written as .html or .page, not as .pdf");
+        assert!(!folder.path().join("x.pdf").exists());
+    }
+}

@@ -7,6 +7,7 @@ use super::bins::{Bins, Finder, octave_position};
 use crate::Time;
 use crate::noise::recording::picoseconds;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use written::Written;
 
 /// Counts of times in bins, with exact totals. Number, minimum, maximum, sum and sum of squares are those of the
@@ -86,6 +87,33 @@ pub struct Bounds {
 impl Bounds {
     pub fn middle(self) -> Time {
         Time(self.low.ps() + (self.high.ps() - self.low.ps()) / 2)
+    }
+}
+
+/// What is known of a time that lies outside the bins: a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Outside {
+    /// Shorter than the timer's cost, and so shorter than any time in a bin.
+    #[serde(rename = "below_ps")]
+    Below(#[serde(with = "picoseconds")] Time),
+    /// Beyond the last bin.
+    #[serde(rename = "above_ps")]
+    Above(#[serde(with = "picoseconds")] Time),
+}
+
+impl Outside {
+    pub fn bound(self) -> Time {
+        let (Outside::Below(bound) | Outside::Above(bound)) = self;
+        bound
+    }
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outside::Below(bound) => f.pad(&format!("< {bound}")),
+            Outside::Above(bound) => f.pad(&format!("> {bound}")),
+        }
     }
 }
 
@@ -308,6 +336,27 @@ impl Histogram {
             }
         }
         Bounds { low: self.finder.low(self.bins.count()).clamp(min, max), high: max }
+    }
+
+    /// Where the last bin ends.
+    pub fn end(&self) -> Time {
+        self.finder.low(self.bins.count())
+    }
+
+    /// The bound of a quantile that lies outside the bins; nothing where [`Histogram::quantile`] knows it.
+    pub fn outside(&self, q: f64) -> Option<Outside> {
+        let rank = (q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64;
+        self.outside_at(rank.clamp(1, self.count().max(1)))
+    }
+
+    /// The same of the time at `rank`. The longest of all is known exactly wherever it lies.
+    pub fn outside_at(&self, rank: u64) -> Option<Outside> {
+        if rank <= self.totals.underflow {
+            let first = self.used().iter().position(|&count| count > 0).unwrap_or(0);
+            return Some(Outside::Below(self.finder.low(first + 1)));
+        }
+        let is_beyond = rank > self.count() - self.totals.overflow && rank < self.count();
+        is_beyond.then(|| Outside::Above(self.end()))
     }
 
     /// All of it as numbers, for sending; [`Histogram::from_words`] turns them back.

@@ -64,6 +64,9 @@ pub struct Labels {
     /// Nothing where the distribution is of many pairs, or of no pair.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pair: Option<Pair>,
+    /// Of a collective as this process sees it; nothing where the distribution is of all of them, or of no collective.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rank: Option<Rank>,
     /// Pairs that are alike: `same node`, `same socket`, `across switches`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub class: Option<String>,
@@ -86,6 +89,9 @@ impl fmt::Display for Labels {
         }
         if let Some(Pair { from, to }) = self.pair {
             write!(f, ", {from}–{to}")?;
+        }
+        if let Some(rank) = self.rank {
+            write!(f, ", rank {rank}")?;
         }
         if let Some(class) = &self.class {
             write!(f, ", {class}")?;

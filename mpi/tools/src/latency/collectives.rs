@@ -57,6 +57,8 @@ impl Clock {
 const ROUND_TRIPS: u32 = 200;
 /// Trials with one appointment.
 const BATCH: u64 = 64;
+/// With more ranks than this, the file would be mostly distributions of single ranks.
+const MOST_RANKS: usize = 128;
 /// Between the appointment and the first trial at least.
 const LEAD_PS: u64 = 200_000_000;
 
@@ -97,6 +99,10 @@ impl<'a> Together<'a> {
             sent: vec![0; configuration.size as usize * each],
             received: vec![0; configuration.size as usize * each],
         }
+    }
+
+    fn ranks_are_kept(&self) -> bool {
+        self.members.ranks.len() <= MOST_RANKS
     }
 
     fn call(&mut self) {
@@ -248,9 +254,18 @@ impl Measured for Together<'_> {
         self.compare_clocks();
     }
 
+    /// Times of all ranks together, and of each one alone where there are not too many.
     fn series(&mut self) -> Vec<Series> {
-        let all = [Some(&mut self.per_rank), self.all.as_mut()].into_iter().flatten();
-        all.map(|one| one.so_far()).filter(|series| !series.trials.is_empty()).collect()
+        let together = self.per_rank.so_far();
+        let mut list: Vec<Series> = self.all.as_mut().map(|all| all.so_far()).into_iter().collect();
+        if self.ranks_are_kept() {
+            let mut own = together.clone();
+            own.labels.rank = Some(self.members.ranks[self.members.comm.rank() as usize]);
+            list.push(own);
+        }
+        list.push(together);
+        list.retain(|series| !series.trials.is_empty());
+        list
     }
 
     fn notes(&self) -> Vec<String> {
@@ -258,6 +273,11 @@ impl Measured for Together<'_> {
         if self.members.comm.rank() == 0 {
             let what = self.configuration;
             notes.push(format!("{what}: clocks were compared to {} or better.", Time(self.error)));
+            if !self.ranks_are_kept() {
+                notes.push(format!(
+                    "{what}: times of the ranks are kept together, since there are more than {MOST_RANKS}."
+                ));
+            }
             if self.late > 0 {
                 notes.push(format!(
                     "{what}: {} of {} trials were not counted, because a process came late for them.",

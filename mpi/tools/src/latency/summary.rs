@@ -6,9 +6,9 @@ use straggler_model::units::Bytes;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped};
 
-/// Distributions of many pairs, or of all processes: those of single pairs are in the file.
+/// Distributions of many pairs, or of all processes: those of single pairs and ranks are in the file.
 fn shown(measurement: &Measurement) -> impl Iterator<Item = &Series> {
-    measurement.series.iter().filter(|series| series.labels.pair.is_none())
+    measurement.series.iter().filter(|series| series.labels.pair.is_none() && series.labels.rank.is_none())
 }
 
 pub fn text(measurement: &Measurement, path: &Path) -> String {
@@ -80,7 +80,10 @@ fn row(series: &Series) -> Vec<String> {
 fn quantile(trials: &Histogram, share: f64) -> String {
     let beyond = trials.count() as f64 * (1.0 - share);
     match trials.quantile(share) {
-        Some(bounds) if beyond >= 10.0 => bounds.middle().to_string(),
+        Some(bounds) if beyond >= 10.0 => match trials.outside(share) {
+            Some(outside) => outside.to_string(),
+            None => bounds.middle().to_string(),
+        },
         _ => "–".into(),
     }
 }
@@ -88,7 +91,11 @@ fn quantile(trials: &Histogram, share: f64) -> String {
 pub fn json(measurement: &Measurement, path: &Path) -> serde_json::Value {
     let series: Vec<_> = shown(measurement)
         .map(|series| {
-            let at = |share| series.trials.quantile(share).map(|bounds| bounds.middle().ps());
+            // Outside the bins a quantile is not known.
+            let known = |share: f64| series.trials.outside(share).is_none();
+            let at = |share| {
+                series.trials.quantile(share).filter(|_| known(share)).map(|bounds| bounds.middle().ps())
+            };
             serde_json::json!({
                 "labels": series.labels,
                 "count": series.trials.count(),

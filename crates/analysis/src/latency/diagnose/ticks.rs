@@ -35,7 +35,7 @@ impl Ticks {
     fn with(distribution: &Distribution, median: f64, tick_ps: f64) -> Option<Ticks> {
         let above =
             |cell: &Cell| (cell.middle().clamp(distribution.min_ps, distribution.max_ps) - median) / tick_ps;
-        let mut tail = distribution.cells().iter().filter(|cell| above(cell) >= 0.5).peekable();
+        let mut tail = distribution.known_cells().iter().filter(|cell| above(cell) >= 0.5).peekable();
         tail.peek()?;
         let (mut trials, mut near) = (0, 0);
         let mut teeth: Vec<(u64, u64)> = Vec::new();

@@ -1,6 +1,6 @@
 //! The page of a comparison: densities, distributions and tails of all files, and the tables.
 
-use super::words::{p_value, signed_percent, signed_time, time};
+use super::words::{p_value, quantile, signed_percent, signed_time};
 use super::{Answer, SeriesAnswer, Set};
 use crate::commands::latency_charts::{self, Named};
 use crate::commands::latency_file::LatencyFile;
@@ -43,10 +43,18 @@ fn section(
         let mut table = Table::new(format!("Quantiles of A and {letter}"), &columns);
         table.command = command.into();
         for found in &one.comparison.quantiles {
-            let [a, b] = found.values_ps.map(|ps| Cell::number(time(ps), ps));
+            let known = |text: String, value: Option<f64>| match value {
+                Some(value) => Cell::number(text, value),
+                None => Cell::text(text),
+            };
+            let [a, b] = [0, 1].map(|side| {
+                let value = found.values_ps[side];
+                known(quantile(value, found.outside[side]), value)
+            });
             let [low, high] = found.interval_ps.map(signed_time);
-            let difference = Cell::number(signed_time(found.difference_ps), found.difference_ps);
-            let share = Cell::number(signed_percent(found.share()), found.share());
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+            let difference = known(or_dash(found.difference_ps.map(signed_time)), found.difference_ps);
+            let share = known(or_dash(found.share().map(signed_percent)), found.share());
             let interval = Cell::text(format!("{low} to {high}"));
             table.row([Cell::text(level_name(found.q)), a, b, difference, interval, share]);
         }

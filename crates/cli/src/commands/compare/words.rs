@@ -6,12 +6,27 @@ use straggler_analysis::latency::gate::GateOutcome;
 use straggler_analysis::latency::summary::level_name;
 use straggler_analysis::latency::{Comparison, Group};
 use straggler_model::Time;
+use straggler_model::latency::Outside;
 use straggler_report::Table;
 use straggler_report::numbers::{grouped, percent, significant};
 
 /// A time as people read it.
 pub fn time(ps: f64) -> String {
     Time(ps.max(0.0).round() as u64).to_string()
+}
+
+/// A quantile, or its bound where it lies outside the bins: "> 2 ms".
+pub fn quantile(value_ps: Option<f64>, outside: Option<Outside>) -> String {
+    match (value_ps, outside) {
+        (Some(ps), _) => time(ps),
+        (None, Some(outside)) => outside.to_string(),
+        (None, None) => "–".into(),
+    }
+}
+
+/// Both quantiles of a comparison.
+fn both(found: &Difference) -> [String; 2] {
+    [0, 1].map(|side| quantile(found.values_ps[side], found.outside[side]))
 }
 
 /// With its sign.
@@ -47,7 +62,7 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
     let Some(median) = comparison.at(0.5).filter(|_| !too_few) else {
         return format!("There are too few trials to tell: A has {first}, {letter} has {second}.");
     };
-    let [a, b] = median.values_ps.map(time);
+    let [a, b] = both(median);
     let spreads = spread_words(comparison, spread);
     let tails = tail_words(comparison, tail);
     match (shift, spread.is_some()) {
@@ -61,8 +76,8 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
                 (false, Some(_)) => format!(", and {tails}"),
                 (false, None) => "; its times are shifted as a whole".into(),
             };
-            let by = percent(median.share().abs());
-            format!("{letter} is {what} than A: its median is {by} {side} ({b} instead of {a}){rest}.")
+            let by = median.share().map_or_else(String::new, |share| format!("{} ", percent(share.abs())));
+            format!("{letter} is {what} than A: its median is {by}{side} ({b} instead of {a}){rest}.")
         }
         (None, true) => format!("{letter} has the median of A ({a}), but {spreads}."),
         (None, false) if tail.is_some() => {
@@ -101,7 +116,7 @@ fn tail_words(comparison: &Comparison, tail: Option<Direction>) -> String {
     let side = if more { "longer" } else { "shorter" };
     match deepest {
         Some(found) => {
-            let [a, b] = found.values_ps.map(time);
+            let [a, b] = both(found);
             format!("its tail is {side} ({} {b} instead of {a})", level_name(found.q))
         }
         None => format!("its tail is {side}"),
@@ -194,16 +209,21 @@ fn quantiles(one: &FileAnswer) -> Table {
     table
 }
 
+/// Where a quantile lies outside the bins.
+fn unknown() -> String {
+    "–".into()
+}
+
 fn row(found: &Difference) -> [String; 7] {
-    let [a, b] = found.values_ps.map(time);
+    let [a, b] = both(found);
     [
         level_name(found.q),
         a,
         b,
-        signed_time(found.difference_ps),
+        found.difference_ps.map_or_else(unknown, signed_time),
         interval(found.interval_ps),
-        signed_percent(found.share()),
-        if found.q == 0.5 { String::new() } else { signed_time(found.beyond_shift_ps) },
+        found.share().map_or_else(unknown, signed_percent),
+        if found.q == 0.5 { String::new() } else { found.beyond_shift_ps.map_or_else(unknown, signed_time) },
     ]
 }
 
@@ -264,6 +284,15 @@ pub fn gate(gate: &GateAnswer) -> String {
         gate.series,
         show(judgement.value)
     )
+}
+
+/// Says so where quantiles lie outside the bins.
+pub fn outside(series: &[SeriesAnswer]) -> Option<String> {
+    let mut levels = series.iter().flat_map(|one| &one.comparisons).flat_map(|one| &one.comparison.quantiles);
+    levels.any(|found| found.outside.iter().any(Option::is_some)).then(|| {
+        "some quantiles lie outside the bins and are known by a bound only (> or <): measure with more or wider --bins"
+            .into()
+    })
 }
 
 /// What there is in each file, for a message.

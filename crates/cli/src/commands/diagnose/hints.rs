@@ -1,5 +1,6 @@
 //! Hints in words: what may be behind the shape, and the evidence.
 
+use super::words::apart;
 use crate::commands::compare::words::time;
 use serde::Serialize;
 use straggler_analysis::latency::diagnose::{AbovePeers, Crowd, GroupFound, Hint, PairSplit, SplitKind};
@@ -251,6 +252,14 @@ fn ticks(group: &GroupFound, with_noise: bool) -> (String, Vec<String>) {
 
 fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
     let mut evidence = Vec::new();
+    let sentence = |text: String| {
+        let mut letters = text.chars();
+        letters
+            .next()
+            .map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    };
+    evidence.extend(found.warm_up.map(|first| sentence(apart(first, "first "))));
+    evidence.extend(found.bursts.map(|slow| sentence(apart(slow, ""))));
     if let Some(trend) = found.trend {
         evidence.push(format!(
             "From the first of {} cycles to the last, medians change by {} (Mann–Kendall: p-value {}).",
@@ -272,6 +281,14 @@ fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
         Steadiness::Jumps => {
             "The times jump between levels that last: something else ran, or the speed changed."
         }
+        Steadiness::WarmsUp => {
+            "The run begins with a warm-up: its first cycles lie apart from all others. Leave them out, or warm up longer."
+        }
+        Steadiness::Alternates => {
+            "The times alternate between levels from cycle to cycle: something changes with every cycle, such as a core, a \
+             buffer or a path."
+        }
+        Steadiness::Bursts => "A few cycles are far slower than the others: something else ran for a while.",
         Steadiness::SpreadChanges => "Cycles scatter more in one half of the run than in the other.",
         Steadiness::Steady | Steadiness::TooFew => "",
     };

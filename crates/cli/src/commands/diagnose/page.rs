@@ -1,13 +1,13 @@
 //! The page of a diagnosis.
 
 use super::{Answer, group_of, words};
-use crate::commands::compare::words::time;
+use crate::commands::compare::words::{quantile, time};
 use crate::commands::latency_charts::{self, Named};
 use crate::commands::{command_line, report};
 use straggler_analysis::latency::diagnose::GroupFound;
 use straggler_analysis::latency::summary::level_name;
-use straggler_analysis::latency::{Distribution, Group};
-use straggler_report::numbers::{percent, significant};
+use straggler_analysis::latency::{Distribution, Group, Ranks};
+use straggler_report::numbers::{grouped, percent, significant};
 use straggler_report::page::{Cell, Page, Section, Table};
 
 pub fn page(answer: &Answer, groups: &[Group]) -> Page {
@@ -28,10 +28,12 @@ fn section(answer: &Answer, found: &GroupFound, group: Option<&Group>, command: 
         section.text.extend(hint.evidence.iter().cloned());
     }
     section.text.push(format!("Over time: {}.", words::steadiness(found)));
+    section.text.extend(found.ranks.as_ref().map(|ranks| format!("Ranks: {}.", words::slowest(ranks))));
     if let Some(group) = group {
         charts(&mut section, answer, found, group, command);
     }
     section.add(quantiles(found, command));
+    section.blocks.extend(found.ranks.as_ref().map(|found| ranks(found, command).into()));
     if found.modes.len() > 1 {
         section.add(modes(found, command));
     }
@@ -65,11 +67,23 @@ fn quantiles(found: &GroupFound, command: &str) -> Table {
     table.command = command.into();
     for level in &found.trials.quantiles {
         let interval = Cell::text(format!("{} to {}", time(level.low_ps), time(level.high_ps)));
-        table.row([
-            Cell::text(level_name(level.q)),
-            Cell::number(time(level.value_ps), level.value_ps),
-            interval,
-        ]);
+        let text = quantile(level.value_ps, level.outside);
+        let value = match level.value_ps {
+            Some(ps) => Cell::number(text, ps),
+            None => Cell::text(text),
+        };
+        table.row([Cell::text(level_name(level.q)), value, interval]);
+    }
+    table
+}
+
+fn ranks(found: &Ranks, command: &str) -> Table {
+    let mut table = Table::new("Ranks", &["rank", "#trials", "#minimum", "#median"]);
+    table.command = command.into();
+    for one in &found.ranks {
+        let [least, median] = [one.min_ps, one.median_ps].map(|ps| Cell::number(time(ps), ps));
+        let trials = Cell::number(grouped(one.trials), one.trials as f64);
+        table.row([Cell::text(one.rank.to_string()), trials, least, median]);
     }
     table
 }

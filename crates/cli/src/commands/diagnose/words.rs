@@ -2,12 +2,12 @@
 
 use super::Answer;
 use super::hints::Told;
-use crate::commands::compare::words::time;
-use straggler_analysis::latency::Summary;
+use crate::commands::compare::words::{quantile, time};
 use straggler_analysis::latency::diagnose::GroupFound;
 use straggler_analysis::latency::pairs::Pairs;
-use straggler_analysis::latency::stationarity::Steadiness;
+use straggler_analysis::latency::stationarity::{Apart, Steadiness};
 use straggler_analysis::latency::summary::level_name;
+use straggler_analysis::latency::{Ranks, Summary};
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, significant};
 
@@ -77,6 +77,7 @@ fn of_group(group: &GroupFound) -> String {
     let mut text = summary(&group.trials, group.minima.as_ref()).to_string();
     text.push_str(&format!("{}\n", shape(&group.trials)));
     text.push_str(&format!("{}\n", steadiness(group)));
+    text.extend(group.ranks.as_ref().map(|ranks| format!("{}\n", slowest(ranks))));
     if group.modes.len() > 1 {
         text.push_str(&format!("\n{}", modes(group)));
     }
@@ -122,11 +123,18 @@ fn summary(trials: &Summary, minima: Option<&Summary>) -> Table {
         table.row([name].into_iter().chain(cells).chain(others.into_iter().flatten()));
     };
     row("count".into(), &|one| Some([grouped(one.count), String::new()]));
-    row("minimum".into(), &|one| Some([time(one.min_ps), String::new()]));
+    row("minimum".into(), &|one| {
+        // Trials shorter than the timer's cost count as 0.
+        let least = if one.outside[0] > 0 { "< 1 ps".into() } else { time(one.min_ps) };
+        Some([least, String::new()])
+    });
     for level in &trials.quantiles {
         row(level_name(level.q), &|one| {
             let level = one.at(level.q)?;
-            Some([time(level.value_ps), format!("{} to {}", time(level.low_ps), time(level.high_ps))])
+            Some([
+                quantile(level.value_ps, level.outside),
+                format!("{} to {}", time(level.low_ps), time(level.high_ps)),
+            ])
         });
     }
     row("maximum".into(), &|one| Some([time(one.max_ps), String::new()]));
@@ -137,6 +145,16 @@ fn summary(trials: &Summary, minima: Option<&Summary>) -> Table {
 /// Moments in a sentence.
 fn shape(trials: &Summary) -> String {
     let about = trials.about_minimum;
+    if trials.outside != [0, 0] {
+        return format!(
+            "standard deviation {}; skew and kurtosis are not known, because {} outside the bins",
+            trials.sd_ps.map_or_else(|| "none".into(), time),
+            match trials.outside.iter().sum::<u64>() {
+                1 => "1 trial lies".to_string(),
+                several => format!("{} trials lie", grouped(several)),
+            }
+        );
+    }
     let number = |value: Option<f64>| value.map_or_else(|| "none".into(), significant);
     format!(
         "standard deviation {}, skew {}, excess kurtosis {}; above the minimum: mean {}, root mean square {}, skew {}, \
@@ -151,6 +169,19 @@ fn shape(trials: &Summary) -> String {
     )
 }
 
+/// "the first 2 cycles take 30 % longer than the others".
+pub fn apart(these: Apart, first: &str) -> String {
+    let Apart { cycles, change } = these;
+    let (which, take) = match (cycles, first) {
+        (1, "") => ("one cycle".into(), "takes"),
+        (1, first) => (format!("the {first}cycle"), "takes"),
+        (_, "") => (format!("{cycles} cycles"), "take"),
+        (_, first) => (format!("the {first}{cycles} cycles"), "take"),
+    };
+    let side = if change < 0.0 { "shorter" } else { "longer" };
+    format!("{which} {take} {} {side} than the others", percent(change.abs()))
+}
+
 pub fn steadiness(group: &GroupFound) -> String {
     let found = &group.stationarity;
     let cycles = counted(found.cycles as u64, "cycle", "cycles");
@@ -161,9 +192,35 @@ pub fn steadiness(group: &GroupFound) -> String {
         Steadiness::TooFew => format!("{cycles} are too few to tell whether the times are steady"),
         Steadiness::Steady => format!("steady over {cycles}"),
         Steadiness::Drifts => format!("drifts over {cycles}"),
+        Steadiness::WarmsUp => {
+            let first = found.warm_up.map_or_else(String::new, |first| apart(first, "first "));
+            format!("steady over {cycles} after a warm-up: {first}")
+        }
         Steadiness::Jumps => format!("jumps between levels, over {cycles}"),
+        Steadiness::Alternates => format!("alternates between levels from cycle to cycle, over {cycles}"),
+        Steadiness::Bursts => {
+            let slow = found.bursts.map_or_else(String::new, |slow| apart(slow, ""));
+            format!("has bursts, over {cycles}: {slow}")
+        }
         Steadiness::SpreadChanges => format!("cycles scatter differently in the two halves of {cycles}"),
     }
+}
+
+/// Who is slowest in a collective.
+pub fn slowest(ranks: &Ranks) -> String {
+    let Ranks { slowest, fastest, typical_ps, .. } = ranks;
+    let count = ranks.ranks.len();
+    if !ranks.differ() {
+        return format!("all {count} ranks have the same median, {}", time(*typical_ps));
+    }
+    format!(
+        "of {count} ranks, rank {} is slowest: its median is {}, typical are {}; rank {} is fastest with {}",
+        slowest.rank,
+        time(slowest.median_ps),
+        time(*typical_ps),
+        fastest.rank,
+        time(fastest.median_ps)
+    )
 }
 
 fn modes(group: &GroupFound) -> Table {

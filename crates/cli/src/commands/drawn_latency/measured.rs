@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use straggler_model::latency::{Histogram, Kind, Measurement, Series};
 use straggler_model::network::{BASE, Measured};
+use straggler_model::units::Bytes;
 use straggler_model::{Network, Time};
 
 /// What is measured one way comes first, then what comes closest to it. Operations of one process are no messages.
@@ -20,7 +21,7 @@ pub fn classes(
     network: &Network,
     class: Option<&str>,
 ) -> Outcome<Vec<Measured>> {
-    let series = chosen(path, measurement)?;
+    let series = chosen(path, measurement, None)?;
     let mut times: BTreeMap<Option<String>, Vec<(Time, u64)>> = BTreeMap::new();
     for one in series {
         let class = match class {
@@ -32,12 +33,21 @@ pub fn classes(
     Ok(times.into_iter().map(|(class, times)| Measured { class, times }).collect())
 }
 
-/// The series of the smallest messages, of most processes with most peers: what a full machine sees. Classes of pairs tell more
-/// than pairs, where there are any.
-pub fn chosen<'m>(path: &Path, measurement: &'m Measurement) -> Outcome<Vec<&'m Series>> {
+/// The series of messages of `size`, or else of the smallest, of most processes with most peers: what a full machine sees.
+/// Classes of pairs tell more than pairs, where there are any. Where the file does not tell sizes, any may be typed.
+pub fn chosen<'m>(path: &Path, measurement: &'m Measurement, size: Option<u64>) -> Outcome<Vec<&'m Series>> {
     let filled = || measurement.series.iter().filter(|one| !one.trials.is_empty());
-    let kind = KINDS.into_iter().find(|kind| filled().any(|one| one.labels.kind == *kind));
-    let of_kind = || filled().filter(|one| Some(one.labels.kind) == kind);
+    let sizes = sizes(measurement);
+    if let Some(size) = size.filter(|size| !sizes.is_empty() && !sizes.contains(size)) {
+        return Err(Failure::bad_input(format!(
+            "{}: it has no messages of {}, only of {}: choose one of these with --size",
+            path.display(),
+            Bytes(size),
+            listed(&sizes)
+        )));
+    }
+    let size = size.filter(|_| !sizes.is_empty());
+    let of_kind = || of_kind(measurement).filter(|one| size.is_none() || one.labels.size == size);
     let rank = |one: &Series| {
         let labels = &one.labels;
         (labels.pair.is_some(), labels.size, std::cmp::Reverse((labels.processes_per_node, labels.peers)))
@@ -53,6 +63,29 @@ pub fn chosen<'m>(path: &Path, measurement: &'m Measurement) -> Outcome<Vec<&'m 
             several.join(", ")
         ))),
         _ => Ok(chosen),
+    }
+}
+
+/// Series with trials of the kind that comes closest to the latency of a message.
+fn of_kind(measurement: &Measurement) -> impl Iterator<Item = &Series> {
+    let filled = || measurement.series.iter().filter(|one| !one.trials.is_empty());
+    let kind = KINDS.into_iter().find(|kind| filled().any(|one| one.labels.kind == *kind));
+    filled().filter(move |one| Some(one.labels.kind) == kind)
+}
+
+/// The sizes of its messages, ascending.
+pub fn sizes(measurement: &Measurement) -> Vec<u64> {
+    let sizes: BTreeSet<u64> = of_kind(measurement).filter_map(|one| one.labels.size).collect();
+    sizes.into_iter().collect()
+}
+
+/// "1 B, 8 B and 1 KiB".
+pub fn listed(sizes: &[u64]) -> String {
+    let names: Vec<String> = sizes.iter().map(|&size| Bytes(size).to_string()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -170,7 +203,7 @@ mod tests {
 
     fn fault(series: &[Series]) -> String {
         let measurement = Measurement { series: series.to_vec(), ..Measurement::default() };
-        format!("{:?}", chosen(Path::new("x.lat"), &measurement).unwrap_err())
+        format!("{:?}", chosen(Path::new("x.lat"), &measurement, None).unwrap_err())
     }
 
     #[test]
@@ -182,6 +215,6 @@ mod tests {
         // What comes first, but was never met, is not taken.
         let empty = named("tcp", Kind::OneWay, &[]);
         let measurement = Measurement { series: vec![tcp.clone(), empty], ..Measurement::default() };
-        assert_eq!(chosen(Path::new("x.lat"), &measurement).unwrap(), [&tcp]);
+        assert_eq!(chosen(Path::new("x.lat"), &measurement, None).unwrap(), [&tcp]);
     }
 }

@@ -83,7 +83,7 @@ impl Answer {
             noise: noise.map_or_else(|| "no noise".into(), ToString::to_string),
             seed: plan.seed,
             threads: rayon::current_num_threads(),
-            size_bytes: plan.size.map(|Bytes(bytes)| bytes),
+            size_bytes: inputs.size.map(|Bytes(bytes)| bytes),
             budget_exchanges: BUDGET,
             cases: findings.cases,
             one_to_one: findings.comparison,

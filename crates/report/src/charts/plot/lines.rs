@@ -47,13 +47,24 @@ fn axes(plot: &Lines) -> (Axis, Axis, usize) {
     let levels = plot.marks.iter().filter_map(|mark| mark.y);
     let x = axis(&plot.x, points().map(|point| point.0)).with_room(0.01, 0.01);
     let y = axis(&plot.y, points().map(|point| point.1).chain(bounds).chain(levels)).with_room(0.04, 0.06);
-    (x, y, pairs.iter().map(|(_, left_out)| left_out).sum())
+    let gaps = plot.series.iter().flat_map(|line| &line.y).filter(|value| value.is_nan()).count();
+    let left_out: usize = pairs.iter().map(|(_, left_out)| left_out).sum();
+    (x, y, left_out.saturating_sub(gaps))
 }
 
 fn points(line: &Line, x: &Axis, y: &Axis) -> Vec<(f64, f64)> {
     let (mut points, _) = shown(&line.x, &line.y, (x.scale, y.scale));
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
+}
+
+/// The parts of a curve: a value that is not a number is a gap, which no line crosses.
+fn parts(line: &Line, x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64)>> {
+    let mut rows: Vec<(f64, f64)> = line.x.iter().copied().zip(line.y.iter().copied()).collect();
+    rows.retain(|&(at, value)| drawable(at, x.scale) && (value.is_nan() || drawable(value, y.scale)));
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let parts = rows.split(|&(_, value)| value.is_nan());
+    parts.filter(|part| !part.is_empty()).map(<[_]>::to_vec).collect()
 }
 
 fn draw_band(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: &'static str) {
@@ -81,7 +92,9 @@ fn draw_band(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: &'s
 
 fn draw_line(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: &'static str) {
     let place = |&(at, value): &(f64, f64)| frame.place(x.share(at), y.share(value));
-    let places: Vec<Place> = points(line, x, y).iter().map(place).collect();
+    let parts: Vec<Vec<Place>> =
+        parts(line, x, y).iter().map(|part| part.iter().map(place).collect()).collect();
+    let places: Vec<Place> = parts.concat();
     if is_dots(line) {
         frame.canvas.dots(&places, 9.0, colour);
         frame.canvas.dots(&places, 5.0, "#ffffff");
@@ -90,8 +103,8 @@ fn draw_line(frame: &mut Frame, line: &Line, (x, y): (&Axis, &Axis), colour: &'s
     // Where a curve goes up and down within pixels, a wide line would be a block.
     let width = if places.len() > 200 { 1.2 } else { 2.0 };
     let stroke = Stroke { dashed: line.role == Role::Reference, ..Stroke::new(colour, width) };
-    if places.len() > 1 {
-        frame.canvas.open_path(&reduced(&places), true, stroke);
+    for part in parts.iter().filter(|part| part.len() > 1) {
+        frame.canvas.open_path(&reduced(part), true, stroke);
     }
     if places.len() <= 40 && line.role != Role::Reference {
         frame.canvas.dots(&places, 6.0, colour);

@@ -93,6 +93,36 @@ fn heat_has_a_cell_a_value_and_a_scale() {
     assert_eq!(svg.matches("<rect ").count(), 1 + 5 + 64);
 }
 
+/// Pairs of three processes: nobody has a time with itself, and one pair was not measured.
+#[test]
+fn an_empty_diagonal_is_nothing_missing() {
+    let map = |between: f64| {
+        let none = f64::NAN;
+        let axis = |name: &str| Axis::linear(name, Unit::Count);
+        let values = vec![none, 1.0, 2.0, 1.0, none, between, 2.0, 3.0, none];
+        let ranks = vec![0.0, 1.0, 2.0];
+        let value = Axis::linear("median", Unit::Seconds);
+        svg(Heat { x: axis("process"), y: axis("process"), value, xs: ranks.clone(), ys: ranks, values })
+    };
+    assert!(!map(3.0).contains("cannot be drawn"));
+    assert!(map(f64::NAN).contains("1 value cannot be drawn"));
+}
+
+#[test]
+fn no_line_crosses_a_gap() {
+    let curve = |y: Vec<f64>| {
+        let x = (1..=y.len()).map(|at| at as f64).collect();
+        let line = Line { name: "a".into(), role: Role::Measured, x, y, low: None, high: None };
+        let axis = |name: &str| Axis::linear(name, Unit::Count);
+        svg(Lines { x: axis("x"), y: axis("y"), series: vec![line], marks: Vec::new() })
+    };
+    let whole = curve(vec![1.0, 2.0, 3.0, 2.0, 1.0]);
+    let apart = curve(vec![1.0, 2.0, f64::NAN, 2.0, 1.0]);
+    let paths = |svg: &str| svg.matches("stroke-linejoin").count();
+    assert_eq!((paths(&whole), paths(&apart)), (1, 2), "{apart}");
+    assert!(!apart.contains("cannot be drawn"), "{apart}");
+}
+
 #[test]
 fn long_timelines_are_cut_and_say_so() {
     let mut timeline = Timeline {

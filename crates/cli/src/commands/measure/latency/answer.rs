@@ -1,7 +1,7 @@
 //! What a measurement of latencies says, for programs.
 
 use serde::Serialize;
-use straggler_model::latency::{Histogram, Labels, Measurement, Process, Series};
+use straggler_model::latency::{Histogram, Labels, Measurement, Outside, Process, Series};
 use straggler_model::noise::recording::{Machine, Timer};
 
 #[derive(Debug, Serialize)]
@@ -43,6 +43,9 @@ pub struct QuantileAnswer {
     pub quantile: f64,
     pub low_ps: u64,
     pub high_ps: u64,
+    /// Its bound where it lies outside the bins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Outside>,
 }
 
 impl<'a> Answer<'a> {
@@ -88,7 +91,8 @@ impl<'a> SeriesAnswer<'a> {
 impl QuantileAnswer {
     fn of(trials: &Histogram, quantile: f64) -> Option<QuantileAnswer> {
         let bounds = trials.quantile(quantile).filter(|_| is_supported(trials.count(), quantile))?;
-        Some(QuantileAnswer { quantile, low_ps: bounds.low.ps(), high_ps: bounds.high.ps() })
+        let outside = trials.outside(quantile);
+        Some(QuantileAnswer { quantile, low_ps: bounds.low.ps(), high_ps: bounds.high.ps(), outside })
     }
 }
 

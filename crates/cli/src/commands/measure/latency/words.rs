@@ -2,7 +2,7 @@
 
 use super::answer::{QUANTILES, is_supported};
 use straggler_model::Time;
-use straggler_model::latency::{Histogram, Kind, Measurement, Series};
+use straggler_model::latency::{Histogram, Kind, Measurement, Outside, Series};
 use straggler_report::Table;
 use straggler_report::numbers::grouped;
 
@@ -22,13 +22,19 @@ pub fn say(measurement: &Measurement) -> String {
     text
 }
 
-fn median(trials: &Histogram) -> Time {
-    trials.quantile(0.5).map_or(Time::ZERO, |bounds| bounds.middle())
+/// A quantile, or its bound where it lies outside the bins: "> 2 ms".
+fn told(trials: &Histogram, quantile: f64) -> Option<String> {
+    let known = || trials.quantile(quantile).map(|bounds| bounds.middle().to_string());
+    trials.outside(quantile).map(|outside| outside.to_string()).or_else(known)
+}
+
+fn median(trials: &Histogram) -> String {
+    told(trials, 0.5).unwrap_or_else(|| "–".into())
 }
 
 fn headline(measurement: &Measurement) -> String {
     let series = &measurement.series;
-    let by_median = |one: &&Series| median(&one.trials);
+    let by_median = |one: &&Series| one.trials.quantile(0.5).map(|bounds| bounds.low);
     let (Some(fastest), Some(slowest)) =
         (series.iter().min_by_key(by_median), series.iter().max_by_key(by_median))
     else {
@@ -53,9 +59,12 @@ fn one(series: &Series) -> String {
     let (min, median) = (trials.min().unwrap_or_default(), median(trials));
     let deepest = QUANTILES.iter().rev().find(|&&quantile| is_supported(trials.count(), quantile));
     let tail = deepest.filter(|&&quantile| quantile > 0.5).and_then(|&quantile| {
-        let bounds = trials.quantile(quantile)?;
         let one_in = (1.0 / (1.0 - quantile)).round() as u64;
-        Some(format!(" One trial in {} took longer than {}.", grouped(one_in), bounds.middle()))
+        let longer = match trials.outside(quantile) {
+            Some(Outside::Above(bound)) => format!("{bound}, beyond the last bin"),
+            _ => told(trials, quantile)?,
+        };
+        Some(format!(" One trial in {} took longer than {longer}.", grouped(one_in)))
     });
     format!("{what} took {min} at best and {median} in the median.{}", tail.unwrap_or_default())
 }
@@ -69,8 +78,8 @@ fn table(measurement: &Measurement) -> Table {
     let mut table = Table::with_header(header);
     for series in measurement.series.iter().take(MOST_ROWS) {
         let trials = &series.trials;
-        let cell = |&quantile: &f64| match trials.quantile(quantile) {
-            Some(bounds) if is_supported(trials.count(), quantile) => bounds.middle().to_string(),
+        let cell = |&quantile: &f64| match told(trials, quantile) {
+            Some(text) if is_supported(trials.count(), quantile) => text,
             _ => "–".into(),
         };
         let first = [series.labels.to_string(), grouped(trials.count()), shown(trials.min())];
@@ -148,7 +157,13 @@ mod tests {
             text.starts_with("Half of the trials took 500.5 µs or less for tcp, round trip, 1 B, and "),
             "{text}"
         );
-        assert!(text.contains("400 were longer than the last bin"), "{text}");
+        // Trials of 5 B take 5, 10, … 5000 µs; the bins end at 3 ms, which is not in them: 600 to 1000 times 5 µs are beyond.
+        assert!(text.contains("401 were longer than the last bin"), "{text}");
+        let row =
+            text.lines().find(|line| line.contains("5 B") && line.contains("1,000")).unwrap_or_default();
+        assert!(row.contains("> 3 ms") && row.contains("5 ms") && !row.contains("3.99"), "{row}");
+        let alone = say(&measurement(&[5]));
+        assert!(alone.contains("One trial in 100 took longer than 3 ms, beyond the last bin."), "{alone}");
     }
 
     #[test]
