@@ -2,6 +2,7 @@
 
 pub mod about;
 mod check;
+mod demand;
 pub mod driver;
 mod export;
 mod label;
@@ -16,9 +17,10 @@ use crate::console::Console;
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use crate::interrupt::Orderly;
 use about::{About, FittedAnswer};
+pub use demand::demand;
 use driver::Options;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use straggler_analysis::inflection::{CONFIDENCE, THRESHOLD};
 use straggler_analysis::study::{Results, Series, Study, Summary, series};
 use straggler_model::stats::Quantile;
@@ -39,13 +41,7 @@ pub fn run(command: &StudyCommand, common: &Common, console: &Console) -> Outcom
 
 fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
     let study = read_study(&typed.file)?;
-    let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
-    if folder == typed.file {
-        return Err(Failure::usage(
-            "the results cannot lie where the study's own file is: give another folder with -o",
-        ));
-    }
-    refuse_unwritable(&folder)?;
+    let folder = folder_of(typed)?;
     let options = Options {
         file: Some(typed.file.clone()),
         threads: common.threads.map(Into::into),
@@ -67,6 +63,18 @@ fn run_study(typed: &Run, common: &Common, console: &Console) -> Outcome<()> {
     tell(&study.name, &results, &about, typed.threshold, &[], console)?;
     console.note(&format!("The results are in {}: {}", folder.display(), written.join(", ")));
     Ok(())
+}
+
+/// Where the results go, if they can.
+fn folder_of(typed: &Run) -> Outcome<PathBuf> {
+    let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
+    if folder == typed.file {
+        return Err(Failure::usage(
+            "the results cannot lie where the study's own file is: give another folder with -o",
+        ));
+    }
+    refuse_unwritable(&folder)?;
+    Ok(folder)
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {

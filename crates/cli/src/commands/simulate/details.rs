@@ -30,7 +30,7 @@ pub fn check(plan: &Plan, inputs: &Inputs) -> Outcome<()> {
     check_memory(&inputs.workload.workload, &inputs.simulation(plan), plan.explain, available_bytes())
 }
 
-fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
+pub fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
     let ranks = &timeline.selection.ranks;
     if ranks.is_empty() && processes > MOST_SHOWN {
         return Err(Failure::usage(format!(
