@@ -26,6 +26,8 @@ AuthInfo=socket={folder}/munge.socket
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool.%n
+# PMIx makes a folder for each job step here; two nodes of one machine must not share it.
+TmpFS={folder}/tmp.%n
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
@@ -83,6 +85,7 @@ class Cluster:
         self.launch("slurmctld", [shutil.which("slurmctld"), "-D"])
         for name in self.names:
             (self.folder / f"spool.{name}").mkdir()
+            (self.folder / f"tmp.{name}").mkdir()
             self.launch(name, [shutil.which("slurmd"), "-D", "-N", name])
         self.wait_for("nodes that are idle", self.are_idle)
 
