@@ -112,6 +112,8 @@ class Cluster:
         self.wait_for("munge's socket", socket_path.exists)
 
     def launch(self, name, command):
+        # Ends with this program even if that is killed.
+        command = ["setpriv", "--pdeathsig", "TERM", *command]
         with open(self.folder / f"{name}.out", "wb") as out:
             self.daemons.append((name, subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self.environment, start_new_session=True

@@ -9,6 +9,7 @@ faults are removed.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -208,6 +209,8 @@ def knows(tool, command):
 def main():
     straggler, *tools = sys.argv[1:]
     straggler = str(Path(straggler).resolve())
+    # As an exception, so that the cluster is stopped on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     # Not below a folder that only its owner may enter: the daemons check that.
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
