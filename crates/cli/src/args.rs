@@ -21,6 +21,7 @@ pub mod reproduce;
 pub mod resample;
 pub mod schedule;
 pub mod simulate;
+pub mod slurm_script;
 pub mod study;
 pub mod trace;
 pub mod whatif;
@@ -116,6 +117,8 @@ pub enum Command {
     Study(study::Study),
     /// Simulate the figures and tables of published papers, beside what the papers say
     Reproduce(reproduce::Reproduce),
+    /// Write a job script that runs straggler on the nodes of a Slurm cluster
+    SlurmScript(slurm_script::SlurmScript),
     /// Convert, inspect, check and generate schedules
     Schedule(schedule::Schedule),
     /// Measure this machine

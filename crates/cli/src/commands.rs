@@ -23,6 +23,7 @@ mod resample;
 mod schedule;
 mod serve;
 pub mod simulate;
+mod slurm_script;
 pub mod study;
 mod trace;
 mod traced;
@@ -32,6 +33,7 @@ use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::memory::Demand;
 use crate::{allocator, interrupt, plan};
 use std::path::Path;
 
@@ -71,6 +73,11 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             use_threads(&common);
             reproduce::run(&typed, &common, console)
         }
+        Command::SlurmScript(typed) => {
+            let plan = plan::slurm_script::Plan::new(typed.command, &common)?;
+            let demand = demand(&plan, console)?;
+            slurm_script::run(&plan, demand, console)
+        }
         Command::Schedule(typed) => {
             use_threads(&common);
             schedule::run(typed.command, console)
@@ -94,6 +101,19 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::BenchCase(typed) => bench::run_case(&typed.case, console),
         Command::Completions(typed) => generated::completions(typed.shell, console),
         Command::Man(typed) => generated::man(&typed.directory, console),
+    }
+}
+
+/// What the job of a script takes. The command that would run it here knows, and reads and checks all that it names.
+fn demand(plan: &plan::slurm_script::Plan, console: &Console) -> Outcome<Option<Demand>> {
+    use plan::slurm_script::What;
+    match &plan.job.what {
+        What::Simulate(of_simulate) => {
+            let threads = plan.cpus_per_task.unwrap_or(1);
+            simulate::demand(of_simulate, threads, console).map(Some)
+        }
+        What::Study(typed) => study::demand(typed, console).map(Some),
+        What::Measure(_) => Ok(None),
     }
 }
 

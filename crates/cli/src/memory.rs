@@ -3,6 +3,15 @@
 use crate::exit::{Failure, Outcome};
 use straggler_report::numbers::{counted, memory};
 
+/// What a job takes on a cluster, without the program itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Every rank holds its share of this.
+    pub spread_bytes: u64,
+    /// Every rank holds all of this.
+    pub each_bytes: u64,
+}
+
 /// Refuses a run on so many processes that would need more memory than there is.
 pub fn refuse_too_much(processes: u64, needed: u64, available: Option<u64>) -> Outcome<()> {
     match available {

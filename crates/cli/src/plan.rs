@@ -9,6 +9,7 @@ pub mod measure;
 pub mod redundancy;
 pub mod resample;
 pub mod simulate;
+pub mod slurm_script;
 pub mod traced;
 pub mod whatif;
 pub mod workload;

@@ -48,6 +48,8 @@ mod reproduce;
 mod resample;
 #[path = "cli/serve.rs"]
 mod serve;
+#[path = "cli/slurm_script.rs"]
+mod slurm_script;
 #[path = "cli/study.rs"]
 mod study;
 #[path = "cli/trace.rs"]

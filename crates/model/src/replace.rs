@@ -30,6 +30,14 @@ pub fn replace_private_file<T>(
     replace(path, 0o600, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
 }
 
+/// The same for a program or a script, which whoever may read it may also run.
+pub fn replace_executable_file<T>(
+    path: &Path,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
+) -> Result<T, ReplaceError> {
+    replace(path, 0o777, fill).map_err(|fault| ReplaceError { path: path.into(), fault })
+}
+
 /// An error where the folder of a file is not there; asked before long work, and before every write.
 pub fn refuse_missing_folder(path: &Path) -> Result<(), ReplaceError> {
     there_is_a_folder(path).map_err(|fault| ReplaceError { path: path.into(), fault })
@@ -196,6 +204,18 @@ mod tests {
         let mut names = names(folder.path());
         names.sort();
         assert_eq!(names, [".straggler-held.tmp", ".straggler-new.tmp", "a", "mine.tmp"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_script_can_be_run() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("job.sh");
+        replace_file(&path, |out| out.write_all(b"first")).unwrap();
+        replace_executable_file(&path, |out| out.write_all(b"second")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o100, 0o100);
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub mod study_results;
 mod table;
 mod visible;
 
-pub use straggler_model::replace::{ReplaceError, refuse_missing_folder, replace_file, replace_private_file};
+pub use straggler_model::replace::{
+    ReplaceError, refuse_missing_folder, replace_executable_file, replace_file, replace_private_file,
+};
 pub use table::Table;
 pub use visible::{visible, visible_name};

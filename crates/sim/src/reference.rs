@@ -21,6 +21,7 @@ use crate::program::Program;
 use crate::release::Release;
 use crate::rules::{self, Rules, Sender, Sent};
 use queue::RadixHeap;
+use std::iter;
 use std::sync::atomic::Ordering;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
@@ -222,7 +223,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             }
         }
         remains.finished(&finish);
-        let (latest, ranks) = (remains.latest(), vec![0..finish.len() as Rank]);
+        let (latest, ranks) = (remains.latest(), iter::once(0..finish.len() as Rank).collect());
         let stuck = remains.conclude()?;
         let outcome =
             Outcome { finish, ranks, latest, messages: self.messages, windows: 0, threads: 1, stuck };

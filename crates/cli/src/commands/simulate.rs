@@ -1,6 +1,7 @@
 //! `straggler simulate`: a plan becomes inputs, inputs become runs, runs become an answer.
 
 mod answer;
+mod demand;
 mod details;
 pub mod estimate;
 mod inputs;
@@ -11,6 +12,7 @@ mod words;
 mod workload;
 
 pub use answer::NetworkAnswer;
+pub use demand::demand;
 pub use inputs::{LoadedNoise, load_network, what_was_noticed};
 pub use page::has_drawn_source;
 pub use stuck::circle;

@@ -2,6 +2,7 @@
 
 pub mod about;
 mod check;
+mod demand;
 pub mod driver;
 mod export;
 mod label;
@@ -17,9 +18,10 @@ use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use crate::interrupt::Orderly;
 use crate::on_cluster;
 use about::{About, FittedAnswer};
+pub use demand::demand;
 use driver::Options;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use straggler_analysis::inflection::{CONFIDENCE, THRESHOLD};
 use straggler_analysis::study::{Results, Series, Study, Summary, series};
 use straggler_model::stats::Quantile;
@@ -46,17 +48,8 @@ pub fn run_study(
     console: &Console,
     cluster: Option<&dyn Cluster>,
 ) -> Outcome<()> {
-    let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
-    let read = || {
-        if folder == typed.file {
-            return Err(Failure::usage(
-                "the results cannot lie where the study's own file is: give another folder with -o",
-            ));
-        }
-        refuse_unwritable(&folder)?;
-        read_study(&typed.file)
-    };
-    let study = match cluster {
+    let read = || Ok((read_study(&typed.file)?, folder_of(typed)?));
+    let (study, folder) = match cluster {
         None => read()?,
         Some(cluster) => on_cluster::agreed(cluster, read(), std::slice::from_ref(&typed.file))?,
     };
@@ -86,6 +79,18 @@ pub fn run_study(
     tell(&study.name, &results, &about, typed.threshold, &[], console)?;
     console.note(&format!("The results are in {}: {}", folder.display(), written.join(", ")));
     Ok(())
+}
+
+/// Where the results go, if they can.
+fn folder_of(typed: &Run) -> Outcome<PathBuf> {
+    let folder = typed.output.clone().unwrap_or_else(|| typed.file.with_extension(""));
+    if folder == typed.file {
+        return Err(Failure::usage(
+            "the results cannot lie where the study's own file is: give another folder with -o",
+        ));
+    }
+    refuse_unwritable(&folder)?;
+    Ok(folder)
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {

@@ -3,7 +3,7 @@
 use crate::program::{Folder, NETWORK};
 
 /// Commands that take a file, with `FILE` in its place.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 18] = [
     "assess FILE",
     "assess --goal FILE",
     "simulate FILE --network chic",
@@ -12,6 +12,8 @@ const COMMANDS: [&str; 16] = [
     "whatif FILE --network chic --scale all=0.5",
     "study run FILE",
     "study show FILE",
+    "slurm-script simulate -- FILE --network chic",
+    "slurm-script study FILE",
     "trace info FILE",
     "trace check FILE",
     "trace convert FILE -o out.json",

@@ -4,12 +4,15 @@ use super::{Cluster, SAID};
 use std::collections::VecDeque;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 
+/// Sender and bytes.
+type Letter = (u32, Vec<u8>);
+
 /// What the members share.
 struct Room {
     barrier: Barrier,
-    /// By receiver: sender and bytes.
-    letters: Vec<Mutex<Vec<(u32, Vec<u8>)>>>,
-    told: Vec<Mutex<VecDeque<(u32, Vec<u8>)>>>,
+    /// By receiver.
+    letters: Vec<Mutex<Vec<Letter>>>,
+    told: Vec<Mutex<VecDeque<Letter>>>,
     said: Mutex<Vec<[u64; SAID]>>,
     gathered: Mutex<Vec<Vec<u8>>>,
 }

@@ -46,7 +46,7 @@ pub fn check(plan: &Plan, inputs: &Inputs, cluster: Option<&dyn Cluster>) -> Out
     }
 }
 
-fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
+pub fn check_timeline(timeline: &TimelinePlan, processes: u32) -> Outcome<()> {
     let ranks = &timeline.selection.ranks;
     if ranks.is_empty() && processes > MOST_SHOWN {
         return Err(Failure::usage(format!(

@@ -1,0 +1,60 @@
+//! What a simulation takes where it is not run here.
+
+use super::details::check_timeline;
+use super::inputs::Inputs;
+use crate::commands::refuse_missing_folder;
+use crate::console::Console;
+use crate::exit::Outcome;
+use crate::memory::Demand;
+use crate::plan::simulate::{Plan, WorkloadPlan};
+use std::path::Path;
+use straggler_sim::Workload;
+use straggler_sim::replicas::is_small;
+
+/// A call takes 6 to 9 bytes in a stream and up to 150 in memory: as a call, as an operation and as an instruction.
+const TRACE_IN_MEMORY: u64 = 20;
+
+/// Reads and checks all that the plan names, as a run does, and tells what each rank of a job holds, with so many threads.
+pub fn demand(plan: &Plan, threads: u32, console: &Console) -> Outcome<Demand> {
+    let inputs = Inputs::load(plan, console)?;
+    if let Some(timeline) = &plan.timeline {
+        check_timeline(timeline, inputs.workload.processes())?;
+    }
+    plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    inputs.warnings.iter().for_each(|warning| console.warn(warning));
+    let workload = &inputs.workload.workload;
+    let simulation = inputs.simulation(plan);
+    let run = if plan.explain {
+        simulation.recorded_memory_bytes(workload)
+    } else {
+        simulation.memory_bytes(workload)
+    };
+    Ok(with_workload(run, workload, plan, threads))
+}
+
+/// Small runs are not worth spreading: a rank has one on each thread, as far as there are replicas.
+fn with_workload(run: u64, workload: &Workload, plan: &Plan, threads: u32) -> Demand {
+    let schedule = match workload {
+        Workload::Graph(graph) => graph.memory_bytes(),
+        _ => 0,
+    };
+    let trace = match &plan.workload {
+        WorkloadPlan::Trace(request) => bytes_on_disk(&request.path).saturating_mul(TRACE_IN_MEMORY),
+        _ => 0,
+    };
+    if is_small(workload.processes()) {
+        let beside = u64::from(threads).min(plan.replicas.len() as u64);
+        let each = run.saturating_mul(beside).saturating_add(schedule).saturating_add(trace);
+        return Demand { spread_bytes: 0, each_bytes: each };
+    }
+    Demand { spread_bytes: run.saturating_add(schedule), each_bytes: trace }
+}
+
+/// Of a file, or of all files of a folder.
+fn bytes_on_disk(path: &Path) -> u64 {
+    let length = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
+    match std::fs::read_dir(path) {
+        Ok(entries) => entries.flatten().map(|entry| length(&entry.path())).fold(0, u64::saturating_add),
+        Err(_) => length(path),
+    }
+}

@@ -1,0 +1,126 @@
+//! The text of a job script: what Slurm is asked for, then what is run, each with a comment that says why.
+
+pub mod command;
+
+use super::memory::{Memory, PROGRAM_BYTES};
+use crate::commands::{command_line, quoted};
+use crate::plan::slurm_script::{Measure, Plan, What};
+use std::fmt::Write;
+use straggler_report::numbers::{counted, memory as in_words};
+
+/// The whole script. sbatch reads `#SBATCH` lines up to the first command, so they all come first.
+pub fn script(plan: &Plan, memory: Option<&Memory>) -> String {
+    [head(), resources(plan), memory_lines(plan, memory), limits(plan), body(plan)].concat()
+}
+
+fn head() -> String {
+    let line = command_line();
+    // A comment must not end before its line does.
+    let written = if line.chars().any(char::is_control) { String::new() } else { format!("#   {line}\n") };
+    format!(
+        "#!/bin/bash\n\
+         # Written by straggler {}:\n\
+         {written}\
+         # Submit it with `sbatch`, see where it is with `squeue --me`, end it with `scancel JOB`.\n\
+         # Names of files are relative to the folder in which sbatch is called; all nodes must see them.\n\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn resources(plan: &Plan) -> String {
+    let nodes = counted(plan.nodes.into(), "node", "nodes");
+    let ranks = counted(plan.tasks(), "MPI rank", "MPI ranks");
+    let mut text = format!(
+        "# {nodes} with {} each: {ranks}. {}\n\
+         #SBATCH --nodes={}\n\
+         #SBATCH --ntasks-per-node={}\n",
+        counted(plan.tasks_per_node.into(), "task", "tasks"),
+        what_ranks_change(plan),
+        plan.nodes,
+        plan.tasks_per_node
+    );
+    if let Some(cpus) = plan.cpus_per_task {
+        add(&mut text, "CPUs of each rank, one for each of its threads.", &format!("cpus-per-task={cpus}"));
+    }
+    if matches!(plan.job.what, What::Measure(_)) {
+        add(&mut text, "Other jobs on the nodes would be measured, too.", "exclusive");
+    }
+    text
+}
+
+fn what_ranks_change(plan: &Plan) -> &'static str {
+    match plan.job.what {
+        What::Simulate(_) | What::Study(_) => "The results do not depend on it.",
+        What::Measure(Measure::Assess) => "Each measures its cores, all at the same time.",
+        What::Measure(Measure::Latency) => "Every pair of them is measured.",
+        What::Measure(Measure::LogGp) => "Two of them measure, on two nodes if there are; others are idle.",
+    }
+}
+
+fn memory_lines(plan: &Plan, memory: Option<&Memory>) -> String {
+    let mut text = String::new();
+    let Some(memory) = memory else {
+        add(&mut text, "0 is all memory of each node, since nobody else is on it.", "mem=0");
+        return text;
+    };
+    let holds = match plan.job.what {
+        What::Study(_) => "the largest run of the study",
+        _ if plan.tasks() == 1 => "the whole simulation",
+        _ => "its share of the simulation",
+    };
+    let why = format!(
+        "Memory of each node, estimated: {} for each rank, which is {holds}, 30 % to spare,\n\
+         # and {} for the program and MPI. Slurm ends a job that takes more.",
+        in_words(memory.task_bytes),
+        in_words(PROGRAM_BYTES)
+    );
+    add(&mut text, &why, &format!("mem={}M", memory.node_mebibytes));
+    text
+}
+
+fn limits(plan: &Plan) -> String {
+    let mut text = String::new();
+    let ends = match plan.job.what {
+        What::Study(_) => {
+            "Slurm ends the job after this time; submitted again, the study goes on where it was."
+        }
+        _ => "Slurm ends the job after this time. Short jobs start earlier.",
+    };
+    add(&mut text, ends, &format!("time={}", plan.time));
+    add(
+        &mut text,
+        "What squeue calls the job, and where its output goes; %j is its number.",
+        &format!("job-name={}", plan.job_name),
+    );
+    let _ = writeln!(text, "#SBATCH --output={}", plan.log);
+    if let Some(name) = &plan.partition {
+        add(&mut text, "The partition; `sinfo` lists them.", &format!("partition={name}"));
+    }
+    if let Some(name) = &plan.account {
+        add(&mut text, "The account that pays.", &format!("account={name}"));
+    }
+    if !plan.sbatch.is_empty() {
+        text.push_str("# Given with --sbatch; of two lines with one option, sbatch takes the last.\n");
+        plan.sbatch.iter().for_each(|option| text.extend(["#SBATCH ", option, "\n"]));
+    }
+    text
+}
+
+/// An option of sbatch under a comment.
+fn add(text: &mut String, why: &str, option: &str) {
+    text.extend(["# ", why, "\n#SBATCH --", option, "\n"]);
+}
+
+fn body(plan: &Plan) -> String {
+    let mut text =
+        "\n# The first command that fails ends the job with its exit code.\nset -eo pipefail\n".to_string();
+    if !plan.modules.is_empty() {
+        text.push('\n');
+        plan.modules.iter().for_each(|name| text.extend(["module load ", &quoted(name), "\n"]));
+    }
+    let _ = write!(text, "\n{}{}\n", command::why(plan), command::lines(plan));
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! The command that the job runs, and how its ranks are started.
+
+use crate::args::slurm_script::{Launcher, Mpi};
+use crate::commands::quoted;
+use crate::plan::slurm_script::{Plan, What};
+
+/// On one line.
+pub fn line(plan: &Plan) -> String {
+    parts(plan).join(" ")
+}
+
+/// The same with the program on a line of its own.
+pub fn lines(plan: &Plan) -> String {
+    parts(plan).join(" \\\n    ")
+}
+
+/// The launcher, if one is needed, and the program.
+fn parts(plan: &Plan) -> Vec<String> {
+    launcher(plan).into_iter().chain([program(plan)]).collect()
+}
+
+/// A comment above the command.
+pub fn why(plan: &Plan) -> &'static str {
+    match (plan.is_single(), plan.launcher, plan.mpi) {
+        (true, ..) => "# One process needs no MPI.\n",
+        (_, Launcher::Srun, Mpi::OpenMpi) => {
+            "# srun starts a rank for each task; Open MPI's ranks find each other by PMIx (`srun --mpi=list`).\n\
+             # It gives each rank one CPU unless it is told otherwise here.\n"
+        }
+        (_, Launcher::Srun, Mpi::Mpich) => {
+            "# srun starts a rank for each task; MPICH's ranks find each other by PMI-2 (`srun --mpi=list`).\n\
+             # It gives each rank one CPU unless it is told otherwise here.\n"
+        }
+        (_, Launcher::Mpirun, Mpi::OpenMpi) => {
+            "# mpirun asks Slurm for the nodes. Ranks are not bound to single cores, for each has several threads.\n"
+        }
+        (_, Launcher::Mpirun, Mpi::Mpich) => "# mpirun asks Slurm for the nodes.\n",
+    }
+}
+
+fn launcher(plan: &Plan) -> Option<String> {
+    let per_node = plan.tasks_per_node;
+    if plan.is_single() {
+        return None;
+    }
+    Some(match (plan.launcher, plan.mpi) {
+        (Launcher::Srun, Mpi::OpenMpi) => format!("srun --mpi=pmix --cpus-per-task={}", cpus(plan)),
+        (Launcher::Srun, Mpi::Mpich) => format!("srun --mpi=pmi2 --cpus-per-task={}", cpus(plan)),
+        (Launcher::Mpirun, Mpi::OpenMpi) => {
+            format!("mpirun -n \"$SLURM_NTASKS\" --map-by ppr:{per_node}:node --bind-to none")
+        }
+        (Launcher::Mpirun, Mpi::Mpich) => format!("mpirun -n \"$SLURM_NTASKS\" -ppn {per_node}"),
+    })
+}
+
+/// Known to the script when it runs: all CPUs of a node are known only there.
+fn cpus(plan: &Plan) -> String {
+    match (plan.cpus_per_task, plan.tasks_per_node) {
+        (Some(_), _) => "\"$SLURM_CPUS_PER_TASK\"".into(),
+        (None, 1) => "\"$SLURM_CPUS_ON_NODE\"".into(),
+        (None, tasks) => format!("$((SLURM_CPUS_ON_NODE / {tasks}))"),
+    }
+}
+
+/// The program with its command and its options, each as a shell reads it back.
+fn program(plan: &Plan) -> String {
+    let (name, command) = match (&plan.job.what, plan.is_single()) {
+        (What::Study(_), true) => ("straggler", "study run"),
+        (what, true) => ("straggler", what.name()),
+        (what, false) => ("straggler-mpi", what.name()),
+    };
+    let path = match &plan.programs {
+        Some(folder) => quoted(&format!("{}/{name}", folder.trim_end_matches('/'))),
+        None => name.into(),
+    };
+    // In front of all other options: behind a `--` among them it would be a file.
+    let threads = plan.job.sets_threads.then(|| "--threads \"$SLURM_CPUS_PER_TASK\"".to_string());
+    let words = plan.job.words.iter().map(|word| quoted(word));
+    [path, command.into()].into_iter().chain(threads).chain(words).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,228 @@
+//! `straggler slurm-script`, validated.
+
+use super::simulate;
+use crate::args::slurm_script::{Launcher, Mpi, OptionsJob, Resources, Settings, SlurmCommand};
+use crate::args::study::{Run, StudyCommand};
+use crate::args::{Cli, Command, Common};
+use crate::exit::{Failure, Outcome};
+use clap::Parser;
+use clap::error::ErrorKind;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use straggler_model::units::Bytes;
+
+/// Everything that the script says, before any file is opened.
+#[derive(Debug)]
+pub struct Plan {
+    pub job: Job,
+    pub nodes: u32,
+    pub tasks_per_node: u32,
+    /// None where the tasks of a node share all CPUs that it has.
+    pub cpus_per_task: Option<u32>,
+    /// What a node has.
+    pub memory_per_node: Option<u64>,
+    pub time: String,
+    pub partition: Option<String>,
+    pub account: Option<String>,
+    /// Further options of sbatch.
+    pub sbatch: Vec<String>,
+    pub job_name: String,
+    pub log: String,
+    pub modules: Vec<String>,
+    pub programs: Option<String>,
+    pub mpi: Mpi,
+    pub launcher: Launcher,
+    /// Where the script goes; stdout unless given.
+    pub output: Option<PathBuf>,
+}
+
+/// What the job runs.
+#[derive(Debug)]
+pub struct Job {
+    pub what: What,
+    /// What was typed for it, behind the name of the command.
+    pub words: Vec<String>,
+    /// Whether the script tells the program how many threads it has; otherwise they are in the words.
+    pub sets_threads: bool,
+}
+
+#[derive(Debug)]
+pub enum What {
+    Simulate(Box<simulate::Plan>),
+    Study(Box<Run>),
+    Measure(Measure),
+}
+
+/// What is measured on nodes that the job has to itself. straggler-mpi knows the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    Assess,
+    Latency,
+    LogGp,
+}
+
+impl What {
+    pub fn name(&self) -> &'static str {
+        match self {
+            What::Simulate(_) => "simulate",
+            What::Study(_) => "study",
+            What::Measure(Measure::Assess) => "assess",
+            What::Measure(Measure::Latency) => "latency",
+            What::Measure(Measure::LogGp) => "loggp",
+        }
+    }
+}
+
+impl Plan {
+    pub fn new(typed: SlurmCommand, common: &Common) -> Outcome<Plan> {
+        refuse_misplaced(common)?;
+        let measured = |job: OptionsJob, what| -> Outcome<_> {
+            let words = in_text(job.words)?;
+            let job_of = Job { what: What::Measure(what), words, sets_threads: false };
+            Ok((job_of, None, job.resources, job.settings))
+        };
+        let (job, threads, resources, settings) = match typed {
+            SlurmCommand::Simulate(job) => {
+                let (of_simulate, threads) = simulation(job.words)?;
+                (of_simulate, threads, job.resources, job.settings)
+            }
+            SlurmCommand::Study(typed) => {
+                let (of_study, threads) = study(typed.file.into(), typed.job.words)?;
+                (of_study, threads, typed.job.resources, typed.job.settings)
+            }
+            SlurmCommand::Assess(job) => measured(job, Measure::Assess)?,
+            SlurmCommand::Latency(job) => measured(job, Measure::Latency)?,
+            SlurmCommand::Loggp(job) => measured(job, Measure::LogGp)?,
+        };
+        Plan::of_parts(job, threads, resources, settings)
+    }
+
+    fn of_parts(job: Job, threads: Option<u32>, typed: Resources, settings: Settings) -> Outcome<Plan> {
+        let job_name = settings.job_name.unwrap_or_else(|| format!("straggler-{}", job.what.name()));
+        let plan = Plan {
+            nodes: typed.nodes,
+            tasks_per_node: typed.tasks_per_node,
+            cpus_per_task: cpus_per_task(&job.what, typed.cpus_per_task, threads)?,
+            memory_per_node: typed.memory_per_node.map(|Bytes(bytes)| bytes),
+            time: typed.time,
+            partition: typed.partition,
+            account: typed.account,
+            sbatch: typed.sbatch,
+            log: settings.log.unwrap_or_else(|| format!("{job_name}-%j.out")),
+            job_name,
+            modules: settings.module,
+            programs: settings.programs,
+            mpi: settings.mpi,
+            launcher: settings.launcher,
+            output: settings.output,
+            job,
+        };
+        plan.refuse_too_few()?;
+        Ok(plan)
+    }
+
+    /// MPI ranks.
+    pub fn tasks(&self) -> u64 {
+        u64::from(self.nodes) * u64::from(self.tasks_per_node)
+    }
+
+    /// Whether `straggler` itself does it: one process needs no MPI.
+    pub fn is_single(&self) -> bool {
+        self.tasks() == 1 && !matches!(self.job.what, What::Measure(_))
+    }
+
+    /// Measurements between ranks need two of them.
+    fn refuse_too_few(&self) -> Outcome<()> {
+        let needs_two = matches!(self.job.what, What::Measure(Measure::Latency | Measure::LogGp));
+        if needs_two && self.tasks() < 2 {
+            return Err(Failure::usage(format!(
+                "{} measures between MPI ranks and needs two of them: give --nodes 2, or --tasks-per-node 2 for two on one \
+                 node",
+                self.job.what.name()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// `--seed` and `--threads` are options of every command. Here they could only be meant for the job.
+fn refuse_misplaced(common: &Common) -> Outcome<()> {
+    if common.threads.is_some() {
+        return Err(Failure::usage(
+            "--threads: a script has none; give --cpus-per-task for the threads of each rank",
+        ));
+    }
+    if common.seed != 1 {
+        return Err(Failure::usage(
+            "--seed: a script draws nothing; write it behind -- for the program that the job starts",
+        ));
+    }
+    Ok(())
+}
+
+fn in_text(words: Vec<OsString>) -> Outcome<Vec<String>> {
+    let checked = |word: OsString| match word.into_string() {
+        Ok(word) if !word.chars().any(char::is_control) => Ok(word),
+        Ok(word) => Err(format!("{word:?} has control characters")),
+        Err(word) => Err(format!("{} is not UTF-8", word.display())),
+    };
+    let all: Result<Vec<String>, String> = words.into_iter().map(checked).collect();
+    all.map_err(|fault| Failure::usage(format!("{fault}, which a script cannot show: give another name")))
+}
+
+/// The options of a simulation, checked as `straggler simulate` checks them, and its threads.
+fn simulation(words: Vec<OsString>) -> Outcome<(Job, Option<u32>)> {
+    let cli = parse(&["simulate"], words.clone())?;
+    let threads = threads(&cli.common);
+    let Command::Simulate(typed) = cli.command else {
+        return Err(Failure::usage("the options behind -- are not those of `straggler simulate`"));
+    };
+    let what = What::Simulate(Box::new(simulate::Plan::new(*typed, &cli.common)?));
+    Ok((Job { what, words: in_text(words)?, sets_threads: threads.is_none() }, threads))
+}
+
+/// The same for a study, whose file is its first word.
+fn study(file: OsString, options: Vec<OsString>) -> Outcome<(Job, Option<u32>)> {
+    let words: Vec<OsString> = std::iter::once(file).chain(options).collect();
+    let cli = parse(&["study", "run"], words.clone())?;
+    let threads = threads(&cli.common);
+    let Command::Study(crate::args::study::Study { command: StudyCommand::Run(run) }) = cli.command else {
+        return Err(Failure::usage("the options behind -- are not those of `straggler study run`"));
+    };
+    let job =
+        Job { what: What::Study(Box::new(run)), words: in_text(words)?, sets_threads: threads.is_none() };
+    Ok((job, threads))
+}
+
+fn threads(common: &Common) -> Option<u32> {
+    common.threads.and_then(|threads| u32::try_from(threads.get()).ok())
+}
+
+/// What `straggler COMMAND WORDS` would be.
+fn parse(command: &[&str], words: Vec<OsString>) -> Outcome<Cli> {
+    let head = std::iter::once("straggler").chain(command.iter().copied()).map(OsString::from);
+    Cli::try_parse_from(head.chain(words)).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Failure::usage(format!(
+            "behind --: the job would only print help; see `straggler {} --help`",
+            command.join(" ")
+        )),
+        _ => {
+            let text = error.to_string();
+            Failure::usage(format!("behind --: {}", text.strip_prefix("error: ").unwrap_or(&text).trim_end()))
+        }
+    })
+}
+
+/// As many as the program has threads; an assessment looks at every core of its nodes.
+fn cpus_per_task(what: &What, given: Option<u32>, threads: Option<u32>) -> Outcome<Option<u32>> {
+    match (given, threads) {
+        (Some(cpus), Some(threads)) if threads > cpus => Err(Failure::usage(format!(
+            "--threads {threads} on --cpus-per-task {cpus}: give each thread a CPU, or leave --threads out"
+        ))),
+        (None, None) if matches!(what, What::Measure(Measure::Assess)) => Ok(None),
+        (given, threads) => Ok(given.or(threads).or(Some(1))),
+    }
+}
+
+#[cfg(test)]
+mod tests;
