@@ -17,6 +17,7 @@ pub(crate) use queues::Pair;
 pub use queues::{QueuePool, Queues};
 pub use step_queues::StepQueues;
 
+use crate::checkpoint::Saved;
 use crate::host::Host;
 use crate::message::{Body, Early};
 use crate::order::Key;
@@ -25,9 +26,9 @@ use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
 /// The local events of one process, and its matching of receives and messages.
-pub trait Agenda: Default + Send {
+pub trait Agenda: Default + Saved {
     /// What the agendas of neighbouring processes share.
-    type Pool: Default + Send;
+    type Pool: Default + Saved;
     /// What messages between such processes carry.
     type Body: Body;
 

@@ -1,5 +1,6 @@
 //! How a run is steered and watched from outside. Nothing here changes a result.
 
+use crate::checkpoint::Checkpoints;
 use crate::cluster::Cluster;
 use std::sync::atomic::AtomicBool;
 use straggler_model::Time;
@@ -19,6 +20,8 @@ pub struct Control<'a> {
     pub block_shift: Option<u32>,
     /// Who else runs a part of it.
     pub cluster: Option<&'a dyn Cluster>,
+    /// Where the state of the run is kept, and where it begins.
+    pub checkpoints: Option<&'a dyn Checkpoints>,
     /// Set from outside to stop the run.
     pub stop: &'a AtomicBool,
     /// Called now and then.
@@ -27,7 +30,7 @@ pub struct Control<'a> {
 
 impl<'a> Control<'a> {
     pub fn new(threads: usize, stop: &'a AtomicBool, progress: &'a mut dyn FnMut(Progress)) -> Control<'a> {
-        Control { threads, block_shift: None, cluster: None, stop, progress }
+        Control { threads, block_shift: None, cluster: None, checkpoints: None, stop, progress }
     }
 }
 

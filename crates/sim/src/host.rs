@@ -1,9 +1,11 @@
 //! The resources of a process: CPUs and NICs, and when each is free again.
 
+use crate::checkpoint::Saved;
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_model::noise::QuietUntil;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cpu {
     pub free: Time,
     /// Up to when noise is known not to disturb this CPU.
@@ -11,7 +13,7 @@ pub struct Cpu {
 }
 
 /// The CPUs and NICs of one process.
-pub trait Host: Send {
+pub trait Host: Saved {
     fn new() -> Self;
     fn cpu(&self, cpu: u8) -> &Cpu;
     fn send_free(&self, nic: u8) -> Time;
@@ -25,7 +27,7 @@ pub trait Host: Send {
 }
 
 /// One CPU, one NIC: half a cache line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct OneLane {
     cpu: Cpu,
     send_free: Time,
@@ -65,7 +67,7 @@ impl Host for OneLane {
 }
 
 /// Any number of CPUs and NICs. Memory is taken only for those that were used.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ManyLanes {
     cpus: Vec<Cpu>,
     /// When each NIC may send, and receive, again.

@@ -3,10 +3,11 @@
 //!
 //! Only messages that could still be overtaken are kept, one for each destination: usually none or one.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Lanes {
     first: Rank,
     /// Nothing that is sent at t arrives before t and this.
@@ -17,7 +18,7 @@ pub struct Lanes {
     free: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Sender {
     sent: u32,
     /// Its first flight, as its place plus one; 0 for none.
@@ -25,7 +26,7 @@ struct Sender {
 }
 
 /// The last message to a destination.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Flight {
     arrival: Time,
     to: Rank,

@@ -10,6 +10,7 @@
 //! again with noise drawn anew. Engines are compiled behind these, in this crate alone.
 
 pub mod agenda;
+pub mod checkpoint;
 pub mod cluster;
 pub mod control;
 mod execution;

@@ -1,5 +1,6 @@
 //! Messages between processes, as small as they can be: most of a run's memory traffic.
 
+use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::Operation;
 
@@ -201,6 +202,19 @@ pub struct Message<B, S> {
     pub stamp: S,
 }
 
+impl<B: bytemuck::Pod, S: bytemuck::Pod> Serialize for Message<B, S> {
+    fn serialize<Z: serde::Serializer>(&self, serializer: Z) -> Result<Z::Ok, Z::Error> {
+        serializer.serialize_bytes(bytemuck::bytes_of(self))
+    }
+}
+
+impl<'de, B: bytemuck::Pod, S: bytemuck::Pod> Deserialize<'de> for Message<B, S> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = <&[u8]>::deserialize(deserializer)?;
+        bytemuck::try_pod_read_unaligned(bytes).map_err(serde::de::Error::custom)
+    }
+}
+
 /// What a message carries that is observed and whose number its receiver needs.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, packed)]
@@ -226,7 +240,7 @@ impl<B: Copy, S: Copy> Timed for Message<B, S> {
 }
 
 /// A message that ran on its receiver before its receive was posted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Early {
     pub from: Rank,
     pub tag: Tag,

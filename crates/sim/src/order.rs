@@ -9,11 +9,12 @@
 //! at once or find it out later: free times only grow, so the event that runs next is in both cases the
 //! one with the smallest key under the free times of the moment.
 
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_schedule::OperationKind;
 
 /// The kind of an event, in the order of precedence.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Class {
     Acknowledgement,
@@ -36,7 +37,7 @@ impl From<OperationKind> for Class {
 
 /// The place of an event among those of its process. Smaller keys run first; no two events of a
 /// process have equal keys.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Key {
     /// When the event may run at the earliest.
     pub eligible: Time,

@@ -50,6 +50,8 @@ pub enum RunError {
         "simulated time stands still without a lookahead, which a cluster needs: o_s + L above 0, and A where messages exceed S; `straggler simulate` runs it on one machine"
     )]
     NoClusterWithoutLookahead,
+    #[error("the checkpoint cannot be {what}: {why}")]
+    Checkpoint { what: String, why: String },
     #[error("the members of the cluster do not understand each other: start the same program everywhere")]
     Garbled,
     #[error("a message of {bytes} bytes is longer than the model can time (2^63 - 1 bytes)")]

@@ -1,6 +1,7 @@
 //! What one process does next, given what has happened to it.
 
 use crate::agenda::Agenda;
+use crate::checkpoint::Saved;
 use crate::host::Host;
 use crate::release::{Arrived, Release};
 use std::ops::Range;
@@ -18,8 +19,8 @@ pub const MOMENT: Tag = Tag::MAX;
 pub trait Program: Sync {
     type Host: Host;
     type Agenda: Agenda;
-    type Local: Copy + Default + Send;
-    type Block: Send;
+    type Local: Copy + Default + Saved;
+    type Block: Saved;
 
     /// Whether a process keeps memory beyond its slot, so that asking for it ahead pays even where
     /// neighbouring processes run one after the other.

@@ -22,12 +22,14 @@ mod frame;
 mod general;
 mod graphs;
 mod hoard;
+mod keeping;
 mod layout;
 mod mail;
 mod outgoing;
 mod stepping;
 mod transport;
 
+use crate::checkpoint::Checkpoints;
 use crate::cluster::Cluster;
 use crate::control::{Control, Progress};
 use crate::host::OneLane;
@@ -43,6 +45,7 @@ use domain::{Concluded, Domain};
 use frame::Frame;
 use general::General;
 use graphs::Graphs;
+use keeping::Keeping;
 use layout::Layout;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -109,6 +112,7 @@ struct Shared<'a, A: Actors> {
     lookahead: Time,
     threads: Threads<actors::MessageOf<A>>,
     parts: Vec<Part<'a, A::Observer>>,
+    checkpoints: Option<&'a dyn Checkpoints>,
     stop: &'a AtomicBool,
 }
 
@@ -128,7 +132,7 @@ fn run_actors<A: Actors>(
     let mut finish: Vec<Time> = bytemuck::allocation::zeroed_vec(ranks.iter().map(Range::len).sum());
     let mut rest = &mut finish[..];
     let gate: OnceLock<Shared<'_, A>> = OnceLock::new();
-    let (cluster, stop) = (control.cluster, control.stop);
+    let (cluster, checkpoints, stop) = (control.cluster, control.checkpoints, control.stop);
     let parts = std::thread::scope(|scope| {
         let gate = &gate;
         let helper = |part| move || work(actors, part, gate.wait(), None, &mut |_| {});
@@ -143,7 +147,7 @@ fn run_actors<A: Actors>(
         };
         let parts = (0..layout.parts()).map(&mut part).collect();
         let threads = Threads::new(layout, cluster.is_some());
-        let shared = gate.get_or_init(|| Shared { lookahead, threads, parts, stop });
+        let shared = gate.get_or_init(|| Shared { lookahead, threads, parts, checkpoints, stop });
         let mut worked = vec![work(actors, 0, shared, cluster, control.progress)];
         worked.extend(
             helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic))),
@@ -156,7 +160,9 @@ fn run_actors<A: Actors>(
 
 /// Cuts the processes into blocks and shares them out. Small runs have small blocks on a cluster, so that every thread has some.
 fn lay_out(processes: u32, control: &Control<'_>) -> Layout {
-    let usual = control.block_shift.unwrap_or_else(|| block_shift(processes)).min(20);
+    let before = control.checkpoints.and_then(|checkpoints| checkpoints.position());
+    let wanted = before.map(|position| position.shift).or(control.block_shift);
+    let usual = wanted.unwrap_or_else(|| block_shift(processes)).min(20);
     let Some(cluster) = control.cluster else {
         return Layout::new(processes, usual, vec![0; processes.div_ceil(1 << usual) as usize], 0);
     };
@@ -164,7 +170,8 @@ fn lay_out(processes: u32, control: &Control<'_>) -> Layout {
     // The members may have different numbers of threads, but must have the same blocks.
     let threads = cluster.largest(control.threads as u64).saturating_mul(members.into());
     let blocks = threads.saturating_mul(BLOCKS_A_THREAD).max(1);
-    let shift = usual.min((u64::from(processes) / blocks).max(1).ilog2());
+    let small = (u64::from(processes) / blocks).max(1).ilog2();
+    let shift = if before.is_some() { usual } else { usual.min(small) };
     Layout::new(processes, shift, Layout::neighbours(processes.div_ceil(1 << shift), members), cluster.rank())
 }
 
@@ -187,12 +194,16 @@ fn work<A: Actors>(
     let mut slots = huge_pages::list_of(layout.processes_of(part), || actors.slot());
     let mut domain = Domain::new(actors, layout, part, &mut slots, observer);
     let mut frame = Frame::new(0, shared.lookahead, layout.shift());
-    let (mut sent, mut windows) = (u64::MAX, 0);
+    let mut keeping =
+        Keeping::new(shared.checkpoints, part == 0 && cluster.is_none_or(|cluster| cluster.rank() == 0));
+    let mut windows = keeping.begin(&mut domain);
+    let mut sent = u64::MAX;
     loop {
         let agreed = transport.agree(&mut || {
             domain.settle(&frame);
             let due = sent.min(domain.next_window());
-            State { due, messages: domain.messages, failed: domain.error.is_some() }
+            let checkpoint = keeping.is_due() && windows > 0;
+            State { due, messages: domain.messages, failed: domain.error.is_some(), checkpoint }
         });
         transport.receive(|block, delivery| domain.accept(block, delivery, &frame));
         progress(Progress { simulated: frame.until, messages: transport.messages() });
@@ -200,6 +211,10 @@ fn work<A: Actors>(
             Agreed::Window(window) => frame = Frame::new(window, shared.lookahead, layout.shift()),
             Agreed::Finished => break,
             Agreed::Failed => return Err(domain.error.unwrap_or(RunError::Interrupted)),
+        }
+        keeping.complete(&mut domain.error);
+        if transport.wants_checkpoint() {
+            keeping.keep(&mut domain, &frame, windows);
         }
         windows += 1;
         domain.run(&frame, shared.stop);

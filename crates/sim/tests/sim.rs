@@ -3,6 +3,8 @@
 
 #[path = "sim/butterfly.rs"]
 mod butterfly;
+#[path = "sim/checkpoints.rs"]
+mod checkpoints;
 #[path = "sim/cluster.rs"]
 mod cluster;
 #[path = "sim/conformance.rs"]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Up to when a CPU is known to be undisturbed. Engines keep one for each CPU and pass it to every
 /// look-up, in order of time; most look-ups then end with one comparison.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct QuietUntil(u64);
 
 impl QuietUntil {

@@ -7,12 +7,13 @@ use crate::host::Host;
 use crate::message::{Compact, Early};
 use crate::order::Key;
 use crate::release::Release;
+use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
 /// At most one send, one receive and one computation, all ready at the same time. Messages that came
 /// early wait in a list of the pool that is closed to a ring, so that its last member names the first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Batch {
     ready: Time,
     created: Time,

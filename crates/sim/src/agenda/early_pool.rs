@@ -2,12 +2,13 @@
 
 use crate::message::Early;
 use crate::prefetch::prefetch;
+use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 use straggler_schedule::graph::ANY;
 
 /// Each process has a list that is closed to a ring, so that its last member names the first.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct EarlyPool {
     nodes: Vec<Node>,
     /// When the bytes of the message at each place are there, where that is not when it ran; a place beyond the list has 0.
@@ -16,7 +17,7 @@ pub struct EarlyPool {
     free: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Node {
     /// In two halves, so that a node takes 20 bytes.
     bytes: [u32; 2],

@@ -2,16 +2,17 @@
 //! never asks the system for memory.
 
 use crate::prefetch::prefetch_at;
+use serde::{Deserialize, Serialize};
 
 /// What the lists of one kind lie in.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Slab<T> {
     nodes: Vec<Node<T>>,
     /// Place plus one of the first free node, 0 for none.
     free: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Node<T> {
     item: T,
     /// Place plus one of the next node, 0 for none.
@@ -19,7 +20,7 @@ struct Node<T> {
 }
 
 /// A list, first in, first out. Its members lie in a slab.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct List {
     /// Place plus one, 0 for none.
     first: u32,

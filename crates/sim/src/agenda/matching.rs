@@ -1,5 +1,6 @@
 //! First posted and first arrived win: queues searched by source and tag, with wildcards.
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use straggler_model::{Rank, Tag};
@@ -22,14 +23,14 @@ fn meet_by_wildcard((source, tag): (Rank, Tag), (other_source, other_tag): (Rank
 
 /// Receives or messages in the order they came, each with its source and tag. The first `IN_PLACE` lie
 /// with their process.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum MatchQueue<T, const IN_PLACE: usize> {
     Short(SmallVec<[((Rank, Tag), T); IN_PLACE]>),
     Long(Box<Indexed<T>>),
 }
 
 /// An index over many: by number of arrival, and by exact source and tag.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Indexed<T> {
     next: u64,
     all: BTreeMap<u64, ((Rank, Tag), T)>,

@@ -3,10 +3,11 @@
 use crate::host::Host;
 use crate::order::Key;
 use crate::rules;
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_schedule::OperationKind;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Pending {
     /// For a receive the time it is posted; for the others not before this.
     pub ready: Time,

@@ -15,6 +15,7 @@ use crate::message::{Early, Full};
 use crate::order::Key;
 use crate::release::Release;
 use crate::rules;
+use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
@@ -24,7 +25,7 @@ const FAR: u32 = 32;
 const NEAR: u32 = 24;
 
 /// Ready operations, posted receives and early messages of one process.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Queues {
     /// The heads of the lines: sends, receives, computations. One that is not there is never ready.
     heads: [Pending; 3],
@@ -46,7 +47,7 @@ pub struct Queues {
 const UNORDERED: u8 = 1 << 3;
 
 /// What few processes need.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct More {
     ready: Unordered,
     /// While it has any, all posted receives are here.
@@ -56,14 +57,14 @@ struct More {
 }
 
 /// What the queues of neighbouring processes lie in.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct QueuePool {
     ready: Slab<Pending>,
     posted: Slab<Posted>,
     early: Slab<Early>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Posted {
     pattern: (Rank, Tag),
     id: u32,

@@ -5,6 +5,7 @@ use super::two_heaps::TwoHeaps;
 use crate::host::Host;
 use crate::order::Key;
 use crate::rules;
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_schedule::OperationKind;
 
@@ -12,7 +13,7 @@ use straggler_schedule::OperationKind;
 type Lane = (OperationKind, u8, u8);
 
 /// The ready operations of a process, by lane.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ReadyHeaps {
     lanes: Vec<(Lane, TwoHeaps)>,
     /// What the last search found, and in which lane.

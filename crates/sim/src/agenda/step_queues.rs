@@ -8,12 +8,13 @@ use crate::host::Host;
 use crate::message::{Early, Full};
 use crate::order::Key;
 use crate::release::Release;
+use serde::{Deserialize, Serialize};
 use straggler_model::{Rank, Tag, Time};
 use straggler_schedule::OperationKind;
 
 /// A step becomes ready only when all operations of the one before have started, so that the operations
 /// that are ready always belong to one step.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct StepQueues {
     ready: Time,
     created: Time,

@@ -5,6 +5,7 @@
 //! eligible at once and ordered by the rest of the key. Free times only grow, so events move from the
 //! first heap to the second and never back.
 
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use straggler_model::Time;
@@ -12,7 +13,7 @@ use straggler_model::Time;
 /// An event: when it was created, its order among those created then, and where its details are.
 type Rest = (Time, u64, u32);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TwoHeaps {
     waiting: BinaryHeap<Reverse<(Time, Rest)>>,
     eligible: BinaryHeap<Reverse<Rest>>,

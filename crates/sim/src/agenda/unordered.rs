@@ -5,13 +5,14 @@ use super::pending::Pending;
 use super::ready_heaps::ReadyHeaps;
 use crate::host::Host;
 use crate::order::Key;
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_schedule::OperationKind;
 
 /// More operations than this move into heaps.
 const LONG: usize = 24;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Unordered {
     pending: Vec<Pending>,
     /// Where `next` found the first of them.

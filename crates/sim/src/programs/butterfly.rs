@@ -13,6 +13,7 @@ use crate::agenda::Batch;
 use crate::host::OneLane;
 use crate::program::Program;
 use crate::release::{Arrived, Release};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 use straggler_schedule::{Operation, OperationKind};
@@ -182,7 +183,7 @@ enum Next {
 
 /// What a process knows of the cycle it is in, and of the next: nobody can be further ahead, because the
 /// next cycle cannot end without this process.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Exchange {
     cycle: u32,
     /// Rounds whose message has arrived, in this cycle and in the next.

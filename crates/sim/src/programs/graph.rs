@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::prefetch::prefetch_at;
 use crate::program::Program;
 use crate::release::Release;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -30,14 +31,14 @@ pub struct GraphProgram<'a, H> {
 }
 
 /// Where a process's operations are, and how many of them have not completed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Place {
     pub(crate) first_operation: u64,
     pub(crate) unfinished: u32,
 }
 
 /// The open dependencies of the operations of some neighbouring ranks.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Dependencies {
     first_rank: Rank,
     first_operation: u64,

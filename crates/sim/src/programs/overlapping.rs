@@ -5,6 +5,7 @@ use crate::agenda::StepQueues;
 use crate::host::OneLane;
 use crate::program::Program;
 use crate::release::Release;
+use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
@@ -12,7 +13,7 @@ use straggler_schedule::{Operation, OperationKind, Script, Step, Then};
 
 /// Where a process is. The operations of its phase are numbered by stage and place in the step, which is
 /// the order of their appearance.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cursor<T> {
     phase: u32,
     /// The last stage that was entered.

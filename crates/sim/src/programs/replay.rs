@@ -17,6 +17,7 @@ use crate::agenda::Queues;
 use crate::host::Host;
 use crate::program::{MOMENT, Program};
 use crate::release::Release;
+use serde::{Deserialize, Serialize};
 use state::{Process, Thread, UnderWay, Wanted};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -42,10 +43,12 @@ pub struct Replay<'a, H> {
 }
 
 /// What some neighbouring processes keep.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Processes {
     first: Rank,
     states: Vec<Process>,
+    /// Only of runs that are kept, which are not interrupted.
+    #[serde(skip)]
     keeper: Option<Arc<Keeper>>,
 }
 

@@ -1,15 +1,17 @@
 //! When the operations of a step have completed. On one CPU that is never after the CPU is free, except
 //! with overlapped receives: only then it has to be remembered.
 
+use crate::checkpoint::Saved;
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 
 /// Remembers the latest completion, or not.
-pub trait Tracking: Copy + Default + Send + Sync {
+pub trait Tracking: Copy + Default + Saved + Sync {
     fn note(&mut self, done: Time);
     fn latest(&self) -> Time;
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Untracked;
 
 impl Tracking for Untracked {
@@ -21,7 +23,7 @@ impl Tracking for Untracked {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Tracked(Time);
 
 impl Tracking for Tracked {

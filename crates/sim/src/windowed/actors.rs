@@ -8,6 +8,7 @@ use super::calendar::Chunks;
 use super::frame::Frame;
 use super::mail::{Mail, One};
 use super::outgoing::Outgoing;
+use crate::checkpoint::Saved;
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
@@ -31,9 +32,9 @@ pub(super) trait Actors: Sync {
     /// What watches the processes of one part.
     type Observer: Send;
     /// One process.
-    type Slot: Send;
+    type Slot: Saved;
     /// What neighbouring processes keep elsewhere.
-    type Shared: Send;
+    type Shared: Saved;
 
     /// Whether a process keeps memory beyond its slot, so that asking for it ahead pays even where neighbouring
     /// processes run one after the other.

@@ -10,6 +10,7 @@ use super::transport::Delivery;
 use crate::lanes::Lanes;
 use crate::outcome::Remains;
 use crate::prefetch::prefetch;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ops::Range;
 use straggler_model::{Rank, Time};
@@ -32,6 +33,35 @@ pub(super) struct Block<'a, A: Actors> {
     /// Messages of processes that have many, by the place of the process.
     hoards: HashMap<u32, HoardOf<A>>,
     started: bool,
+}
+
+/// What happens in a window: its number, messages and processes that wake.
+type SavedBucket<M> = (u64, Vec<M>, Vec<u32>);
+
+/// What there is of a block between two windows, to be written.
+#[derive(Serialize)]
+#[serde(bound = "")]
+pub(super) struct State<'a, A: Actors> {
+    slots: &'a [A::Slot],
+    marks: &'a Vec<u8>,
+    shared: &'a A::Shared,
+    lanes: &'a Lanes,
+    buckets: Vec<SavedBucket<MessageOf<A>>>,
+    soon: &'a Vec<u32>,
+    hoards: &'a HashMap<u32, HoardOf<A>>,
+}
+
+/// The same, read back.
+#[derive(Deserialize)]
+#[serde(bound = "")]
+pub(super) struct Restored<A: Actors> {
+    slots: Vec<A::Slot>,
+    marks: Vec<u8>,
+    shared: A::Shared,
+    lanes: Lanes,
+    buckets: Vec<SavedBucket<MessageOf<A>>>,
+    soon: Vec<u32>,
+    hoards: HashMap<u32, HoardOf<A>>,
 }
 
 /// More waiting messages than this make a hoard.
@@ -362,6 +392,50 @@ impl<'a, A: Actors> Block<'a, A> {
                 note(window);
             }
             chunks.push(&mut bucket.chunks, *message);
+        }
+    }
+
+    /// What there is of the block before window `next`.
+    pub fn state(&self, next: u64) -> State<'_, A> {
+        let bucket = |(window, bucket): (u64, &Bucket<MessageOf<A>>)| {
+            (window, bucket.chunks.concat(), bucket.wakes.clone())
+        };
+        State {
+            slots: &*self.slots,
+            marks: &self.marks,
+            shared: &self.shared,
+            lanes: &self.lanes,
+            buckets: self.calendar.buckets(next).map(bucket).collect(),
+            soon: &self.soon,
+            hoards: &self.hoards,
+        }
+    }
+
+    /// Whether a state is one of a block of this size.
+    pub fn fits(&self, state: &Restored<A>) -> bool {
+        state.slots.len() == self.slots.len() && state.marks.len() == self.slots.len()
+    }
+
+    /// Puts the block into the state that it had before window `next`, which is after the first.
+    pub fn restore(
+        &mut self,
+        state: Restored<A>,
+        next: u64,
+        chunks: &mut Chunks<MessageOf<A>>,
+        note: &mut impl FnMut(u64),
+    ) {
+        self.started = true;
+        self.slots.iter_mut().zip(state.slots).for_each(|(slot, saved)| *slot = saved);
+        (self.marks, self.shared, self.lanes) = (state.marks, state.shared, state.lanes);
+        (self.soon, self.hoards) = (state.soon, state.hoards);
+        if !self.soon.is_empty() {
+            note(next);
+        }
+        for (window, messages, mut wakes) in state.buckets {
+            note(window);
+            let bucket = self.calendar.bucket(window, next - 1);
+            chunks.extend(&mut bucket.chunks, &messages);
+            bucket.wakes.append(&mut wakes);
         }
     }
 

@@ -118,6 +118,14 @@ impl<M> Calendar<M> {
         }
     }
 
+    /// What is not empty, when window `next` is about to begin, with its window.
+    pub fn buckets(&self, next: u64) -> impl Iterator<Item = (u64, &Bucket<M>)> {
+        let near =
+            (next..next.saturating_add(NEAR)).map(|window| (window, &self.ring[(window % NEAR) as usize]));
+        let far = self.far.iter().map(|(&window, bucket)| (window, bucket));
+        far.chain(near).filter(|(_, bucket)| !bucket.is_empty())
+    }
+
     /// Takes the bucket of the window that begins. What was noted while it was far is joined in front:
     /// it was noted first.
     pub fn take(&mut self, window: u64) -> Bucket<M> {

@@ -1,14 +1,16 @@
 //! The part of a run that one thread runs: some blocks and the messages they send.
 
 use super::actors::{Actors, MessageOf, Turn};
-use super::block::{Block, Scratch};
+use super::block::{Block, Restored, Scratch};
 use super::calendar::Chunks;
 use super::frame::Frame;
 use super::layout::Layout;
 use super::outgoing::{Outgoing, Parcel};
 use super::transport::{Delivery, Transport};
+use crate::checkpoint::{Checkpoints, Position, write_record};
 use crate::outcome::{Remains, RunError};
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
 
@@ -130,6 +132,52 @@ impl<'a, A: Actors> Domain<'a, A> {
         let due = &mut self.due;
         let mut note = |window: u64| due.entry(window).or_default().push(index);
         self.blocks[index as usize].accept(delivery, frame, &mut self.chunks, &mut note);
+    }
+
+    /// Writes what there is of every block before window `next`.
+    pub fn save(&self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
+        let numbers = self.layout.blocks(self.part);
+        let Some(&first) = numbers.first() else { return Ok(()) };
+        checkpoints.write(next, first, &mut |out| {
+            for (&number, block) in numbers.iter().zip(&self.blocks) {
+                // Which blocks a part has may be different next time, and each message is counted once.
+                let messages = if number == first { self.messages } else { 0 };
+                let state =
+                    postcard::to_allocvec(&(messages, block.state(next))).map_err(io::Error::other)?;
+                write_record(out, number, &state)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where the run is before the window of `frame`.
+    pub fn position(&self, frame: &Frame, windows: u64) -> Position {
+        Position {
+            window: frame.window,
+            simulated_ps: frame.begin().ps(),
+            windows,
+            shift: self.layout.shift(),
+            processes: self.actors.processes(),
+        }
+    }
+
+    /// Puts every block into the state that it had before window `next`.
+    pub fn restore(&mut self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
+        self.due.clear();
+        for (index, (&number, block)) in (0..).zip(self.layout.blocks(self.part).iter().zip(&mut self.blocks))
+        {
+            let bytes = checkpoints.read(number)?;
+            let (messages, state): (u64, Restored<A>) =
+                postcard::from_bytes(&bytes).map_err(io::Error::other)?;
+            if !block.fits(&state) || next == 0 {
+                return Err(io::Error::other("it belongs to another run"));
+            }
+            let due = &mut self.due;
+            let mut note = |window: u64| due.entry(window).or_default().push(index);
+            block.restore(state, next, &mut self.chunks, &mut note);
+            self.messages += messages;
+        }
+        Ok(())
     }
 
     /// Gives up the processes one block after the other, once no message is left, and says when each has finished.

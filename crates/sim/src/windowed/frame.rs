@@ -27,6 +27,10 @@ impl Frame {
         }
     }
 
+    pub fn begin(&self) -> Time {
+        Time(self.lookahead.saturating_mul(self.window))
+    }
+
     /// The window of a time that lies behind this one.
     #[inline(always)]
     pub fn window_of(&self, time: Time) -> u64 {

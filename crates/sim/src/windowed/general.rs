@@ -13,6 +13,7 @@ use crate::outcome::{Blocked, Leftover, Remains};
 use crate::program::Program;
 use crate::release::Release;
 use crate::rules::{Rules, Sender, Sent};
+use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::ops::Range;
 use straggler_model::noise::Noise;
@@ -28,6 +29,8 @@ pub(super) struct General<'a, P, N, L, O> {
 }
 
 /// One process.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
 #[repr(C, align(64))]
 pub(super) struct Slot<P: Program> {
     host: P::Host,
@@ -36,6 +39,8 @@ pub(super) struct Slot<P: Program> {
 }
 
 /// What neighbouring processes keep elsewhere.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
 pub(super) struct Shared<P: Program> {
     block: P::Block,
     pool: <P::Agenda as Agenda>::Pool,

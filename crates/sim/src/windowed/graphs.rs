@@ -20,6 +20,7 @@ use crate::program::Program;
 use crate::programs::{Dependencies, GraphProgram, Place};
 use crate::release::Release;
 use crate::rules::{self, Came, Rules, Sender, Tariff};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use straggler_model::noise::Noise;
 use straggler_model::{Rank, Tag, Time};
@@ -45,7 +46,7 @@ pub(super) struct Graphs<'a, N, L> {
 }
 
 /// One process.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub(super) struct Slot {
     host: OneLane,
@@ -54,7 +55,7 @@ pub(super) struct Slot {
 }
 
 /// What neighbouring processes keep elsewhere.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Shared {
     block: Dependencies,
     pool: QueuePool,

@@ -8,13 +8,15 @@ use crate::latency::Latency;
 use crate::message::{Body, Message};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_model::noise::Noise;
 
 /// What messages wait for: a CPU and the receiving side of a NIC; acknowledgements wait for nothing.
 type Lane = Option<(u8, u8)>;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "B: Body, S: bytemuck::Pod", deserialize = "B: Body, S: bytemuck::Pod"))]
 pub(super) struct Hoard<B: Copy, S: Copy> {
     messages: Vec<Message<B, S>>,
     /// Places in `messages` that are free.

@@ -30,6 +30,8 @@ pub(super) struct State {
     /// Messages it has run.
     pub messages: u64,
     pub failed: bool,
+    /// Whether it is time for a checkpoint, as far as this part knows.
+    pub checkpoint: bool,
 }
 
 /// Messages for one block.
@@ -50,6 +52,8 @@ pub(super) trait Transport<M: bytemuck::Pod + Timed> {
     fn agree(&mut self, settle: &mut dyn FnMut() -> State) -> Agreed;
     /// Takes what the other parts sent before the last agreement, for each of them in the order of sending.
     fn receive(&mut self, take: impl FnMut(u32, Delivery<'_, M>));
+    /// Whether any part said that it is time for a checkpoint.
+    fn wants_checkpoint(&self) -> bool;
     /// Messages that the parts of this member of the cluster had run at the last agreement.
     fn messages(&self) -> u64;
 }

@@ -35,6 +35,19 @@ pub struct State {
     last: usize,
 }
 
+/// No checkpoints are made of it.
+impl serde::Serialize for State {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("not kept"))
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for State {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(serde::de::Error::custom("not kept"))
+    }
+}
+
 impl Default for State {
     fn default() -> State {
         State {

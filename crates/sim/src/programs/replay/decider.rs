@@ -3,11 +3,12 @@
 //! In a trace a request is what the traced run took it for. When a replay completes another one first, the two change roles:
 //! whatever the trace says later about the one that was taken concerns the other.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use straggler_model::{Rank, Time};
 
 /// Decisions of a process, and what it needs to make them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Decider {
     /// Who plays whose role, by the instruction of the trace; all others play their own.
     roles: Vec<(u32, u32)>,
@@ -32,7 +33,7 @@ pub struct Decider {
 }
 
 /// What a thread is choosing from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Choice {
     pub instruction: u32,
     pub first: u32,
@@ -46,7 +47,7 @@ pub struct Choice {
 }
 
 /// A test that succeeded in the trace.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Tested {
     pub instruction: u32,
     /// When the thread came to it.
@@ -56,7 +57,7 @@ pub struct Tested {
 }
 
 /// Whether something had completed when a test asked for it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Answer {
     Unknown,
     Yes,
@@ -64,7 +65,7 @@ pub enum Answer {
 }
 
 /// A test of the trace.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Poll {
     pub instruction: u32,
     pub calls: u32,
@@ -77,7 +78,7 @@ pub struct Poll {
     pub count: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PollKind {
     /// It failed, and asked for any of its list, or for all.
     Any,
@@ -87,14 +88,14 @@ pub enum PollKind {
 }
 
 /// A decision that differs from the trace's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The instruction of the trace.
     pub instruction: u32,
     pub what: Changed,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changed {
     /// Pairs of the trace's instructions that change roles: what plays the second completes here instead of what plays the
     /// first.

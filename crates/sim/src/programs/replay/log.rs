@@ -1,11 +1,12 @@
 //! What is kept of a replay when it is over: when every instruction was begun and passed, and what was decided.
 
 use super::decider::{Change, Decider};
+use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
 use straggler_model::{Rank, Time};
 
 /// How one process went through its instructions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replayed {
     /// When its thread came to each instruction; [`Time::NEVER`] if it did not.
     pub entered: Vec<Time>,

@@ -2,11 +2,12 @@
 
 use super::decider::Decider;
 use super::log::Replayed;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use straggler_model::{Rank, Time};
 use straggler_schedule::traced::{PLACES, RankRecording};
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Process {
     pub threads: SmallVec<[Thread; 1]>,
     /// The latest completion.
@@ -17,7 +18,7 @@ pub struct Process {
     pub kept: Option<Box<Replayed>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Thread {
     /// The next instruction.
     pub cursor: u32,
@@ -36,7 +37,7 @@ pub struct Thread {
 }
 
 /// An instruction that has begun and has not completed, or whose completion has not been waited for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct UnderWay {
     /// The number of its first operation.
     pub first: u32,
@@ -71,7 +72,7 @@ pub struct UnderWay {
 }
 
 /// Whether a thread waits for the completion of something.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Wanted {
     No,
     Yes,

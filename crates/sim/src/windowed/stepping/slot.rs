@@ -6,12 +6,13 @@ use crate::host::{Host, OneLane};
 use crate::message::{Body, Compact, Message};
 use crate::order::Key;
 use crate::rules;
+use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_schedule::{Step, Then};
 
 /// One process, in one cache line. On one CPU an operation has never completed after its CPU is free, so that
 /// completions need not be remembered.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub struct Slot {
     pub(super) host: OneLane,
@@ -26,7 +27,7 @@ pub struct Slot {
 }
 
 /// What has become of the operations of a step.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable, Serialize, Deserialize)]
 #[repr(C, align(4))]
 pub(super) struct State {
     /// Those that have not run.

@@ -12,7 +12,7 @@ use super::barrier::Barrier;
 use super::{Agreed, Delivery, State, Transport, wire};
 use crate::cluster::Cluster;
 use crate::message::Timed;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Said instead of a window by a part that failed; windows are said plus one.
@@ -47,8 +47,9 @@ struct Half<M> {
     freight: Vec<Mutex<Freight>>,
     /// By part: what came from other processes. Everybody looks for its own parcels in all of it.
     arrived: Vec<Mutex<Vec<Arc<Vec<u8>>>>>,
-    /// What all processes have agreed on.
+    /// What all processes have agreed on: the window, and whether it is time for a checkpoint.
     agreed: AtomicU64,
+    checkpoint: AtomicBool,
 }
 
 /// What a part says at an agreement, alone in its cache lines.
@@ -57,6 +58,7 @@ struct Half<M> {
 struct Said {
     due: AtomicU64,
     messages: AtomicU64,
+    checkpoint: AtomicBool,
 }
 
 impl<M> Threads<M> {
@@ -68,6 +70,7 @@ impl<M> Threads<M> {
             freight: (0..parts).map(|_| Mutex::default()).collect(),
             arrived: (0..parts).map(|_| Mutex::default()).collect(),
             agreed: AtomicU64::new(NEVER),
+            checkpoint: AtomicBool::new(false),
         };
         Threads { barrier: Barrier::new(parts), halves: [half(), half()], layout, clustered }
     }
@@ -79,7 +82,16 @@ impl<M> Threads<M> {
     /// The end of one part. Each is to be used by one thread; that of the first part exchanges messages with the cluster.
     pub fn end<'b>(&'b self, part: usize, cluster: Option<&'b dyn Cluster>) -> End<'b, M> {
         let outbox = (0..self.parts()).map(|_| Vec::new()).collect();
-        End { threads: self, part, half: 0, cluster, outbox, freight: Vec::new(), messages: 0 }
+        End {
+            threads: self,
+            part,
+            half: 0,
+            cluster,
+            outbox,
+            freight: Vec::new(),
+            messages: 0,
+            checkpoint: false,
+        }
     }
 }
 
@@ -93,6 +105,7 @@ pub(in super::super) struct End<'a, M> {
     outbox: Vec<Letters<M>>,
     freight: Freight,
     messages: u64,
+    checkpoint: bool,
 }
 
 impl<M> End<'_, M> {
@@ -113,11 +126,18 @@ impl<M> End<'_, M> {
         }
     }
 
-    fn say(&self, State { due, messages, failed }: State) {
+    fn say(&self, State { due, messages, failed, checkpoint }: State) {
         let said = &self.threads.halves[self.half].said[self.part];
         let due = if failed { FAILED } else { due.saturating_add(1) };
         said.due.store(due, Ordering::Relaxed);
         said.messages.store(messages, Ordering::Relaxed);
+        said.checkpoint.store(checkpoint, Ordering::Relaxed);
+    }
+
+    /// Whether a part of this process has said that it is time for a checkpoint.
+    fn checkpoint_said(&self) -> bool {
+        let said = &self.threads.halves[self.half].said;
+        said.iter().any(|said| said.checkpoint.load(Ordering::Relaxed))
     }
 
     /// The first of the windows that the parts of this process have said.
@@ -154,10 +174,11 @@ impl<M> End<'_, M> {
             all_there = threads.barrier.wait();
             // The largest is taken of all processes.
             let first = if all_there { self.first_said() } else { FAILED };
-            [!first; crate::cluster::SAID]
+            [!first, u64::from(self.checkpoint_said())]
         };
         let agreed = cluster.exchange(freight, &mut said, &mut take);
         half.agreed.store(!agreed[0], Ordering::Relaxed);
+        half.checkpoint.store(agreed[1] > 0, Ordering::Relaxed);
         (threads.barrier.wait() && all_there).then_some(!agreed[0])
     }
 }
@@ -188,6 +209,10 @@ impl<M: bytemuck::Pod + Timed> Transport<M> for End<'_, M> {
     fn agree(&mut self, settle: &mut dyn FnMut() -> State) -> Agreed {
         let Some(agreed) = self.agree_on(settle) else { return Agreed::Failed };
         let said = &self.threads.halves[self.half].said;
+        self.checkpoint = match self.threads.clustered {
+            true => self.threads.halves[self.half].checkpoint.load(Ordering::Relaxed),
+            false => self.checkpoint_said(),
+        };
         self.messages = said.iter().map(|said| said.messages.load(Ordering::Relaxed)).sum();
         self.half ^= 1;
         match agreed {
@@ -213,6 +238,10 @@ impl<M: bytemuck::Pod + Timed> Transport<M> for End<'_, M> {
             }
             debug_assert!(rest.is_empty(), "a parcel is cut off");
         }
+    }
+
+    fn wants_checkpoint(&self) -> bool {
+        self.checkpoint
     }
 
     fn messages(&self) -> u64 {

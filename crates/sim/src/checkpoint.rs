@@ -1,0 +1,125 @@
+//! The state of a run between two windows, kept so that the run can go on from there after it was killed.
+//!
+//! Between two windows nothing is on its way: everything lies in blocks. A checkpoint is the number of the next window and the
+//! state of every block, as a record of its own, so that a run may go on with other threads, or on another cluster.
+//!
+//! ```text
+//! all parts agree: checkpoint now ─► each writes its blocks ─► they agree on the next window ─► the first says it is whole
+//! ```
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// What can be written down and read back.
+pub trait Saved: Serialize + DeserializeOwned + Send {}
+
+impl<T: Serialize + DeserializeOwned + Send> Saved for T {}
+
+/// Where checkpoints are kept.
+pub trait Checkpoints: Sync {
+    /// Whether it is time for one. Asked on the first member of a cluster.
+    fn is_due(&self) -> bool;
+    /// Lets `fill` write the records of some blocks as they are before `window`, of which `first` is the first; returns when
+    /// they are on the disk. Called by several threads at once.
+    fn write(
+        &self,
+        window: u64,
+        first: u32,
+        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()>;
+    /// All blocks are there, of all members: from now on the run may go on from here. Called on the first member.
+    fn complete(&self, position: &Position) -> io::Result<()>;
+    /// Where the run begins, if not at the beginning; the same on all members.
+    fn position(&self) -> Option<Position>;
+    /// The record of a block there.
+    fn read(&self, block: u32) -> io::Result<Vec<u8>>;
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Position {
+    /// The window that comes next.
+    pub window: u64,
+    /// When it begins, in picoseconds of simulated time.
+    pub simulated_ps: u64,
+    /// Windows that have been run.
+    pub windows: u64,
+    /// Processes of a block, as a power of two.
+    pub shift: u32,
+    pub processes: u32,
+}
+
+/// Where the state of a block lies in a file of records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    pub block: u32,
+    begin: u64,
+    length: u64,
+    checksum: u32,
+}
+
+/// Bytes before the state of a block: the block, the length of its state, and a checksum of it.
+const HEAD: u64 = 16;
+
+/// Writes the record of a block.
+pub(crate) fn write_record(out: &mut dyn Write, block: u32, state: &[u8]) -> io::Result<()> {
+    out.write_all(&block.to_le_bytes())?;
+    out.write_all(&(state.len() as u64).to_le_bytes())?;
+    out.write_all(&crc32fast::hash(state).to_le_bytes())?;
+    out.write_all(state)
+}
+
+/// The records of a file.
+pub fn index(file: &mut (impl Read + Seek)) -> io::Result<Vec<Record>> {
+    let end = file.seek(SeekFrom::End(0))?;
+    let (mut records, mut at) = (Vec::new(), 0);
+    while at < end {
+        let (mut block, mut length, mut checksum) = ([0; 4], [0; 8], [0; 4]);
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut block)?;
+        file.read_exact(&mut length)?;
+        file.read_exact(&mut checksum)?;
+        let (begin, length) = (at + HEAD, u64::from_le_bytes(length));
+        at = begin.checked_add(length).filter(|&next| next <= end).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let (block, checksum) = (u32::from_le_bytes(block), u32::from_le_bytes(checksum));
+        records.push(Record { block, begin, length, checksum });
+    }
+    Ok(records)
+}
+
+impl Record {
+    /// The state of the block; an error if a byte of it has changed.
+    pub fn read(&self, file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
+        file.seek(SeekFrom::Start(self.begin))?;
+        let mut state = Vec::new();
+        file.take(self.length).read_to_end(&mut state)?;
+        if state.len() as u64 != self.length || crc32fast::hash(&state) != self.checksum {
+            return Err(io::Error::other(format!("the record of block {} is damaged", self.block)));
+        }
+        Ok(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    #[test]
+    fn records_are_found_again() {
+        let mut file = Vec::new();
+        write_record(&mut file, 7, b"seven").unwrap();
+        write_record(&mut file, 2, b"").unwrap();
+        let records = index(&mut Cursor::new(&file)).unwrap();
+        let read = |file: &[u8], record: &Record| record.read(&mut Cursor::new(file));
+        assert_eq!(records.iter().map(|record| record.block).collect::<Vec<_>>(), [7, 2]);
+        assert_eq!(read(&file, &records[0]).unwrap(), b"seven");
+        assert_eq!(read(&file, &records[1]).unwrap(), b"");
+        for length in 1..file.len() {
+            assert!(length == 21 || index(&mut Cursor::new(&file[..length])).is_err(), "{length} bytes");
+        }
+        file[18] ^= 1;
+        assert!(read(&file, &records[0]).unwrap_err().to_string().contains("block 7 is damaged"));
+    }
+}

@@ -1,0 +1,62 @@
+//! The checkpoints of one part of a run.
+
+use super::actors::Actors;
+use super::domain::Domain;
+use super::frame::Frame;
+use crate::checkpoint::{Checkpoints, Position};
+use crate::outcome::RunError;
+use std::io;
+
+pub(super) struct Keeping<'a> {
+    checkpoints: Option<&'a dyn Checkpoints>,
+    /// Whether this part decides when it is time, and says that a checkpoint is whole.
+    first: bool,
+    /// What this part has written, and the others by the next agreement.
+    written: Option<Position>,
+}
+
+fn failed(what: &str, fault: &io::Error) -> RunError {
+    RunError::Checkpoint { what: what.into(), why: fault.to_string() }
+}
+
+impl<'a> Keeping<'a> {
+    pub fn new(checkpoints: Option<&'a dyn Checkpoints>, first: bool) -> Keeping<'a> {
+        Keeping { checkpoints, first, written: None }
+    }
+
+    /// Puts the part where the run begins; says how many windows it has behind it.
+    pub fn begin<A: Actors>(&self, domain: &mut Domain<'_, A>) -> u64 {
+        let Some((checkpoints, position)) = self.checkpoints.and_then(|kept| Some((kept, kept.position()?)))
+        else {
+            return 0;
+        };
+        if let Err(fault) = domain.restore(checkpoints, position.window) {
+            domain.error = Some(failed("read", &fault));
+        }
+        position.windows
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.first
+            && self.written.is_none()
+            && self.checkpoints.is_some_and(|checkpoints| checkpoints.is_due())
+    }
+
+    /// Writes the part as it is before the window of `frame`.
+    pub fn keep<A: Actors>(&mut self, domain: &mut Domain<'_, A>, frame: &Frame, windows: u64) {
+        let Some(checkpoints) = self.checkpoints else { return };
+        match domain.save(checkpoints, frame.window) {
+            Err(fault) => domain.error = Some(failed("written", &fault)),
+            Ok(()) => self.written = Some(domain.position(frame, windows)),
+        }
+    }
+
+    /// All parts have written theirs: nobody has failed at an agreement since.
+    pub fn complete(&mut self, error: &mut Option<RunError>) {
+        if let (true, Some(checkpoints), Some(position)) = (self.first, self.checkpoints, self.written.take())
+            && let Err(fault) = checkpoints.complete(&position)
+        {
+            *error = Some(failed("written", &fault));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A run that goes on from any of its checkpoints, with other threads or on a cluster, ends as if nothing had happened.
+
+use crate::{drawn, one_lane, schedules, steps, traced, traced_runs};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::{self, Cursor, Write};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use straggler_model::network::Drawn;
+use straggler_model::{Network, Time};
+use straggler_schedule::traced::{Building, Options, Playback, Recording};
+use straggler_sim::checkpoint::{Checkpoints, Position, index};
+use straggler_sim::cluster::{Cluster, on_threads};
+use straggler_sim::programs::{Butterfly, Redundancy};
+use straggler_sim::{Control, Outcome, RunError, Simulation, Workload};
+
+/// Windows and first blocks of parts, and what was written of them.
+type Files = BTreeMap<(u64, u32), Vec<u8>>;
+
+/// Checkpoints in memory.
+#[derive(Default)]
+struct Memory {
+    /// One after so many windows; none where it is 0.
+    every: u32,
+    asked: AtomicU32,
+    files: Mutex<Files>,
+    whole: Mutex<Vec<Position>>,
+    begin: Option<Position>,
+}
+
+impl Checkpoints for Memory {
+    fn is_due(&self) -> bool {
+        self.every > 0 && self.asked.fetch_add(1, Ordering::Relaxed) % self.every == 0
+    }
+
+    fn write(
+        &self,
+        window: u64,
+        first: u32,
+        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut file = Vec::new();
+        fill(&mut file)?;
+        assert_eq!(self.files.lock().unwrap().insert((window, first), file), None);
+        Ok(())
+    }
+
+    fn complete(&self, position: &Position) -> io::Result<()> {
+        self.whole.lock().unwrap().push(*position);
+        Ok(())
+    }
+
+    fn position(&self) -> Option<Position> {
+        self.begin
+    }
+
+    fn read(&self, block: u32) -> io::Result<Vec<u8>> {
+        let window = self.begin.unwrap().window;
+        for ((_, _), file) in self.files.lock().unwrap().range((window, 0)..=(window, u32::MAX)) {
+            let mut file = Cursor::new(file);
+            if let Some(record) = index(&mut file)?.into_iter().find(|record| record.block == block) {
+                return record.read(&mut file);
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn run(
+    simulation: &Simulation<'_>,
+    workload: &Workload,
+    checkpoints: &dyn Checkpoints,
+    (threads, cluster): (usize, Option<&dyn Cluster>),
+) -> Result<Outcome, RunError> {
+    let mut progress = |_| {};
+    let control = Control::new(threads, &STOP, &mut progress);
+    let mut control = Control { cluster, checkpoints: Some(checkpoints), block_shift: Some(2), ..control };
+    Ok(simulation.run(workload, &mut control)?.outcome)
+}
+
+fn figures(outcome: &Outcome) -> impl PartialEq + std::fmt::Debug + use<> {
+    (outcome.messages, outcome.makespan(), outcome.windows, outcome.stuck.clone())
+}
+
+/// Keeps a checkpoint every few windows, and goes on from each of them.
+fn goes_on(simulation: &Simulation<'_>, workload: &Workload, every: u32) -> Result<(), TestCaseError> {
+    let kept = Memory { every, ..Memory::default() };
+    let Ok(whole) = run(simulation, workload, &kept, (2, None)) else { return Ok(()) };
+    let nothing = Memory::default();
+    prop_assert_eq!(figures(&run(simulation, workload, &nothing, (1, None)).unwrap()), figures(&whole));
+    let positions = kept.whole.into_inner().unwrap();
+    let mut files = kept.files.into_inner().unwrap();
+    for position in positions.into_iter().take(5) {
+        let from_here = Memory { begin: Some(position), files: Mutex::new(files), ..Memory::default() };
+        for threads in [1, 3] {
+            let again = run(simulation, workload, &from_here, (threads, None)).unwrap();
+            prop_assert_eq!(&again.finish, &whole.finish, "from {:?}", position);
+            prop_assert_eq!(figures(&again), figures(&whole), "from {:?}", position);
+        }
+        let shared =
+            on_threads(3, |member| run(simulation, workload, &from_here, (1, Some(member))).unwrap());
+        let finish: Vec<Time> = shared.iter().flat_map(|outcome| outcome.finish.clone()).collect();
+        prop_assert_eq!(&finish, &whole.finish, "on a cluster, from {:?}", position);
+        shared.iter().try_for_each(|outcome| {
+            prop_assert_eq!(figures(outcome), figures(&whole));
+            Ok(())
+        })?;
+        files = from_here.files.into_inner().unwrap();
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn graphs(
+        case in one_lane::cases(),
+        network in one_lane::networks(),
+        noise in one_lane::noises(),
+        (distributions, seed) in drawn::distributions(9),
+        draws in any::<bool>(),
+        every in 1u32..9,
+    ) {
+        let drawn = Drawn::new(&network, &distributions, seed).unwrap();
+        let latency = draws.then_some(&drawn);
+        let simulation = Simulation { noise: noise.as_ref(), latency, ..Simulation::new(&network) };
+        goes_on(&simulation, &one_lane::graph(&case).into(), every)?;
+    }
+
+    #[test]
+    fn schedules(
+        shape in schedules::shapes(),
+        network in schedules::networks(),
+        noise in schedules::noises(),
+        overlap in any::<bool>(),
+        every in 1u32..30,
+    ) {
+        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+        let simulation = Simulation { receive_overlap: overlap, ..simulation };
+        goes_on(&simulation, &schedules::graph(&shape).into(), every)?;
+    }
+
+    #[test]
+    fn collectives(
+        which in 0..steps::COLLECTIVES.len(),
+        processes in 1u32..60,
+        (bytes, root, cycles, compute) in (1u64..12, 0u32..70, 1u32..4, 0u64..9),
+        network in one_lane::networks(),
+        noise in one_lane::noises(),
+        every in 1u32..9,
+    ) {
+        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+        let collective = steps::collective(which, processes, bytes, root, 1);
+        goes_on(&simulation, &Workload::Collective { collective, cycles, compute: Time(compute) }, every)?;
+    }
+
+    #[test]
+    fn butterflies(k in 0u32..6, cycles in 1u32..4, compute in 0u64..20_000_000, noise in schedules::noises(), every in 1u32..9) {
+        let network = Network::parse("chic").unwrap();
+        let butterfly = Butterfly::new(1 << k, cycles, Time(compute)).unwrap().with_redundancy(Redundancy::ALL);
+        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+        goes_on(&simulation, &butterfly.into(), every)?;
+    }
+
+    #[test]
+    fn traces(shape in traced::shapes(), copies in 1u32..4, noise in schedules::noises(), every in 1u32..30) {
+        let trace = traced_runs::trace(shape);
+        let recording = Arc::new(Recording::from_trace(&trace, &Options::default()).unwrap());
+        let playback = Playback::new(recording, copies, &Building::default()).unwrap();
+        let network = Network::parse("chic").unwrap();
+        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+        goes_on(&simulation, &playback.into(), every)?;
+    }
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_or_read_is_named() {
+    struct Full;
+    impl Checkpoints for Full {
+        fn is_due(&self) -> bool {
+            true
+        }
+        fn write(
+            &self,
+            _: u64,
+            _: u32,
+            _: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+        ) -> io::Result<()> {
+            Err(io::Error::other("the disk is full"))
+        }
+        fn complete(&self, _: &Position) -> io::Result<()> {
+            Ok(())
+        }
+        fn position(&self) -> Option<Position> {
+            None
+        }
+        fn read(&self, _: u32) -> io::Result<Vec<u8>> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+    let network = Network::parse("chic").unwrap();
+    let workload = Workload::once(steps::collective(0, 50, 8, 0, 1));
+    let error = run(&Simulation::new(&network), &workload, &Full, (1, None)).unwrap_err();
+    assert_eq!(error.to_string(), "the checkpoint cannot be written: the disk is full");
+    let begin = Position { window: 3, simulated_ps: 0, windows: 3, shift: 2, processes: 50 };
+    let nowhere = Memory { begin: Some(begin), ..Memory::default() };
+    let error = run(&Simulation::new(&network), &workload, &nowhere, (2, None)).unwrap_err();
+    assert!(error.to_string().starts_with("the checkpoint cannot be read: "), "{error}");
+}
