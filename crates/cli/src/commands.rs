@@ -137,7 +137,7 @@ fn refuse_missing_folder(path: &Path) -> Outcome<()> {
 }
 
 /// Makes a folder for results, and those above it.
-fn make_folder(path: &Path) -> Outcome<()> {
+pub fn make_folder(path: &Path) -> Outcome<()> {
     std::fs::create_dir_all(path).map_err(|fault| {
         let why = if path.exists() { "it is a file".to_string() } else { fault.to_string() };
         Failure::bad_input(format!("{} cannot be made a folder: {why}; give another -o", path.display()))

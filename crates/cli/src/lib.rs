@@ -8,6 +8,7 @@
 
 mod allocator;
 mod args;
+mod checkpoints;
 mod commands;
 mod console;
 mod exit;

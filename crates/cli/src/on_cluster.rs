@@ -7,7 +7,7 @@ mod finish_times;
 pub use crate::args::Common;
 pub use crate::args::simulate::Simulate;
 pub use crate::args::study::Run as Study;
-pub(crate) use agreement::agreed;
+pub(crate) use agreement::{agreed, fingerprint};
 pub(crate) use finish_times::{Share, write as write_finish_times};
 
 use crate::commands::{self, simulate};

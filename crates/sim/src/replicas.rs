@@ -1,6 +1,7 @@
 //! Runs of one workload with noise drawn again for each. Small ones go side by side, one thread each; large ones
 //! one after another on all threads. The numbers are the same either way.
 
+use crate::checkpoint::Checkpoints;
 use crate::cluster::Cluster;
 use crate::control::{Control, Progress};
 use crate::outcome::RunError;
@@ -28,6 +29,8 @@ pub struct Replicas<'a> {
     pub threads: usize,
     /// Who else runs a part of each run; replicas go one after another then.
     pub cluster: Option<&'a dyn Cluster>,
+    /// Where the state of a run is kept; for one replica at a time.
+    pub checkpoints: Option<&'a dyn Checkpoints>,
     /// Set from outside to stop all runs.
     pub stop: &'a AtomicBool,
     /// Told now and then how many more messages were delivered.
@@ -49,9 +52,9 @@ impl<'a> Replicas<'a> {
         Replicas { simulation: Simulation { noise: Some(noise), ..self.simulation.clone() }, ..self.clone() }
     }
 
-    /// One run without noise, on all threads; drawn latencies are those of the simulation.
+    /// One run without noise, on all threads; drawn latencies are those of the simulation. No checkpoints are kept of it.
     pub fn quiet(&self, workload: &Workload) -> Result<Run, RunError> {
-        self.run(workload, None, self.threads)
+        Replicas { checkpoints: None, ..self.clone() }.run(workload, None, self.threads)
     }
 
     /// One replica, on all threads.
@@ -112,8 +115,8 @@ impl<'a> Replicas<'a> {
             (self.advance)(progress.messages.saturating_sub(seen));
             seen = progress.messages;
         };
-        let cluster = self.cluster;
-        let mut control = Control { cluster, ..Control::new(threads, self.stop, &mut progress) };
+        let (cluster, checkpoints) = (self.cluster, self.checkpoints);
+        let mut control = Control { cluster, checkpoints, ..Control::new(threads, self.stop, &mut progress) };
         Simulation { noise, ..self.simulation.clone() }.run(workload, &mut control)
     }
 
@@ -178,7 +181,7 @@ mod tests {
 
     fn replicas<'a>(network: &'a Network, noise: &'a Injection, threads: usize) -> Replicas<'a> {
         let simulation = Simulation { noise: Some(noise), ..Simulation::new(network) };
-        Replicas { simulation, threads, cluster: None, stop: &STOP, advance: &|_| () }
+        Replicas { simulation, threads, cluster: None, checkpoints: None, stop: &STOP, advance: &|_| () }
     }
 
     #[test]

@@ -21,6 +21,7 @@ fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: 
             simulation: Simulation::new(network),
             threads,
             cluster: None,
+            checkpoints: None,
             stop: &STOP,
             advance: &|_| (),
         },

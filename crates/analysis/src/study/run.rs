@@ -458,6 +458,7 @@ cosched = [false, true]
                 simulation,
                 threads: 1,
                 cluster: None,
+                checkpoints: None,
                 stop: &stop,
                 advance: &|_| (),
             };

@@ -46,6 +46,9 @@ EXAMPLES
   straggler simulate --collective barrier --processes 4096 --network chic \\
       --latency-distribution fixtures/latency/synthetic.txt --replicas 20
 
+  straggler simulate --collective barrier --processes 100000 --cycles 50 \\
+      --network chic --checkpoint state --checkpoint-every 10s --resume
+
   straggler simulate --collective allreduce --processes 64 --network altix \\
       --timeline timeline.json --timeline-ranks 0-7,9 --timeline-range 0us-50us
 
@@ -83,6 +86,9 @@ pub struct Simulate {
 
     #[command(flatten)]
     pub noise: NoiseOptions,
+
+    #[command(flatten)]
+    pub checkpoints: CheckpointOptions,
 
     #[command(flatten)]
     pub outputs: OutputOptions,
@@ -161,6 +167,21 @@ pub struct NoiseOptions {
     /// Also run without noise and tell how much longer it takes with it
     #[arg(long)]
     pub compare_quiet: bool,
+}
+
+/// Long runs that may be killed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Checkpoints")]
+pub struct CheckpointOptions {
+    /// Keep the state of the run in this folder, so that it can go on after it was killed
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    /// How often, in time of this machine
+    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = units::time, requires = "checkpoint")]
+    pub checkpoint_every: Time,
+    /// Go on from the checkpoint in the folder, if there is one; with any number of threads
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
 }
 
 /// Where results go.

@@ -153,6 +153,7 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
             simulation: Simulation::new(&target.network),
             threads,
             cluster: None,
+            checkpoints: None,
             stop: interrupt::flag(),
             advance: &|more| stages.advance(more),
         },

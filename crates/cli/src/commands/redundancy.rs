@@ -35,6 +35,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         simulation: Simulation::new(&network),
         threads: threads(plan.threads),
         cluster: None,
+        checkpoints: None,
         stop: interrupt::flag(),
         advance: &|more| meter.advance(more),
     };

@@ -17,6 +17,7 @@ pub use inputs::{LoadedNoise, load_network, what_was_noticed};
 pub use page::has_drawn_source;
 pub use stuck::circle;
 
+use crate::checkpoints::Folder;
 use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::{Exit, Failure, Outcome};
@@ -32,6 +33,7 @@ use std::time::Instant;
 use straggler_model::Time;
 use straggler_report::{finish_times, replace_file};
 use straggler_sim::Stuck;
+use straggler_sim::checkpoint::Checkpoints;
 use straggler_sim::cluster::Cluster;
 
 /// What the stage found out, before it is put into words.
@@ -66,8 +68,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     if stuck.is_none() {
         write_finish_times(plan, &findings, cluster)?;
     }
-    let speaks = cluster.is_none_or(|cluster| cluster.rank() == 0);
-    if stuck.is_none() && speaks {
+    if stuck.is_none() && speaks(cluster) {
         write_files(plan, &findings, &answer)?;
         report::write_asked(plan.report.as_ref(), console, || {
             page::page(&answer, &inputs, &findings, has_drawn_source(&plan.noise.spec))
@@ -84,6 +85,47 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     }
 }
 
+/// Whether this process writes what is written once.
+fn speaks(cluster: Option<&dyn Cluster>) -> bool {
+    cluster.is_none_or(|cluster| cluster.rank() == 0)
+}
+
+/// The folder of the checkpoints, if any are to be kept. All members of a cluster must see the same one.
+fn open_checkpoints(
+    plan: &Plan,
+    inputs: &Inputs,
+    console: &Console,
+    cluster: Option<&dyn Cluster>,
+) -> Outcome<Option<Folder>> {
+    let Some(wanted) = &plan.checkpoints else { return Ok(None) };
+    let opened = Folder::open(wanted, inputs.identity(plan));
+    let folder = match cluster {
+        None => opened?,
+        Some(cluster) => {
+            let folder = on_cluster::agreed(cluster, opened, &[])?;
+            let all = on_cluster::gathered(cluster, &folder.position())?;
+            if let Some((rank, _)) = (0..).zip(&all).find(|(_, position)| Some(*position) != all.first()) {
+                return Err(Failure::bad_input(format!(
+                    "{}: {} does not see the checkpoint that {} sees: give a folder that all nodes share",
+                    wanted.folder.display(),
+                    cluster.name(rank),
+                    cluster.name(0)
+                )));
+            }
+            folder
+        }
+    };
+    match folder.position() {
+        Some(position) => console.note(&format!(
+            "goes on from the checkpoint at {} of simulated time",
+            Time(position.simulated_ps)
+        )),
+        None if wanted.resume => console.note("there is no checkpoint yet: begins at the start"),
+        None => {}
+    }
+    Ok(Some(folder))
+}
+
 fn simulate(
     plan: &Plan,
     inputs: &Inputs,
@@ -97,7 +139,9 @@ fn simulate(
     // Each member counts its own.
     let meter = Meter::new(console, inputs.workload.workload.messages().saturating_mul(runs) / members);
     let advance = |more| meter.advance(more);
-    let runner = Runner::new(plan, inputs, cluster, &advance);
+    let checkpoints = open_checkpoints(plan, inputs, console, cluster)?;
+    let mut runner = Runner::new(plan, inputs, cluster, &advance);
+    runner.replicas.checkpoints = checkpoints.as_ref().map(|folder| folder as _);
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let wall_seconds = began.elapsed().as_secs_f64();
@@ -108,6 +152,9 @@ fn simulate(
         Details::default()
     };
     interrupt::check()?;
+    if let Some(folder) = checkpoints.filter(|_| speaks(cluster)) {
+        folder.finish();
+    }
     console.detail(&format!("simulated in {wall_seconds:.3} s, {} windows", replicas.shown().windows));
     Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, details })
 }

@@ -77,7 +77,7 @@ const LOOK: u64 = 64 << 10;
 const LOOKS: u64 = 64;
 
 /// A number for what a file holds: all of a small one, places all over a large one, and every file of a folder.
-fn fingerprint(path: &Path) -> io::Result<u64> {
+pub(crate) fn fingerprint(path: &Path) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     if path.is_dir() {
         let mut entries: Vec<PathBuf> =

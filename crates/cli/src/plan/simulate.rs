@@ -9,6 +9,7 @@ use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowle
 use crate::exit::{Failure, Outcome};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 use straggler_analysis::study::FIT;
 use straggler_model::Time;
 use straggler_model::network::Factor;
@@ -35,6 +36,7 @@ pub struct Plan {
     /// As many as there are unless given.
     pub threads: Option<usize>,
     pub allow_leftovers: bool,
+    pub checkpoints: Option<CheckpointPlan>,
     pub finish_times: Option<PathBuf>,
     pub timeline: Option<TimelinePlan>,
     pub explain: bool,
@@ -42,6 +44,15 @@ pub struct Plan {
     pub report: Option<PathBuf>,
     /// What was typed and has no effect.
     pub warnings: Vec<String>,
+}
+
+/// Where and how often the state of a run is kept.
+#[derive(Debug)]
+pub struct CheckpointPlan {
+    pub folder: PathBuf,
+    pub every: Duration,
+    /// Go on from what is there.
+    pub resume: bool,
 }
 
 /// Which part of the run goes into which file.
@@ -70,6 +81,8 @@ pub struct NoisePlan {
 
 impl Plan {
     pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
+        let replicas = replicas(&typed.noise)?;
+        let checkpoints = checkpoints(&typed, &replicas)?;
         let collective = CollectiveRequest::of_simulate(&typed.collective)?;
         let options = &typed.collective;
         let application = ApplicationRequest::new(&typed.workload, options.processes, &options.data)?;
@@ -110,7 +123,6 @@ impl Plan {
             ));
         }
         let warnings = ineffective(&typed.noise, typed.model.latency.is_given());
-        let replicas = replicas(&typed.noise)?;
         let compare_quiet = typed.noise.compare_quiet;
         let noise = NoisePlan::new(typed.noise);
         if compare_quiet && noise.spec.is_none() {
@@ -130,6 +142,7 @@ impl Plan {
             engine: engine(typed.model.engine),
             threads: common.threads.map(Into::into),
             allow_leftovers: typed.model.allow_leftovers,
+            checkpoints,
             timeline: timeline(&typed.outputs),
             finish_times: typed.outputs.finish_times,
             explain: typed.outputs.explain,
@@ -157,6 +170,28 @@ fn timeline(typed: &OutputOptions) -> Option<TimelinePlan> {
     let (from, to) = typed.timeline_range.map_or((Time::ZERO, Time::NEVER), |range| (range.from, range.to));
     let path = typed.timeline.clone()?;
     Some(TimelinePlan { path, selection: Selection { ranks, from, to } })
+}
+
+fn checkpoints(typed: &Simulate, replicas: &Range<u32>) -> Outcome<Option<CheckpointPlan>> {
+    let options = &typed.checkpoints;
+    let Some(folder) = options.checkpoint.clone() else { return Ok(None) };
+    if replicas.len() > 1 {
+        return Err(Failure::usage(
+            "--checkpoint is for one long run: leave out --replicas, or run a study, which keeps every run that is finished",
+        ));
+    }
+    if typed.outputs.explain || typed.outputs.timeline.is_some() {
+        return Err(Failure::usage(
+            "--checkpoint does not keep what --explain and --timeline record: leave one of them out",
+        ));
+    }
+    if typed.model.engine == TypedEngine::Reference {
+        return Err(Failure::usage(
+            "the reference engine has no checkpoints: leave out --engine or --checkpoint",
+        ));
+    }
+    let every = Duration::from_nanos(options.checkpoint_every.ps() / 1000);
+    Ok(Some(CheckpointPlan { folder, every, resume: options.resume }))
 }
 
 fn replicas(typed: &NoiseOptions) -> Outcome<Range<u32>> {

@@ -304,6 +304,7 @@ fn replicas_draw_anew() {
             simulation: simulation.clone(),
             threads,
             cluster: None,
+            checkpoints: None,
             stop: &STOP,
             advance: &|_| (),
         };

@@ -59,6 +59,7 @@ impl<'a> Bench<'a> {
             simulation: Simulation::new(&self.network),
             threads: threads(self.setting.threads),
             cluster: None,
+            checkpoints: None,
             stop: interrupt::flag(),
             advance: &|more| self.meter.advance(more),
         };

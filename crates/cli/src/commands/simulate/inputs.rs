@@ -5,6 +5,7 @@ use crate::commands::drawn_latency::{self, LoadedLatency};
 use crate::commands::{application, collective, threads, traced};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use crate::on_cluster::fingerprint;
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,6 +52,26 @@ impl Inputs {
             Some(LoadedNoise::load(&plan.noise, plan.seed, workload.processes(), &mut warnings)?)
         };
         Ok(Inputs { workload, network, latency, noise, threads: threads(plan.threads), warnings })
+    }
+
+    /// Everything that the numbers of a run depend on, in words: a checkpoint belongs to nothing else.
+    pub fn identity(&self, plan: &Plan) -> String {
+        let files: Vec<String> =
+            files(plan).iter().map(|path| format!("{:016x}", fingerprint(path).unwrap_or(0))).collect();
+        format!(
+            "{} on {} processes, {:?}, {:?}, {:?}, {}, seed {}, replica {}, {:?}, overlap {}, files {}",
+            self.workload.description,
+            self.workload.processes(),
+            self.network.base,
+            self.network.levels,
+            self.latency.as_ref().map(|latency| &latency.answer),
+            self.noise.as_ref().map_or_else(String::new, LoadedNoise::describe),
+            plan.seed,
+            plan.replicas.start,
+            plan.acknowledgement,
+            plan.receive_overlap,
+            files.join(" ")
+        )
     }
 
     /// The library's options for a run, with the noise of replica 0.

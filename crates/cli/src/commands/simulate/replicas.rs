@@ -77,7 +77,8 @@ impl<'a> Runner<'a> {
     ) -> Runner<'a> {
         let (simulation, threads) = (inputs.simulation(plan), inputs.threads);
         let stop = interrupt::flag();
-        let replicas = straggler_sim::Replicas { simulation, threads, cluster, stop, advance };
+        let replicas =
+            straggler_sim::Replicas { simulation, threads, cluster, checkpoints: None, stop, advance };
         Runner { plan, workload: &inputs.workload.workload, replicas }
     }
 

@@ -1,0 +1,248 @@
+//! A folder that holds the newest checkpoint of a run.
+//!
+//! ```text
+//! DIR/checkpoint.json        which simulation, where it is, and in which folder its blocks are; appears when all of them are there
+//! DIR/window-W/part-B.bin    the blocks of one thread, of which B is the first, before window W
+//! ```
+
+use crate::commands::make_folder;
+use crate::exit::{Failure, Outcome};
+use crate::plan::simulate::CheckpointPlan;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use straggler_model::Time;
+use straggler_report::replace_file;
+use straggler_sim::checkpoint::{Checkpoints, Position, Record, index};
+
+const HEAD: &str = "checkpoint.json";
+const PREFIX: &str = "window-";
+const VERSION: u32 = 1;
+
+/// What the head of a checkpoint says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    version: u32,
+    /// Says which simulation it is: everything that its numbers depend on.
+    simulation: String,
+    position: Position,
+}
+
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    every: Duration,
+    simulation: String,
+    last: Mutex<Instant>,
+    begin: Option<Begin>,
+}
+
+/// What a run goes on from.
+#[derive(Debug)]
+struct Begin {
+    position: Position,
+    files: Vec<Mutex<File>>,
+    /// By block: its file and its place there.
+    blocks: HashMap<u32, (usize, Record)>,
+}
+
+fn folder_of(path: &Path, window: u64) -> PathBuf {
+    path.join(format!("{PREFIX}{window}"))
+}
+
+impl Folder {
+    /// Opens a folder for the checkpoints of a simulation, and finds what to go on from.
+    pub fn open(plan: &CheckpointPlan, simulation: String) -> Outcome<Folder> {
+        make_folder(&plan.folder)?;
+        let path = plan.folder.clone();
+        let head = read_head(&path.join(HEAD))?;
+        let begin = match head {
+            None => None,
+            Some(head) if !plan.resume => {
+                return Err(Failure::usage(format!(
+                    "{} holds a checkpoint at {} of simulated time: add --resume to go on from it, or remove the folder",
+                    path.display(),
+                    Time(head.position.simulated_ps)
+                )));
+            }
+            Some(head) if head.simulation != simulation => {
+                return Err(Failure::bad_input(format!(
+                    "{} holds a checkpoint of another simulation ({}): give the same options as then, or another folder",
+                    path.display(),
+                    head.simulation
+                )));
+            }
+            Some(head) => Some(Begin::read(&folder_of(&path, head.position.window), head.position).map_err(
+                |fault| {
+                    Failure::bad_input(format!("{}: the checkpoint cannot be read: {fault}", path.display()))
+                },
+            )?),
+        };
+        Ok(Folder { path, every: plan.every, simulation, last: Mutex::new(Instant::now()), begin })
+    }
+
+    /// Removes the checkpoints of a run that is over.
+    pub fn finish(&self) {
+        let _ = std::fs::remove_file(self.path.join(HEAD));
+        self.remove_but(None);
+        // Stays if anything else is in it.
+        let _ = std::fs::remove_dir(&self.path);
+    }
+
+    /// Removes the blocks of other checkpoints. What cannot be removed stays and harms nobody.
+    fn remove_but(&self, window: Option<u64>) {
+        let keep = window.map(|window| folder_of(&self.path, window));
+        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+            if is_ours && Some(entry.path()) != keep {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+fn read_head(path: &Path) -> Outcome<Option<Head>> {
+    let text = match std::fs::read_to_string(path) {
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text,
+    };
+    let head = text.and_then(|text| serde_json::from_str::<Head>(&text).map_err(io::Error::from));
+    match head {
+        Ok(head) if head.version == VERSION => Ok(Some(head)),
+        Ok(head) => Err(Failure::bad_input(format!(
+            "{} has version {}, and this program reads {VERSION}: go on with the program that wrote it",
+            path.display(),
+            head.version
+        ))),
+        Err(fault) => Err(Failure::bad_input(format!("{}: cannot be read: {fault}", path.display()))),
+    }
+}
+
+impl Begin {
+    fn read(folder: &Path, position: Position) -> io::Result<Begin> {
+        let mut begin = Begin { position, files: Vec::new(), blocks: HashMap::new() };
+        for entry in std::fs::read_dir(folder)? {
+            let mut file = File::open(entry?.path())?;
+            let number = begin.files.len();
+            begin.blocks.extend(index(&mut file)?.into_iter().map(|record| (record.block, (number, record))));
+            begin.files.push(Mutex::new(file));
+        }
+        let wanted = position.processes.div_ceil(1 << position.shift.min(31));
+        match (0..wanted).find(|block| !begin.blocks.contains_key(block)) {
+            Some(block) => Err(io::Error::other(format!("block {block} of {wanted} is missing"))),
+            None => Ok(begin),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Checkpoints for Folder {
+    fn is_due(&self) -> bool {
+        lock(&self.last).elapsed() >= self.every
+    }
+
+    fn write(
+        &self,
+        window: u64,
+        first: u32,
+        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let folder = folder_of(&self.path, window);
+        std::fs::create_dir_all(&folder)?;
+        let mut out =
+            BufWriter::with_capacity(1 << 20, File::create(folder.join(format!("part-{first}.bin")))?);
+        fill(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+
+    fn complete(&self, position: &Position) -> io::Result<()> {
+        let head = Head { version: VERSION, simulation: self.simulation.clone(), position: *position };
+        let text = serde_json::to_string_pretty(&head)?;
+        let written = replace_file(&self.path.join(HEAD), |out| out.write_all(text.as_bytes()));
+        written.map_err(|error| error.fault)?;
+        self.remove_but(Some(position.window));
+        *lock(&self.last) = Instant::now();
+        Ok(())
+    }
+
+    fn position(&self) -> Option<Position> {
+        self.begin.as_ref().map(|begin| begin.position)
+    }
+
+    fn read(&self, block: u32) -> io::Result<Vec<u8>> {
+        let found = self.begin.as_ref().and_then(|begin| Some((begin, begin.blocks.get(&block)?)));
+        let Some((begin, (file, record))) = found else { return Err(io::ErrorKind::NotFound.into()) };
+        let mut file = begin.files.get(*file).map(lock).ok_or(io::ErrorKind::NotFound)?;
+        record.read(&mut *file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(folder: &Path, resume: bool) -> CheckpointPlan {
+        CheckpointPlan { folder: folder.into(), every: Duration::ZERO, resume }
+    }
+
+    const POSITION: Position = Position { window: 9, simulated_ps: 9000, windows: 5, shift: 1, processes: 4 };
+
+    /// Two blocks, as the engine writes them.
+    fn keep(folder: &Folder, window: u64) {
+        for block in 0u32..2 {
+            let state = [block as u8; 3];
+            let fill = &mut |out: &mut dyn Write| {
+                out.write_all(&block.to_le_bytes())?;
+                out.write_all(&3u64.to_le_bytes())?;
+                out.write_all(&crc32fast::hash(&state).to_le_bytes())?;
+                out.write_all(&state)
+            };
+            folder.write(window, block, fill).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_counts_when_it_is_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state");
+        let open = |resume| Folder::open(&plan(&path, resume), "a barrier".into());
+        let folder = open(false).unwrap();
+        assert!(folder.is_due() && folder.position().is_none());
+        keep(&folder, 9);
+        assert!(open(true).unwrap().position().is_none(), "not said to be whole");
+        folder.complete(&POSITION).unwrap();
+        keep(&folder, 12);
+        let again = open(true).unwrap();
+        assert_eq!(again.position(), Some(POSITION));
+        assert_eq!((again.read(0).unwrap(), again.read(1).unwrap()), (vec![0; 3], vec![1; 3]));
+        assert!(again.read(2).is_err());
+        folder.complete(&Position { window: 12, ..POSITION }).unwrap();
+        assert!(!folder_of(&path, 9).exists());
+        folder.finish();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_cannot_be_gone_on_from_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state");
+        let open = |resume, simulation: &str| Folder::open(&plan(&path, resume), simulation.into());
+        let says = |resume, simulation| open(resume, simulation).unwrap_err().error.to_string();
+        let folder = open(false, "a barrier").unwrap();
+        keep(&folder, 9);
+        folder.complete(&POSITION).unwrap();
+        assert!(says(false, "a barrier").contains("add --resume"));
+        assert!(says(true, "a bcast").contains("another simulation (a barrier)"));
+        std::fs::remove_file(folder_of(&path, 9).join("part-1.bin")).unwrap();
+        assert!(says(true, "a barrier").contains("block 1 of 2 is missing"));
+        std::fs::write(path.join(HEAD), "{").unwrap();
+        assert!(says(true, "a barrier").contains("cannot be read"));
+    }
+}
