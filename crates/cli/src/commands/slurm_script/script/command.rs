@@ -44,8 +44,12 @@ fn launcher(plan: &Plan) -> Option<String> {
         return None;
     }
     Some(match (plan.launcher, plan.mpi) {
-        (Launcher::Srun, Mpi::OpenMpi) => format!("srun --mpi=pmix --cpus-per-task={}", cpus(plan)),
-        (Launcher::Srun, Mpi::Mpich) => format!("srun --mpi=pmi2 --cpus-per-task={}", cpus(plan)),
+        (Launcher::Srun, Mpi::OpenMpi) => {
+            format!("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task={}", cpus(plan))
+        }
+        (Launcher::Srun, Mpi::Mpich) => {
+            format!("srun --mpi=pmi2 --kill-on-bad-exit=1 --cpus-per-task={}", cpus(plan))
+        }
         (Launcher::Mpirun, Mpi::OpenMpi) => {
             format!("mpirun -n \"$SLURM_NTASKS\" --map-by ppr:{per_node}:node --bind-to none")
         }

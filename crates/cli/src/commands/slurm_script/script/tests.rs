@@ -69,7 +69,7 @@ fn every_option_is_in_the_script() {
             "set -eo pipefail",
             "module load openmpi/4.1",
             r"module load 'it'\''s'",
-            "srun --mpi=pmix --cpus-per-task=\"$SLURM_CPUS_PER_TASK\" /opt/my/straggler/straggler-mpi simulate \
+            "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\" /opt/my/straggler/straggler-mpi simulate \
              --threads \"$SLURM_CPUS_PER_TASK\" --collective barrier --processes 64 --network chic",
         ]
     );
@@ -90,8 +90,8 @@ fn launchers_of_each_library() {
     let words = ["-o", "two.lat"];
     let program = "straggler-mpi latency -o two.lat";
     for (options, launcher) in [
-        ("", "srun --mpi=pmix --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
-        (" --mpi mpich", "srun --mpi=pmi2 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
+        ("", "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
+        (" --mpi mpich", "srun --mpi=pmi2 --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\""),
         (" --launcher mpirun", "mpirun -n \"$SLURM_NTASKS\" --map-by ppr:3:node --bind-to none"),
         (" --launcher mpirun --mpi mpich", "mpirun -n \"$SLURM_NTASKS\" -ppn 3"),
     ] {
@@ -100,7 +100,7 @@ fn launchers_of_each_library() {
     }
     assert_eq!(
         last("assess --nodes 2", &[]),
-        "srun --mpi=pmix --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" straggler-mpi assess"
+        "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" straggler-mpi assess"
     );
     assert!(last("assess --tasks-per-node 4", &[]).contains("--cpus-per-task=$((SLURM_CPUS_ON_NODE / 4)) "));
     assert_eq!(
