@@ -46,7 +46,10 @@ impl Compare {
             now.iter().filter_map(|node| Some((&before[find(before, &node.name)?], node))).collect();
         let level = FALSE_ALARMS / (TESTS * both.len().max(1) as f64);
         let only = |list: &[Summary], other: &[Summary]| -> Vec<String> {
-            list.iter().filter(|node| find(other, &node.name).is_none()).map(|node| node.name.clone()).collect()
+            list.iter()
+                .filter(|node| find(other, &node.name).is_none())
+                .map(|node| node.name.clone())
+                .collect()
         };
         Compare {
             nodes: both.len(),

@@ -205,7 +205,9 @@ fn cores<'a>(
     first: Time,
 ) -> impl Iterator<Item = CoreNoise> + 'a {
     let measured = part.recording.cores.iter().zip(&part.places);
-    measured.filter(|(core, _)| core.length > Time::ZERO).map(move |(core, place)| of_core(core, place, ids, first))
+    measured
+        .filter(|(core, _)| core.length > Time::ZERO)
+        .map(move |(core, place)| of_core(core, place, ids, first))
 }
 
 fn of_core(core: &Core, place: &Place, ids: &[Option<CauseId>], first: Time) -> CoreNoise {

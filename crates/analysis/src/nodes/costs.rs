@@ -36,8 +36,8 @@ pub struct Question<'a> {
     /// Numbers of processes.
     pub scales: &'a [u32],
     pub bytes: u64,
-    /// Told what is simulated next, on how many processes.
-    pub begins: &'a dyn Fn(&str, u32),
+    /// Told what is simulated next, on how many processes, and how many messages there are from here to the end, about.
+    pub begins: &'a dyn Fn(&str, u32, u64),
 }
 
 impl std::fmt::Debug for Question<'_> {
@@ -113,26 +113,47 @@ struct At<'a> {
     quiet: Time,
     replicas: u32,
     median: NodeId,
+    /// Messages of the scales after this one.
+    later: u64,
 }
+
+impl At<'_> {
+    /// Messages of so many more variants of this scale, and of all that comes after.
+    fn ahead(&self, variants: usize) -> u64 {
+        let each = self.workload.messages().saturating_mul(self.replicas.into());
+        each.saturating_mul(variants as u64).saturating_add(self.later)
+    }
+}
+
+/// Variants that are simulated at a scale.
+const VARIANTS: usize = 1 + REPLACED.len() + REMOVALS;
 
 impl Question<'_> {
     pub fn answer(&self) -> Result<Costs, AssessError> {
         let durations: Vec<Durations> = self.cluster.nodes.iter().map(Durations::of_node).collect();
-        let scales = self.scales.iter().map(|&processes| self.scale(processes, &durations));
-        Ok(Costs { scales: scales.collect::<Result<_, _>>()? })
+        let workloads = self.scales.iter().map(|&processes| allreduce(processes, self.bytes));
+        let workloads = workloads.collect::<Result<Vec<Workload>, _>>()?;
+        let messages = |workload: &Workload| {
+            let variants = u64::from(replicas(workload)).saturating_mul(VARIANTS as u64);
+            workload.messages().saturating_mul(variants)
+        };
+        let mut scales = Vec::with_capacity(workloads.len());
+        for (done, workload) in (1..).zip(&workloads) {
+            let later = workloads.iter().skip(done).map(messages).fold(0, u64::saturating_add);
+            scales.push(self.scale(workload, later, &durations)?);
+        }
+        Ok(Costs { scales })
     }
 
-    fn scale(&self, processes: u32, durations: &[Durations]) -> Result<Scale, AssessError> {
-        let workload = allreduce(processes, self.bytes)?;
-        (self.begins)("an allreduce without noise", processes);
-        let quiet = finished(&workload, self.runner.quiet(&workload)?)?;
+    fn scale(&self, workload: &Workload, later: u64, durations: &[Durations]) -> Result<Scale, AssessError> {
+        let processes = workload.processes();
+        let quiet = finished(workload, self.runner.quiet(workload)?)?;
         let waits_ps = self.waits(processes, quiet, durations);
         let mut order: Vec<NodeId> = (0..waits_ps.len()).collect();
         order.sort_by(|&one, &other| waits_ps[other].total_cmp(&waits_ps[one]));
         let median = order.get(order.len() / 2).copied().unwrap_or(0);
-        let replicas = (MESSAGES / workload.messages().max(1)).clamp(LEAST_REPLICAS.into(), MOST_REPLICAS);
-        let at = At { workload: &workload, quiet, replicas: replicas as u32, median };
-        (self.begins)("an allreduce with the noise of all", processes);
+        let at = At { workload, quiet, replicas: replicas(workload), median, later };
+        self.begin("an allreduce with the noise of all", &at, VARIANTS);
         let all = self.makespans(&at, None, &[])?;
         let replaced = self.replacements(&at, &all, &order)?;
         let removals = self.removals(&at, &all, &order)?;
@@ -140,6 +161,10 @@ impl Question<'_> {
         let slowdown = Slowdown::of(&slowdowns).unwrap_or(QUIET);
         let (replicas, quiet_ps) = (at.replicas, quiet.ps());
         Ok(Scale { processes, replicas, quiet_ps, slowdown, waits_ps, order, median, replaced, removals })
+    }
+
+    fn begin(&self, what: &str, at: &At<'_>, variants: usize) {
+        (self.begins)(what, at.workload.processes(), at.ahead(variants));
     }
 
     /// How long an allreduce waits for each node alone, in ps.
@@ -156,9 +181,9 @@ impl Question<'_> {
     fn replacements(&self, at: &At<'_>, all: &[Time], order: &[NodeId]) -> Result<Vec<Gain>, AssessError> {
         let mut gains = Vec::new();
         // At least the median node stays.
-        for count in REPLACED.into_iter().filter(|&count| 2 * count <= order.len()) {
+        for (done, count) in REPLACED.into_iter().filter(|&count| 2 * count <= order.len()).enumerate() {
             let replaced = order.get(..count).unwrap_or_default();
-            (self.begins)("the worst replaced", at.workload.processes());
+            self.begin("the worst replaced", at, VARIANTS - 1 - done);
             let left = self.makespans(at, None, replaced)?;
             let nodes = replaced.iter().map(|&node| self.cluster.name(node).to_string()).collect();
             gains.extend(gain(nodes, at.quiet, all, &left));
@@ -168,8 +193,8 @@ impl Question<'_> {
 
     fn removals(&self, at: &At<'_>, all: &[Time], order: &[NodeId]) -> Result<Vec<Removal>, AssessError> {
         let mut removals = Vec::new();
-        for (node, cause) in self.candidates(at, order) {
-            (self.begins)("one source of one node removed", at.workload.processes());
+        for (done, (node, cause)) in self.candidates(at, order).into_iter().enumerate() {
+            self.begin("one source removed", at, REMOVALS - done);
             let left = self.makespans(at, Some((node, cause)), &[])?;
             let name = self.cluster.name(node).to_string();
             let Some(gain) = gain(vec![name], at.quiet, all, &left) else { continue };
@@ -236,6 +261,10 @@ const HORIZON: Time = Time::from_ns(100_000_000);
 
 const QUIET: Slowdown = Slowdown { median: 0.0, low: 0.0, high: 0.0, largest: 0.0 };
 
+fn replicas(workload: &Workload) -> u32 {
+    (MESSAGES / workload.messages().max(1)).clamp(LEAST_REPLICAS.into(), MOST_REPLICAS) as u32
+}
+
 fn allreduce(processes: u32, bytes: u64) -> Result<Workload, AssessError> {
     let job = Job::new(processes, bytes);
     let built = choose_default(Operation::Allreduce, &job).build(Operation::Allreduce, &job);
@@ -252,8 +281,7 @@ fn finished(workload: &Workload, run: Run) -> Result<Time, AssessError> {
 
 fn gain(nodes: Vec<String>, quiet: Time, all: &[Time], left: &[Time]) -> Option<Gain> {
     let pairs = all.iter().zip(left);
-    let mut ratios: Vec<f64> =
-        pairs.map(|(all, left)| all.ps() as f64 / left.ps().max(1) as f64).collect();
+    let mut ratios: Vec<f64> = pairs.map(|(all, left)| all.ps() as f64 / left.ps().max(1) as f64).collect();
     ratios.sort_unstable_by(f64::total_cmp);
     let times = quantile_of_sorted(&ratios, 0.5)?;
     let (low, high) = quantile_interval_of_sorted(&ratios, 0.5, CONFIDENCE)?;

@@ -53,8 +53,11 @@ pub struct Width {
 impl Moments {
     /// Nothing for fewer than two nodes with noise, or for a measurement that is too short.
     pub fn of(cluster: &Cluster, clock_error: Time, seed: u64) -> Option<Moments> {
-        let nodes: Vec<&Node> =
-            cluster.nodes.iter().filter(|node| node.cores.iter().any(|core| !core.detours.is_empty())).collect();
+        let nodes: Vec<&Node> = cluster
+            .nodes
+            .iter()
+            .filter(|node| node.cores.iter().any(|core| !core.detours.is_empty()))
+            .collect();
         if nodes.len() < 2 {
             return None;
         }

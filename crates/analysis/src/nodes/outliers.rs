@@ -106,13 +106,21 @@ impl Outliers {
         let windows: Vec<Vec<f64>> = cluster.nodes.iter().map(lost_by_window).collect();
         let durations: Vec<Vec<f64>> = cluster.nodes.iter().map(durations).collect();
         let lost: Vec<f64> = cluster.nodes.iter().map(|node| node.lost().0).collect();
-        let compare = |samples: &[Vec<f64>], node: usize| Compared::of(&of_others(samples, node), &samples[node]);
+        let compare =
+            |samples: &[Vec<f64>], node: usize| Compared::of(&of_others(samples, node), &samples[node]);
         for (node, one) in cluster.nodes.iter().enumerate() {
             let both = [compare(&windows, node), compare(&durations, node)];
             if both.iter().flatten().any(|compared| compared.differs(level)) {
                 let (kind, times_lost) = judged(&lost, node);
                 let [windows, durations] = both;
-                found.nodes.push(Outlier { name: one.name.clone(), node, kind, times_lost, windows, durations });
+                found.nodes.push(Outlier {
+                    name: one.name.clone(),
+                    node,
+                    kind,
+                    times_lost,
+                    windows,
+                    durations,
+                });
             }
         }
         let times = |outlier: &Outlier| outlier.times_lost.unwrap_or(f64::INFINITY);

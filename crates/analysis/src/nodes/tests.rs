@@ -71,13 +71,13 @@ fn costs(cluster: &Cluster, scales: &[u32], threads: usize) -> Costs {
         stop: &STOP,
         advance: &|_| (),
     };
-    Question { runner, seed: 3, cluster, scales, bytes: 8, begins: &|_, _| () }.answer().unwrap()
+    Question { runner, seed: 3, cluster, scales, bytes: 8, begins: &|_, _, _| () }.answer().unwrap()
 }
 
 #[test]
 fn the_node_with_the_daemon_is_found_by_every_means() {
     let mut parts = plain(12);
-    parts[7] = part("n0007", 7, Made { daemon_hz: 40, daemon_ps: MS / 10, ..PLAIN });
+    parts[7] = part("n0007", 7, Made { daemon_hz: 200, daemon_ps: MS / 10, ..PLAIN });
     let cluster = Cluster::of_parts(&parts, &[]);
     let costs = costs(&cluster, &[24, 1536], 2);
     for scale in &costs.scales {
@@ -91,7 +91,7 @@ fn the_node_with_the_daemon_is_found_by_every_means() {
     assert!(large.replaced[2].times < 1.1 * large.replaced[0].times, "{:?}", large.replaced);
     let first = &large.removals[0];
     assert_eq!((first.source.as_str(), &first.gain.nodes[..]), ("kworker", &["n0007".to_string()][..]));
-    assert!((first.share - 0.004).abs() < 0.0005, "{}", first.share);
+    assert!((first.share - 0.02).abs() < 0.001, "{}", first.share);
     assert!(first.gain.helps());
     assert!(large.removals[1..].iter().all(|other| other.gain.times < 1.05), "{:?}", large.removals);
 
@@ -101,8 +101,8 @@ fn the_node_with_the_daemon_is_found_by_every_means() {
     assert_eq!(noisier, ["n0007"]);
     assert_eq!(outliers.nodes.len(), 1);
     let times = outliers.nodes[0].times_lost.unwrap();
-    // 250 × 3 µs and 40 × 100 µs against 250 × 3 µs.
-    assert!((times - 4.75 / 0.75).abs() < 0.4, "{times}");
+    // 250 × 3 µs and 200 × 100 µs against 250 × 3 µs.
+    assert!((times - 20.75 / 0.75).abs() < 1.0, "{times}");
     assert!(Speeds::of(&cluster).slow.is_empty());
 }
 
@@ -138,7 +138,8 @@ fn without_its_only_noise_a_cluster_is_quiet() {
 
 #[test]
 fn what_the_formula_says_a_simulation_shows() {
-    let parts = [part("a", 1, Made { daemon_hz: 50, daemon_ps: MS, ..PLAIN })];
+    // Rare enough that delays do not add up.
+    let parts = [part("a", 1, Made { daemon_hz: 5, daemon_ps: MS, ..PLAIN })];
     let cluster = Cluster::of_parts(&parts, &[]);
     let scale = costs(&cluster, &[32], 1).scales.remove(0);
     let network = Network::load("chic").unwrap();
@@ -152,13 +153,14 @@ fn what_the_formula_says_a_simulation_shows() {
     let layout = layout::Layout::new(&cluster, None, Time(1000 * MS)).unwrap();
     let job = straggler_schedule::collectives::Job::new(32, 8);
     let operation = straggler_schedule::collectives::Operation::Allreduce;
-    let built = straggler_schedule::workloads::choose_default(operation, &job).build(operation, &job).unwrap();
+    let built =
+        straggler_schedule::workloads::choose_default(operation, &job).build(operation, &job).unwrap();
     let workload = straggler_sim::Workload::once(built);
     let delay = |replica| {
         let noise = layout.injection(32, &[], 0, (5, replica));
         runner.run(&workload, Some(&noise), 1).unwrap().outcome.makespan().since(Time(scale.quiet_ps)).ps()
     };
-    let mean = (0..2000).map(|replica| delay(replica) as f64).sum::<f64>() / 2000.0;
+    let mean = (0..5000).map(|replica| delay(replica) as f64).sum::<f64>() / 5000.0;
     let ratio = scale.waits_ps[0] / mean;
     assert!((0.8..1.2).contains(&ratio), "{} ps by the formula, {mean} ps simulated", scale.waits_ps[0]);
 }
@@ -239,7 +241,8 @@ fn noise_at_the_same_moment_is_told_from_independent_noise() {
 #[test]
 fn chance_is_rarely_called_common() {
     let called = |seed: u64| {
-        let parts: Vec<Part> = (0..4).map(|node| part(&format!("n{node}"), 90 + 4 * seed + node, PLAIN)).collect();
+        let parts: Vec<Part> =
+            (0..4).map(|node| part(&format!("n{node}"), 90 + 4 * seed + node, PLAIN)).collect();
         Moments::of(&Cluster::of_parts(&parts, &[]), Time(US), seed).unwrap().together
     };
     assert!((0..20).filter(|&seed| called(seed)).count() <= 1);

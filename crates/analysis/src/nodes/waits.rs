@@ -5,6 +5,7 @@
 //! begins inside of it, or has begun so shortly before that more than x is left. In a recording of length L, that is so
 //! with the rate h(x) = Σ (T + d − x) / L over the detours longer than x. All m processes of a node go on without a
 //! delay of more than x with probability exp(−m h(x)), and the expected delay is the integral of 1 − exp(−m h(x)).
+//! Further detours that fall into a delay are not counted, so that much noise costs more than this.
 
 use super::{CoreNoise, Node};
 use crate::assess::CauseId;
@@ -76,13 +77,11 @@ mod tests {
     /// One detour of duration d in every period p: the integral has a closed form.
     #[test]
     fn equal_detours_by_hand() {
-        let (d, p, quiet) = (1e9, 1e11, 2e7);
-        let detours = (0..100u64).map(|i| Detour {
-            start: Time(i * p as u64),
-            duration: Time(d as u64),
-            source: 0,
-        });
-        let core = CoreNoise { length: Time(100 * p as u64), detours: detours.collect(), ..Default::default() };
+        let (d, p, quiet) = (1e9f64, 1e11f64, 2e7f64);
+        let detours =
+            (0..100u64).map(|i| Detour { start: Time(i * p as u64), duration: Time(d as u64), source: 0 });
+        let core =
+            CoreNoise { length: Time(100 * p as u64), detours: detours.collect(), ..Default::default() };
         let node = Node { cores: vec![core], ..Node::default() };
         let durations = Durations::of_node(&node);
         for m in [1.0, 10.0, 1000.0] {
