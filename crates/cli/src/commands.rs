@@ -126,7 +126,7 @@ fn make_folder(path: &Path) -> Outcome<()> {
 }
 
 /// As it can be pasted into a shell; bytes that are no text read as `\u{fffd}`.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once(program().to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -5,12 +5,11 @@ pub use crate::commands::nodes::Measurement;
 
 use super::Common;
 use crate::commands::nodes::{self, Prepared};
-use crate::commands::use_threads;
+use crate::commands::{command_line, use_threads};
 use crate::console::Console;
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::plan::nodes::Plan;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use straggler_measure::noise::Kernel;
 use straggler_measure::sources::Wish;
@@ -32,7 +31,7 @@ impl std::fmt::Debug for Assessment {
 
 impl Assessment {
     /// The error has been told; what is left is the code to end with. Only the first process touches files.
-    pub fn new(typed: AssessNodes, common: &Common, first: bool) -> Result<Assessment, ExitCode> {
+    pub fn new(typed: AssessNodes, common: &Common, first: bool) -> Result<Assessment, u8> {
         interrupt::listen();
         let orderly = Orderly::begin();
         let console = Console::new(common);
@@ -42,7 +41,7 @@ impl Assessment {
             let prepared = if first { Some(nodes::prepare(&plan)?) } else { None };
             Ok((plan, prepared))
         };
-        let (plan, prepared) = planned().map_err(|failure| console.fail(&failure))?;
+        let (plan, prepared) = planned().map_err(|failure| told(&console, &failure))?;
         use_threads(common);
         Ok(Assessment { plan, console, prepared, _orderly: orderly })
     }
@@ -59,6 +58,16 @@ impl Assessment {
         self.plan.sources
     }
 
+    /// Says on stderr what is going on, on the first process only.
+    pub fn note(&self, text: &str) {
+        self.console.note(text);
+    }
+
+    /// What was typed, as it can be pasted.
+    pub fn command_line() -> String {
+        command_line()
+    }
+
     /// Raised by a signal.
     pub fn stop(&self) -> &'static AtomicBool {
         interrupt::flag()
@@ -69,9 +78,10 @@ impl Assessment {
         self.plan.from.is_some()
     }
 
-    /// On the first process, from the measurement to the end; without one, it is read from the folder that was given.
-    pub fn conclude(mut self, measured: Option<Measurement>) -> ExitCode {
-        let Some(prepared) = self.prepared.take() else { return ExitCode::SUCCESS };
+    /// On the first process, from the measurement to the code to end with; without a measurement, it is read from the folder
+    /// that was given.
+    pub fn conclude(mut self, measured: Option<Measurement>) -> u8 {
+        let Some(prepared) = self.prepared.take() else { return 0 };
         let measured = match (measured, &self.plan.from) {
             (Some(measured), _) => Ok(measured),
             (None, Some(folder)) => Measurement::read(folder),
@@ -80,8 +90,14 @@ impl Assessment {
         let done =
             measured.and_then(|measured| nodes::conclude(&self.plan, prepared, measured, &self.console));
         match done {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => self.console.fail(&failure),
+            Ok(()) => 0,
+            Err(failure) => told(&self.console, &failure),
         }
     }
+}
+
+/// Tells what went wrong, and gives the code to end with.
+fn told(console: &Console, failure: &Failure) -> u8 {
+    console.fail(failure);
+    failure.exit as u8
 }
