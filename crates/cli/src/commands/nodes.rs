@@ -247,3 +247,6 @@ impl<'a> Json<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
