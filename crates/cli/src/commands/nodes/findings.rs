@@ -149,7 +149,7 @@ fn outliers(report: &Report) -> String {
         Unit::Node => "",
     };
     let found_text = if kinds.is_empty() {
-        format!("The noise of all {} is alike.", units(report, count))
+        format!("The noise of the {} is alike.", units(report, count))
     } else {
         format!("Of {}, {}.", units(report, count), kinds.join("; "))
     };

@@ -88,7 +88,7 @@ fn ranking(report: &Report, command: &str) -> Section {
     let mut section = Section::new("Ranking");
     let Some(scale) = report.costs.scales.last() else { return section };
     section.text.push(format!(
-        "How long an allreduce would wait for each {} if all others were without noise. Nodes hide behind each other: what \
+        "How long an allreduce would wait for each {} if all others were without noise. One may hide behind another: what \
          replacing them gives is simulated below.",
         unit(report)
     ));
