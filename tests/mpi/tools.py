@@ -131,6 +131,67 @@ def loggp(job):
         job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
 
 
+def assess(job):
+    short = ("--time", "200ms", "--scale", "16", "--network", "chic", "--quiet")
+    first = job.folder / "cluster-2"
+    for processes in (1, 2, 3):
+        name, folder = f"assess of {processes}", job.folder / f"cluster-{processes}"
+        done = job.run(processes, "assess", *short, "--json", "-o", folder)
+        job.check(name, done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
+        if done.returncode != 0:
+            return
+        answer = json.loads(done.stdout)
+        names = [node["name"] for node in answer["nodes"]]
+        cores = os.sched_getaffinity(0)
+        job.check(name, answer["unit"] == "core" and len(answer["hosts"]) == 1, answer["hosts"])
+        # Launchers may bind processes; every core that is left to them is measured once.
+        job.check(name, names and len(set(names)) == len(names) and len(names) <= len(cores), names)
+        scales = [scale["processes"] for scale in answer["scales"]]
+        job.check(name, scales == sorted({max(len(names), 2), 16}), f"scales {scales}")
+        waits = {len(scale["waits_ps"]) for scale in answer["scales"]}
+        job.check(name, waits == {len(names)}, f"waits {waits}")
+        alone = any("Only one" in line for line in answer["verdict"])
+        job.check(name, alone, answer["verdict"])
+        for file in ("assess.json", "assess.page", "report.html", "measurement.json"):
+            job.check(name, (folder / file).is_file(), f"{file} is missing")
+        for recording in (folder / "nodes").iterdir():
+            shown = subprocess.run([job.straggler, "noise", "show", recording], capture_output=True, text=True, check=False)
+            job.check(name, shown.returncode == 0, f"{recording}: {shown.stderr}")
+
+    # The same measurement again gives the same numbers, and is no worse than itself.
+    again = job.folder / "cluster-again"
+    options = ("--from", first, *short[2:], "--baseline", first / "assess.json", "-o", again, "--json")
+    done = job.run(1, "assess", *options)
+    job.check("assess again", done.returncode == 0, f"with {done.returncode}: {done.stderr}")
+    before = json.loads((first / "assess.json").read_text())
+    if done.returncode == 0:
+        now = json.loads(done.stdout)
+        job.check("assess again", now["scales"] == before["scales"] and now["nodes"] == before["nodes"])
+        job.check("assess again", now["compared"]["worse"] == [], now["compared"])
+
+    # Than a machine that was faster it is worse.
+    for node in before["nodes"]:
+        node["iteration_ps"] /= 2
+    faster = job.folder / "faster.json"
+    faster.write_text(json.dumps(before))
+    done = job.run(1, "assess", "--from", first, *short[2:], "--baseline", faster, "-o", again)
+    worse = "worse than in" in done.stderr and "is slower (50 %)" in done.stdout
+    job.check("assess worse", done.returncode == 5 and worse, f"{done.returncode}: {done.stdout}{done.stderr}")
+
+    for name, arguments, code, words in (
+        ("unknown network", ("--network", "nonsense"), 2, "no known network"),
+        ("no baseline", ("--baseline", "/nonexistent/a.json"), 3, "/nonexistent/a.json"),
+        ("another baseline", ("--baseline", first / "measurement.json"), 3, "no assess.json"),
+        ("no measurement", ("--from", "/nonexistent"), 3, "/nonexistent"),
+        ("no folder", ("-o", first / "assess.json" / "x"), 3, "is no folder"),
+        ("scale of one", ("--scale", "1"), 2, "--scale"),
+        ("too short", ("--time", "1us"), 2, "--time"),
+    ):
+        done = job.run(2, "assess", *arguments)
+        good = done.returncode == code and words in done.stderr and done.stderr.count("error:") == 1
+        job.check(f"assess: {name}", good, f"{done.returncode}: {done.stderr}")
+
+
 def mistakes(job):
     for name, processes, arguments, code, words in (
         ("one process", 1, (), 3, "needs two processes"),
@@ -162,7 +223,7 @@ def interruption(job):
 def main():
     tool, straggler, *launcher = sys.argv[1:]
     job = Job(tool, straggler, launcher)
-    for part in (exchanges, kernels, sweep, loggp, mistakes, interruption):
+    for part in (exchanges, kernels, sweep, loggp, assess, mistakes, interruption):
         part(job)
     print("straggler-mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
     sys.exit(job.faults > 0)

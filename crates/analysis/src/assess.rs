@@ -28,6 +28,7 @@ use crate::inflection::{LEAST_REPLICAS, inflection_point};
 use std::ops::Range;
 use straggler_model::Time;
 use straggler_model::noise::{DetoursError, Injection, Phases, Source};
+use straggler_schedule::collectives::CollectiveError;
 use straggler_sim::outcome::RunError;
 use straggler_sim::{Replicas, Run, Stuck, Workload};
 
@@ -109,6 +110,8 @@ pub enum AssessError {
     Run(#[from] RunError),
     #[error(transparent)]
     Detours(#[from] DetoursError),
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
     #[error("on {processes} processes some ranks never finish, or messages are never received")]
     Stuck { processes: u32, stuck: Box<Stuck> },
 }

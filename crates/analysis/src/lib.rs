@@ -6,6 +6,7 @@ pub mod growth;
 pub mod inflection;
 pub mod latency;
 pub mod loggp;
+pub mod nodes;
 pub mod noise;
 pub mod predict;
 pub mod recovery;

@@ -11,6 +11,7 @@ pub mod generated;
 pub mod latency;
 pub mod measure;
 pub mod network;
+pub mod nodes;
 pub mod noise;
 pub mod plot;
 pub mod predict;

@@ -12,6 +12,7 @@ mod latency_charts;
 mod latency_file;
 mod measure;
 mod network;
+pub mod nodes;
 mod noise;
 mod noise_file;
 mod plot;
@@ -145,9 +146,17 @@ pub fn make_folder(path: &Path) -> Outcome<()> {
 }
 
 /// As it can be pasted into a shell; bytes that are no text read as `\u{fffd}`.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-    std::iter::once("straggler".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once(program().to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The program that runs: this crate is part of two.
+fn program() -> &'static str {
+    const ON_MPI: &str = "straggler-mpi";
+    let name = std::env::args_os().next().map(std::path::PathBuf::from);
+    let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    if name.is_some_and(|name| name.starts_with(ON_MPI)) { ON_MPI } else { "straggler" }
 }
 
 /// A word in quotes where a shell would otherwise see something else in it.

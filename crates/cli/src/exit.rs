@@ -169,6 +169,7 @@ impl From<AssessError> for Failure {
     fn from(error: AssessError) -> Failure {
         match error {
             AssessError::Run(error) => error.into(),
+            AssessError::Collective(error) => error.into(),
             AssessError::Detours(_) => Failure::new(Exit::BadInput, error),
             AssessError::Stuck { .. } => Failure::new(Exit::Stuck, error),
         }

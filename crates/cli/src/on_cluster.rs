@@ -2,6 +2,7 @@
 //! function with the same arguments; the first one speaks and writes, and all end with the same code.
 
 mod agreement;
+pub mod assess;
 mod finish_times;
 
 pub use crate::args::Common;

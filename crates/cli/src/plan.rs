@@ -6,6 +6,7 @@ pub mod bench;
 pub mod collective;
 pub mod latency;
 pub mod measure;
+pub mod nodes;
 pub mod redundancy;
 pub mod resample;
 pub mod simulate;

@@ -46,6 +46,9 @@ pub struct Options {
     pub events: Option<u64>,
     /// Detours, or quanta, that are kept on each core.
     pub capacity: usize,
+    /// By the timer, when to begin: a moment that several programs agreed on. As soon as all threads are ready unless given,
+    /// and also if they are ready only later.
+    pub begin_ticks: Option<u64>,
 }
 
 /// What came out.
@@ -228,7 +231,8 @@ fn run_workers<'scope>(
     }
     drop(ready);
     let fault = fault.or_else(|| all_prepared(&prepared, &shared.options.cores).err());
-    let start = Native::default().now() + shared.rate.ticks(LEAD);
+    let soonest = Native::default().now() + shared.rate.ticks(LEAD);
+    let start = shared.options.begin_ticks.map_or(soonest, |begin| begin.max(soonest));
     shared.start.store(if fault.is_some() { GIVE_UP } else { start }, Ordering::Release);
     if let (Some(watch), None) = (watch, &fault) {
         watch_over(&threads, shared.rate, start, watch);
@@ -431,7 +435,22 @@ mod tests {
             length: Time::from_ns(200_000_000),
             events: None,
             capacity: 1 << 16,
+            begin_ticks: None,
         }
+    }
+
+    #[test]
+    fn it_begins_when_it_was_agreed() {
+        let timer = timer::examine().unwrap();
+        let begin = timer::ticks() + (timer.ticks_per_second * 0.5) as u64;
+        let length = Time::from_ns(1_000_000);
+        let later = Options { begin_ticks: Some(begin), length, ..options() };
+        let measured = measure(&later, &timer, &AtomicBool::new(false), None).unwrap();
+        // A machine that is very busy may not be ready by then.
+        assert!(measured.timebase.start_ticks >= begin);
+        let past = Options { begin_ticks: Some(1), length, ..options() };
+        let measured = measure(&past, &timer, &AtomicBool::new(false), None).unwrap();
+        assert!(measured.timebase.start_ticks > begin);
     }
 
     /// The one test that measures for real.

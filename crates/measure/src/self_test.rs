@@ -266,6 +266,7 @@ mod tests {
             length: Time(3000 * MS),
             events: None,
             capacity: 1 << 20,
+            begin_ticks: None,
         };
         let timer = crate::timer::examine().unwrap();
         let test = run(&options, &timer, &AtomicBool::new(false)).unwrap();

@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use straggler::on_cluster::assess::AssessNodes;
 use straggler::on_cluster::{Common, Simulate, Study};
 use straggler_model::units::Bytes;
 
@@ -21,6 +22,7 @@ pub struct Arguments {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    Assess(Box<AssessNodes>),
     /// Measures latencies between all pairs of processes, as distributions
     ///
     /// Every process cycles through all of its peers, in an order in which nobody has to wait for a third, and exchanges

@@ -5,6 +5,7 @@
 //!                           │                                                        │ merged up a tree
 //!                           │                                                        ▼
 //!                           │                                            rank 0: Measurement ─► FILE.lat
+//!                           ├─► assess: clocks, noise on all cores ─► rank 0: Measurement ─► `straggler::on_cluster::assess`
 //!                           ├─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
 //!                           └─► simulate: Job (a cluster of the engine) ─► the command of `straggler`, on all processes
 //! ```
@@ -12,6 +13,7 @@
 //! agreed on before anybody acts on it. Only rank 0 prints and writes.
 
 mod args;
+mod assess;
 mod cluster;
 mod latency;
 mod loggp;
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
     let world = universe.world();
     let Arguments { common, command } = arguments;
     let run = Session::new(universe.world()).and_then(|session| match command {
+        Command::Assess(typed) => assess::run(&session, *typed, &common),
         Command::Latency(options) => {
             session.listen()?;
             latency::run(&session, &options, &common)

@@ -128,7 +128,12 @@ impl Session {
     /// The same; a process that is idle sleeps meanwhile instead of keeping a core busy. MPI wants all to begin it in
     /// the same way.
     pub fn any_of(&self, own: bool, idle: bool) -> bool {
-        let (own, mut all) = (u8::from(own), 0u8);
+        self.largest_of(u8::from(own), idle) > 0
+    }
+
+    /// The largest of what all processes have. One that is idle sleeps until the others are there.
+    pub fn largest_of(&self, own: u8, idle: bool) -> u8 {
+        let mut all = 0u8;
         mpi::request::scope(|scope| {
             let mut request =
                 self.world.immediate_all_reduce_into(scope, &own, &mut all, SystemOperation::max());
@@ -139,7 +144,7 @@ impl Session {
                 }
             }
         });
-        all > 0
+        all
     }
 
     /// Gives every process what all of them have, by rank.
@@ -188,6 +193,25 @@ impl Session {
         Ok(Some(own))
     }
 
+    /// What each process has, up a tree to rank 0, in the order of the ranks; the others get nothing. Nobody holds more than
+    /// what passes through it.
+    pub fn collect(&self, own: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let mut all = (own.len() as u64).to_le_bytes().to_vec();
+        all.extend_from_slice(own);
+        let mut distance = 1;
+        while distance < self.size {
+            if self.rank & distance != 0 {
+                self.send_bytes(self.rank - distance, &all);
+                return None;
+            }
+            if self.rank + distance < self.size {
+                all.append(&mut self.receive_bytes(self.rank + distance));
+            }
+            distance *= 2;
+        }
+        Some(pieces(&all))
+    }
+
     /// Sends any number of bytes; a message of MPI has at most 2^31.
     fn send_bytes(&self, to: u32, bytes: &[u8]) {
         let to = self.world.process_at_rank(to as Rank);
@@ -210,5 +234,32 @@ impl Session {
         if self.is_first() {
             let _ = writeln!(std::io::stderr(), "{text}");
         }
+    }
+}
+
+/// Pieces that each have their length in front of them.
+fn pieces(mut all: &[u8]) -> Vec<Vec<u8>> {
+    let mut pieces = Vec::new();
+    while let Some((length, rest)) = all.split_first_chunk::<8>() {
+        let length = (u64::from_le_bytes(*length) as usize).min(rest.len());
+        let (piece, rest) = rest.split_at(length);
+        pieces.push(piece.to_vec());
+        all = rest;
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn pieces_are_cut_where_they_were_joined() {
+        let mut all = Vec::new();
+        for piece in [&b"ab"[..], b"", b"c"] {
+            all.extend_from_slice(&(piece.len() as u64).to_le_bytes());
+            all.extend_from_slice(piece);
+        }
+        assert_eq!(pieces(&all), [b"ab".to_vec(), Vec::new(), b"c".to_vec()]);
     }
 }

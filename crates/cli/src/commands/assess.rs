@@ -19,7 +19,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::meter::Stages;
 use crate::plan::assess::{Origin, Plan, What};
-use findings::Finding;
+pub use findings::{Finding, Kind as FindingKind};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

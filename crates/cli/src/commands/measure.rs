@@ -152,6 +152,7 @@ impl<'a> Session<'a> {
             length: self.plan.length,
             events: self.plan.events,
             capacity,
+            begin_ticks: None,
         }
     }
 

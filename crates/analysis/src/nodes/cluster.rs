@@ -1,0 +1,254 @@
+//! The nodes that were measured, put together from what each process measured.
+
+use crate::assess::{CauseId, CauseName};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use straggler_model::Time;
+use straggler_model::noise::Recording;
+use straggler_model::noise::recording::{Core, Detour, Evidence, Phase, SourceId, UNNAMED};
+
+/// A position in [`Cluster::nodes`].
+pub type NodeId = usize;
+
+/// What was measured on a node, or on its share of the cores by one process.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Part {
+    pub host: String,
+    pub recording: Recording,
+    /// One for each core of the recording.
+    pub places: Vec<Place>,
+    /// The shortest detours, left out to save memory, and their time.
+    pub left_out: u64,
+    pub left_out_time: Time,
+}
+
+/// Where the measurement of one core lies on the clock that all nodes have in common, and how fast the core is.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    pub began_ps: u64,
+    /// Seconds of the common clock in a second of the recording.
+    pub rate: f64,
+    /// What an undisturbed iteration took on average.
+    pub iteration_ps: f64,
+}
+
+impl Part {
+    /// One part for each host, in the order of their names.
+    pub fn join(parts: Vec<Part>) -> Vec<Part> {
+        let mut hosts: BTreeMap<String, Part> = BTreeMap::new();
+        for part in parts {
+            match hosts.entry(part.host.clone()) {
+                Entry::Vacant(place) => drop(place.insert(part)),
+                Entry::Occupied(mut first) => first.get_mut().add(part),
+            }
+        }
+        hosts.into_values().collect()
+    }
+
+    fn add(&mut self, other: Part) {
+        let recording = &mut self.recording;
+        let ids: Vec<SourceId> = other
+            .recording
+            .sources
+            .iter()
+            .map(|source| recording.source_id(&source.name, source.evidence))
+            .collect();
+        for mut core in other.recording.cores {
+            for detour in &mut core.detours {
+                detour.source = ids.get(usize::from(detour.source)).copied().unwrap_or(UNNAMED);
+            }
+            recording.cores.push(core);
+        }
+        let (mine, theirs) = (&mut recording.attribution, other.recording.attribution);
+        mine.lost_events = mine.lost_events.saturating_add(theirs.lost_events);
+        mine.covered_ps = mine.covered_ps.saturating_add(theirs.covered_ps);
+        mine.hindrance = mine.hindrance.take().or(theirs.hindrance);
+        self.places.extend(other.places);
+        self.left_out = self.left_out.saturating_add(other.left_out);
+        self.left_out_time += other.left_out_time;
+    }
+
+    /// Leaves out the shortest detours of each core beyond so many.
+    pub fn keep_longest(&mut self, most: usize) {
+        for core in self.recording.cores.iter_mut().filter(|core| core.detours.len() > most) {
+            let mut order: Vec<usize> = (0..core.detours.len()).collect();
+            order.sort_by_key(|&index| std::cmp::Reverse(core.detours[index].duration));
+            let left_out = order.split_off(most);
+            for &index in &left_out {
+                self.left_out += 1;
+                self.left_out_time += core.detours[index].duration;
+            }
+            order.sort_unstable();
+            core.detours = order.into_iter().map(|index| core.detours[index]).collect();
+        }
+    }
+}
+
+/// Noise of several nodes, measured at the same time.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Cluster {
+    /// By name.
+    pub nodes: Vec<Node>,
+    /// What takes the CPU, on any node; the first stands for what has no name.
+    pub causes: Vec<CauseName>,
+    pub unit: Unit,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    #[default]
+    Node,
+    /// Where only one node was measured.
+    Core,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Node {
+    pub name: String,
+    /// Only nodes with the same processor are compared by their speed.
+    pub processor: Option<String>,
+    pub cores: Vec<CoreNoise>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CoreNoise {
+    pub core: u32,
+    /// Since the first core of the cluster began, by the common clock.
+    pub began: Time,
+    pub length: Time,
+    /// Times count from the beginning of this core. Sorted by start.
+    pub detours: Vec<Detour>,
+    /// What an undisturbed iteration takes on average, slow phases included.
+    pub iteration_ps: f64,
+}
+
+impl Cluster {
+    /// Parts of the same host are one node. Detours of the sources called `own` are the measurement's and left out.
+    pub fn of_parts(parts: &[Part], own: &[&str]) -> Cluster {
+        let mut causes = Recording::unnamed();
+        let began = parts.iter().flat_map(|part| &part.places).map(|place| place.began_ps);
+        let first = Time(began.min().unwrap_or(0));
+        let mut nodes: BTreeMap<&str, Node> = BTreeMap::new();
+        for part in parts {
+            let ids: Vec<Option<CauseId>> = part
+                .recording
+                .sources
+                .iter()
+                .map(|source| (!own.contains(&source.name.as_str())).then(|| cause(&mut causes, source)))
+                .collect();
+            let node = nodes.entry(&part.host).or_insert_with(|| Node {
+                name: part.host.clone(),
+                processor: part.recording.machine.processor.clone(),
+                cores: Vec::new(),
+            });
+            node.cores.extend(cores(part, &ids, first));
+        }
+        let mut nodes: Vec<Node> = nodes.into_values().filter(|node| !node.cores.is_empty()).collect();
+        nodes.iter_mut().for_each(|node| node.cores.sort_by_key(|core| core.core));
+        Cluster { nodes, causes, unit: Unit::Node }
+    }
+
+    /// Every core as if it were a node.
+    pub fn by_core(self) -> Cluster {
+        let of_node = |node: Node| {
+            let processor = node.processor;
+            node.cores.into_iter().map(move |core| Node {
+                name: format!("core {}", core.core),
+                processor: processor.clone(),
+                cores: vec![core],
+            })
+        };
+        Cluster { nodes: self.nodes.into_iter().flat_map(of_node).collect(), unit: Unit::Core, ..self }
+    }
+
+    /// Cores of all nodes.
+    pub fn cores(&self) -> usize {
+        self.nodes.iter().map(|node| node.cores.len()).sum()
+    }
+
+    pub fn name(&self, node: NodeId) -> &str {
+        self.nodes.get(node).map_or("", |node| &node.name)
+    }
+
+    pub fn cause(&self, cause: CauseId) -> &str {
+        self.causes.get(usize::from(cause)).map_or("", |cause| &cause.name)
+    }
+
+    /// Causes with a name: what has none cannot be removed.
+    pub fn named_causes(&self) -> impl Iterator<Item = CauseId> + '_ {
+        let named = |(_, cause): &(CauseId, &CauseName)| cause.evidence != Evidence::None;
+        (0..).zip(&self.causes).filter(named).map(|(id, _)| id)
+    }
+}
+
+/// The number of a cause in the table of the cluster; the same name is one cause however sure it is. A full table names
+/// no more.
+fn cause(causes: &mut Vec<CauseName>, source: &CauseName) -> CauseId {
+    if let Some(known) = causes.iter().position(|cause| cause.name == source.name) {
+        return known as CauseId;
+    }
+    match CauseId::try_from(causes.len()) {
+        Ok(id) => {
+            causes.push(source.clone());
+            id
+        }
+        Err(_) => UNNAMED,
+    }
+}
+
+fn cores<'a>(
+    part: &'a Part,
+    ids: &'a [Option<CauseId>],
+    first: Time,
+) -> impl Iterator<Item = CoreNoise> + 'a {
+    let measured = part.recording.cores.iter().zip(&part.places);
+    measured
+        .filter(|(core, _)| core.length > Time::ZERO)
+        .map(move |(core, place)| of_core(core, place, ids, first))
+}
+
+fn of_core(core: &Core, place: &Place, ids: &[Option<CauseId>], first: Time) -> CoreNoise {
+    let on_common_clock = |time: Time| Time((time.ps() as f64 * place.rate).round() as u64);
+    let id = |detour: &Detour| ids.get(usize::from(detour.source)).copied().unwrap_or(Some(UNNAMED));
+    let detour = |detour: &Detour| {
+        Some(Detour { start: on_common_clock(detour.start), source: id(detour)?, ..*detour })
+    };
+    CoreNoise {
+        core: core.core,
+        began: Time(place.began_ps).since(first),
+        // Rounding must not put the last detour behind the end.
+        length: on_common_clock(core.length) + Time(1),
+        detours: core.detours.iter().filter_map(detour).collect(),
+        iteration_ps: place.iteration_ps * slowed_by(&core.phases, core.length),
+    }
+}
+
+/// How many times as long an iteration takes on average because of phases in which the core was slower.
+fn slowed_by(phases: &[Phase], length: Time) -> f64 {
+    let lost: f64 =
+        phases.iter().map(|phase| phase.duration.ps() as f64 * (1.0 - 1.0 / phase.slowdown.max(1.0))).sum();
+    let length = length.ps() as f64;
+    length / (length - lost.min(0.999 * length))
+}
+
+impl Node {
+    /// The share of its cores' time that it loses, and how much of that to each cause, the largest first.
+    pub fn lost(&self) -> (f64, Vec<(CauseId, f64)>) {
+        let length: f64 = self.cores.iter().map(|core| core.length.ps() as f64).sum();
+        let mut by_cause: BTreeMap<CauseId, f64> = BTreeMap::new();
+        for detour in self.cores.iter().flat_map(|core| &core.detours) {
+            *by_cause.entry(detour.source).or_default() += detour.duration.ps() as f64 / length.max(1.0);
+        }
+        let mut list: Vec<(CauseId, f64)> = by_cause.into_iter().collect();
+        list.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        (list.iter().map(|(_, share)| share).sum(), list)
+    }
+
+    /// Windows of this node's time, in ps, that all of its cores were measured in.
+    pub(super) fn length(&self) -> Time {
+        self.cores.iter().map(|core| core.length).min().unwrap_or(Time::ZERO)
+    }
+}

@@ -1,0 +1,189 @@
+//! Whether noise hits several nodes at the same moment.
+//!
+//! Time is cut into windows no shorter than twice the error of the clocks. A node is hit in the windows in which it loses
+//! most: a twentieth of them at most. Counted are pairs of nodes that are hit in the same window. If nodes have nothing to
+//! do with each other, two that are hit in a and b of n windows meet in a·b/n of them. What chance makes of that is seen by
+//! shifting the windows of every node around by a random distance: that keeps the rhythm of each and breaks what they have in
+//! common.
+
+use super::samples::add;
+use super::{Cluster, Node};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use straggler_model::Time;
+use straggler_model::philox::Stream;
+
+/// The shortest window, unless the clocks need a longer one; then ten and a hundred times that.
+const SHORTEST: Time = Time::from_ns(100_000);
+const WIDTHS: [u64; 3] = [1, 10, 100];
+const FEWEST_WINDOWS: usize = 100;
+/// Windows of all nodes together at most.
+const MOST_WINDOWS: usize = 1 << 23;
+/// The share of its windows in which a node is hit, at most.
+const HIT: f64 = 0.05;
+const SHIFTS: usize = 999;
+/// A p-value below this, over all widths together, is no chance.
+const LEVEL: f64 = 0.01;
+
+/// Noise of several nodes at the same moments.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Moments {
+    /// How far the clocks may be apart.
+    pub clock_error_ps: u64,
+    /// One for each width of the windows.
+    pub widths: Vec<Width>,
+    pub together: bool,
+    /// What took most of the time in windows in which at least half of the nodes were hit; nothing where there are none.
+    pub source: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Width {
+    pub window_ps: u64,
+    pub windows: usize,
+    /// Pairs of nodes hit in the same window.
+    pub pairs: u64,
+    pub pairs_if_independent: f64,
+    /// The most nodes that were hit in one window.
+    pub most: u32,
+    /// How often chance makes as many pairs, at least.
+    pub p: f64,
+}
+
+impl Moments {
+    /// Nothing for fewer than two nodes with noise, or for a measurement that is too short.
+    pub fn of(cluster: &Cluster, clock_error: Time, seed: u64) -> Option<Moments> {
+        let nodes: Vec<&Node> = cluster
+            .nodes
+            .iter()
+            .filter(|node| node.cores.iter().any(|core| !core.detours.is_empty()))
+            .collect();
+        if nodes.len() < 2 {
+            return None;
+        }
+        let least = SHORTEST.max(Time(clock_error.ps().saturating_mul(2)));
+        let all: Vec<(Hits, Width)> = (0..)
+            .zip(WIDTHS)
+            .filter_map(|(index, times)| {
+                let hits = Hits::of(&nodes, least.ps().saturating_mul(times))?;
+                let width = hits.judged(seed, index);
+                Some((hits, width))
+            })
+            .collect();
+        let (hits, best) = all.iter().min_by(|(_, one), (_, other)| one.p.total_cmp(&other.p))?;
+        let together = best.p * (all.len() as f64) < LEVEL;
+        let source = if together { hits.source(&nodes, cluster) } else { None };
+        let widths = all.iter().map(|(_, width)| *width).collect();
+        Some(Moments { clock_error_ps: clock_error.ps(), widths, together, source })
+    }
+
+    /// The width that says most.
+    pub fn clearest(&self) -> Option<&Width> {
+        self.widths.iter().min_by(|one, other| one.p.total_cmp(&other.p))
+    }
+}
+
+/// The windows in which each node is hit, ascending.
+struct Hits {
+    begin: u64,
+    width: u64,
+    windows: usize,
+    of_nodes: Vec<Vec<u32>>,
+}
+
+impl Hits {
+    /// Over the time in which all cores of all nodes were measured.
+    fn of(nodes: &[&Node], width: u64) -> Option<Hits> {
+        let cores = || nodes.iter().flat_map(|node| &node.cores);
+        let begin = cores().map(|core| core.began.ps()).max()?;
+        let end = cores().map(|core| core.began.ps().saturating_add(core.length.ps())).min()?;
+        let windows = usize::try_from(end.checked_sub(begin)? / width).ok()?;
+        let windows = windows.min(MOST_WINDOWS / nodes.len());
+        if windows < FEWEST_WINDOWS {
+            return None;
+        }
+        let of_nodes = nodes.iter().map(|node| hit(&lost(node, begin, width, windows))).collect();
+        Some(Hits { begin, width, windows, of_nodes })
+    }
+
+    fn judged(&self, seed: u64, index: u32) -> Width {
+        let counts = self.counts(|_| 0);
+        let pairs = pairs(&counts);
+        let mut stream = Stream::new(seed, u32::MAX - 3, index, 0);
+        let mut as_many = 0;
+        for _ in 0..SHIFTS {
+            let shifts: Vec<usize> =
+                self.of_nodes.iter().map(|_| stream.below(self.windows as u64) as usize).collect();
+            as_many += usize::from(self::pairs(&self.counts(|node| shifts[node])) >= pairs);
+        }
+        let hits: Vec<f64> = self.of_nodes.iter().map(|hit| hit.len() as f64).collect();
+        let (sum, squares) = (hits.iter().sum::<f64>(), hits.iter().map(|hits| hits * hits).sum::<f64>());
+        Width {
+            window_ps: self.width,
+            windows: self.windows,
+            pairs,
+            pairs_if_independent: (sum * sum - squares) / 2.0 / self.windows as f64,
+            most: counts.iter().copied().max().unwrap_or(0),
+            p: (as_many + 1) as f64 / (SHIFTS + 1) as f64,
+        }
+    }
+
+    /// Nodes that are hit in each window when the windows of each are shifted.
+    fn counts(&self, shift: impl Fn(usize) -> usize) -> Vec<u32> {
+        let mut counts = vec![0; self.windows];
+        for (node, hit) in self.of_nodes.iter().enumerate() {
+            let shift = shift(node);
+            for &window in hit {
+                counts[(window as usize + shift) % self.windows] += 1;
+            }
+        }
+        counts
+    }
+
+    /// What took most time in the windows in which at least half of the nodes were hit.
+    fn source(&self, nodes: &[&Node], cluster: &Cluster) -> Option<String> {
+        let half = nodes.len().div_ceil(2).max(2) as u32;
+        let counts = self.counts(|_| 0);
+        let mut lost: BTreeMap<u16, u64> = BTreeMap::new();
+        for core in nodes.iter().flat_map(|node| &node.cores) {
+            for detour in &core.detours {
+                let at = (core.began + detour.start).ps().checked_sub(self.begin);
+                let window = at.and_then(|at| counts.get((at / self.width) as usize));
+                if window.is_some_and(|&count| count >= half) {
+                    *lost.entry(detour.source).or_default() += detour.duration.ps();
+                }
+            }
+        }
+        let (&cause, _) = lost.iter().max_by_key(|&(_, time)| time)?;
+        Some(cluster.cause(cause).to_string())
+    }
+}
+
+fn pairs(counts: &[u32]) -> u64 {
+    counts.iter().map(|&count| u64::from(count) * u64::from(count.saturating_sub(1)) / 2).sum()
+}
+
+/// Time lost in each window, on all cores of a node together.
+fn lost(node: &Node, begin: u64, width: u64, windows: usize) -> Vec<f64> {
+    let mut lost = vec![0.0; windows];
+    for core in &node.cores {
+        for detour in &core.detours {
+            let start = (core.began + detour.start).ps();
+            let end = start.saturating_add(detour.duration.ps());
+            if end > begin {
+                add(&mut lost, width, start.saturating_sub(begin), end - begin);
+            }
+        }
+    }
+    lost
+}
+
+/// The windows with most lost time: a twentieth, and no two that lose nothing.
+fn hit(lost: &[f64]) -> Vec<u32> {
+    let most = ((lost.len() as f64 * HIT) as usize).max(1);
+    let mut order: Vec<u32> = (0..lost.len() as u32).filter(|&window| lost[window as usize] > 0.0).collect();
+    order.sort_by(|&one, &other| lost[other as usize].total_cmp(&lost[one as usize]));
+    order.truncate(most);
+    order.sort_unstable();
+    order
+}

@@ -1,0 +1,148 @@
+//! Nodes whose noise differs from that of the others, by the tests of `compare`.
+//!
+//! Each node is held against all others together, by the time it lost in each window and by the durations of its detours,
+//! with three tests each. Bonferroni's correction over all tests of all nodes keeps the expected number of false alarms at
+//! [`FALSE_ALARMS`], if windows and detours are independent of each other. With many detours the slightest difference is
+//! sure; only one that is also large enough to matter counts.
+
+use super::samples::{durations, lost_by_window, of_others};
+use super::{Cluster, NodeId};
+use crate::latency::rank_tests::{Aligned, AndersonDarling, KolmogorovSmirnov, MannWhitney};
+use serde::Serialize;
+
+/// Among all nodes together, if all are alike.
+pub const FALSE_ALARMS: f64 = 0.05;
+
+/// Kolmogorov–Smirnov, Mann–Whitney and Anderson–Darling.
+const TESTS: usize = 3;
+/// Lost time by window, and durations of detours.
+const SAMPLES: usize = 2;
+
+/// Samples closer than this, by Cliff's delta or by the distance of their distribution functions, differ by nothing that
+/// matters.
+const MATTERS: f64 = 0.2;
+/// A node that loses so many times what the median node loses is noisier.
+const NOISIER: f64 = 1.2;
+
+/// Nodes that are not like the others.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Outliers {
+    pub tests: usize,
+    /// A test says that a node differs if its p-value is below this.
+    pub level: f64,
+    pub expected_false_alarms: f64,
+    /// The noisiest first.
+    pub nodes: Vec<Outlier>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Outlier {
+    pub name: String,
+    #[serde(skip)]
+    pub node: NodeId,
+    pub kind: Kind,
+    /// How many times what the median of the other nodes loses; nothing where they lose nothing.
+    pub times_lost: Option<f64>,
+    pub windows: Option<Compared>,
+    pub durations: Option<Compared>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Noisier,
+    Quieter,
+    /// It loses about as much, by other detours.
+    Different,
+}
+
+/// A node against the others, in one respect.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Compared {
+    pub kolmogorov_smirnov: KolmogorovSmirnov,
+    pub mann_whitney: MannWhitney,
+    /// Nothing where all values are equal.
+    pub anderson_darling: Option<AndersonDarling>,
+}
+
+impl Compared {
+    /// Nothing for samples without values.
+    pub fn of(others: &[f64], own: &[f64]) -> Option<Compared> {
+        if others.is_empty() || own.is_empty() {
+            return None;
+        }
+        let aligned = Aligned::of_values(&[others, own]);
+        Some(Compared {
+            kolmogorov_smirnov: KolmogorovSmirnov::of(&aligned, 0, 1),
+            mann_whitney: MannWhitney::of(&aligned, 0, 1),
+            anderson_darling: AndersonDarling::of(&aligned),
+        })
+    }
+
+    /// The smallest p-value. That of Anderson–Darling is known down to 0.001 only, which is above most corrected levels.
+    pub fn p(&self) -> f64 {
+        let anderson_darling = self.anderson_darling.map_or(1.0, |test| test.p);
+        self.kolmogorov_smirnov.p.min(self.mann_whitney.p).min(anderson_darling)
+    }
+
+    /// Whether it is sure at this level, and large enough to matter.
+    pub fn differs(&self, level: f64) -> bool {
+        let size = self.kolmogorov_smirnov.distance.max(self.mann_whitney.delta.abs());
+        self.p() < level && size >= MATTERS
+    }
+}
+
+impl Outliers {
+    /// None are found among fewer than two nodes.
+    pub fn of(cluster: &Cluster) -> Outliers {
+        let count = cluster.nodes.len();
+        let tests = if count < 2 { 0 } else { count * SAMPLES * TESTS };
+        let level = FALSE_ALARMS / tests.max(1) as f64;
+        let expected_false_alarms = if count < 2 { 0.0 } else { FALSE_ALARMS };
+        let mut found = Outliers { tests, level, expected_false_alarms, nodes: Vec::new() };
+        if count < 2 {
+            return found;
+        }
+        let windows: Vec<Vec<f64>> = cluster.nodes.iter().map(lost_by_window).collect();
+        let durations: Vec<Vec<f64>> = cluster.nodes.iter().map(durations).collect();
+        let lost: Vec<f64> = cluster.nodes.iter().map(|node| node.lost().0).collect();
+        let compare =
+            |samples: &[Vec<f64>], node: usize| Compared::of(&of_others(samples, node), &samples[node]);
+        for (node, one) in cluster.nodes.iter().enumerate() {
+            let both = [compare(&windows, node), compare(&durations, node)];
+            if both.iter().flatten().any(|compared| compared.differs(level)) {
+                let (kind, times_lost) = judged(&lost, node);
+                let [windows, durations] = both;
+                found.nodes.push(Outlier {
+                    name: one.name.clone(),
+                    node,
+                    kind,
+                    times_lost,
+                    windows,
+                    durations,
+                });
+            }
+        }
+        let times = |outlier: &Outlier| outlier.times_lost.unwrap_or(f64::INFINITY);
+        found.nodes.sort_by(|one, other| times(other).total_cmp(&times(one)));
+        found
+    }
+
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Outlier> {
+        self.nodes.iter().filter(move |outlier| outlier.kind == kind)
+    }
+}
+
+/// By what a node loses beside the median of the others.
+fn judged(lost: &[f64], node: NodeId) -> (Kind, Option<f64>) {
+    let mut others: Vec<f64> =
+        lost.iter().enumerate().filter(|&(other, _)| other != node).map(|(_, &lost)| lost).collect();
+    others.sort_unstable_by(f64::total_cmp);
+    let median = others.get((others.len().max(1) - 1) / 2).copied().unwrap_or(0.0);
+    let own = lost.get(node).copied().unwrap_or(0.0);
+    match () {
+        () if own > NOISIER * median => (Kind::Noisier, (median > 0.0).then(|| own / median)),
+        () if own < median / NOISIER => (Kind::Quieter, Some(own / median)),
+        () => (Kind::Different, Some(own / median.max(f64::MIN_POSITIVE))),
+    }
+}

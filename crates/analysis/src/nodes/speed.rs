@@ -1,0 +1,78 @@
+//! Nodes that run slower than the others: an undisturbed iteration of the measuring loop takes longer there. A lower clock
+//! does that, and it holds up a job without being noise.
+
+use super::{Cluster, Node, NodeId};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A node is slow if it is slower than the median by this share,
+const SLOWER: f64 = 0.05;
+/// and by so many robust standard deviations of the nodes.
+const DEVIATIONS: f64 = 5.0;
+/// From the median of absolute deviations to the standard deviation of normal values.
+const MAD_TO_SIGMA: f64 = 1.4826;
+
+/// How fast the nodes run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Speeds {
+    /// Of each node: the median over its cores.
+    pub iteration_ps: Vec<f64>,
+    /// The slowest first.
+    pub slow: Vec<SlowNode>,
+    /// Nodes whose processor no other node has: there is nothing to compare them with.
+    pub alone: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SlowNode {
+    pub name: String,
+    #[serde(skip)]
+    pub node: NodeId,
+    /// Its speed as a share of the median node's.
+    pub speed: f64,
+    pub iteration_ps: f64,
+    pub median_iteration_ps: f64,
+}
+
+impl Speeds {
+    pub fn of(cluster: &Cluster) -> Speeds {
+        let iteration_ps: Vec<f64> = cluster.nodes.iter().map(iteration).collect();
+        let mut kinds: BTreeMap<Option<&str>, Vec<NodeId>> = BTreeMap::new();
+        for (node, one) in cluster.nodes.iter().enumerate().filter(|&(node, _)| iteration_ps[node] > 0.0) {
+            kinds.entry(one.processor.as_deref()).or_default().push(node);
+        }
+        let mut speeds = Speeds { iteration_ps, slow: Vec::new(), alone: Vec::new() };
+        for nodes in kinds.values() {
+            match nodes[..] {
+                [node] => speeds.alone.push(cluster.name(node).to_string()),
+                _ => speeds.find(cluster, nodes),
+            }
+        }
+        speeds.slow.sort_by(|one, other| one.speed.total_cmp(&other.speed));
+        speeds
+    }
+
+    /// Those of nodes with one processor that are slow.
+    fn find(&mut self, cluster: &Cluster, nodes: &[NodeId]) {
+        let times: Vec<f64> = nodes.iter().map(|&node| self.iteration_ps[node]).collect();
+        let middle = median(times.clone());
+        let spread = MAD_TO_SIGMA * median(times.iter().map(|time| (time - middle).abs()).collect());
+        for (&node, time) in nodes.iter().zip(times) {
+            if time - middle >= (SLOWER * middle).max(DEVIATIONS * spread) {
+                let name = cluster.name(node).to_string();
+                let (speed, iteration_ps) = (middle / time, time);
+                self.slow.push(SlowNode { name, node, speed, iteration_ps, median_iteration_ps: middle });
+            }
+        }
+    }
+}
+
+fn iteration(node: &Node) -> f64 {
+    median(node.cores.iter().map(|core| core.iteration_ps).filter(|&time| time > 0.0).collect())
+}
+
+/// The lower of two in the middle: of two nodes, the faster is right.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get((values.len().max(1) - 1) / 2).copied().unwrap_or(0.0)
+}

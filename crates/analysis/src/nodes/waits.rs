@@ -1,0 +1,94 @@
+//! How long a job waits for one node, by a formula: cheap enough to rank thousands of nodes, of which only the worst are
+//! simulated.
+//!
+//! A process that begins a collective of length T at any moment is delayed by more than x if a detour of duration d > x
+//! begins inside of it, or has begun so shortly before that more than x is left. In a recording of length L, that is so
+//! with the rate h(x) = Σ (T + d − x) / L over the detours longer than x. All m processes of a node go on without a
+//! delay of more than x with probability exp(−m h(x)), and the expected delay is the integral of 1 − exp(−m h(x)).
+//! Further detours that fall into a delay are not counted, so that much noise costs more than this.
+
+use super::{CoreNoise, Node};
+use crate::assess::CauseId;
+use straggler_model::Time;
+
+/// Points of the integral, evenly spread over the logarithms of delays.
+const POINTS: usize = 200;
+const SHORTEST_PS: f64 = 1e4;
+
+/// Durations of detours, longest first, with their sums, and the core time over which they are spread.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Durations {
+    longest_first: Vec<f64>,
+    /// Of the first, the first two, and so on.
+    sums: Vec<f64>,
+    core_time: f64,
+}
+
+impl Durations {
+    pub fn of_node(node: &Node) -> Durations {
+        Durations::of(&node.cores, |_| true)
+    }
+
+    pub fn of_cause(node: &Node, cause: CauseId) -> Durations {
+        Durations::of(&node.cores, |source| source == cause)
+    }
+
+    fn of(cores: &[CoreNoise], counts: impl Fn(CauseId) -> bool) -> Durations {
+        let detours = cores.iter().flat_map(|core| &core.detours).filter(|detour| counts(detour.source));
+        let mut longest_first: Vec<f64> = detours.map(|detour| detour.duration.ps() as f64).collect();
+        longest_first.sort_unstable_by(|one, other| other.total_cmp(one));
+        let add = |sum: &mut f64, duration: &f64| {
+            *sum += duration;
+            Some(*sum)
+        };
+        let sums = longest_first.iter().scan(0.0, add).collect();
+        let core_time = cores.iter().map(|core| core.length.ps() as f64).sum();
+        Durations { longest_first, sums, core_time }
+    }
+
+    /// The expected delay of a collective of length `quiet` over so many processes of this node, in ps.
+    pub fn expected_delay(&self, quiet: Time, processes: f64) -> f64 {
+        let Some(&longest) = self.longest_first.first() else { return 0.0 };
+        let ratio = (longest.max(2.0 * SHORTEST_PS) / SHORTEST_PS).powf(1.0 / (POINTS - 1) as f64);
+        let points = std::iter::successors(Some(SHORTEST_PS), |x| Some(x * ratio)).take(POINTS);
+        let share = |x: f64| 1.0 - (-processes * self.rate(quiet, x)).exp();
+        let (mut sum, mut last) = (0.0, (0.0, share(0.0)));
+        for x in points {
+            let delayed = share(x);
+            sum += (x - last.0) * (delayed + last.1) / 2.0;
+            last = (x, delayed);
+        }
+        sum
+    }
+
+    /// h(x).
+    fn rate(&self, quiet: Time, x: f64) -> f64 {
+        let longer = self.longest_first.partition_point(|&duration| duration > x);
+        let Some(last) = longer.checked_sub(1) else { return 0.0 };
+        (longer as f64 * (quiet.ps() as f64 - x) + self.sums[last]) / self.core_time.max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::noise::recording::Detour;
+
+    /// One detour of duration d in every period p: the integral has a closed form.
+    #[test]
+    fn equal_detours_by_hand() {
+        let (d, p, quiet) = (1e9f64, 1e11f64, 2e7f64);
+        let detours =
+            (0..100u64).map(|i| Detour { start: Time(i * p as u64), duration: Time(d as u64), source: 0 });
+        let core =
+            CoreNoise { length: Time(100 * p as u64), detours: detours.collect(), ..Default::default() };
+        let node = Node { cores: vec![core], ..Node::default() };
+        let durations = Durations::of_node(&node);
+        for m in [1.0, 10.0, 1000.0] {
+            let exact = d - p / m * ((-m * quiet / p).exp() - (-m * (quiet + d) / p).exp());
+            let found = durations.expected_delay(Time(quiet as u64), m);
+            assert!((found / exact - 1.0).abs() < 0.01, "{m} processes: {found}, not {exact}");
+        }
+        assert_eq!(Durations::of_cause(&node, 1).expected_delay(Time(1), 10.0), 0.0);
+    }
+}

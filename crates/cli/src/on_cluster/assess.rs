@@ -1,0 +1,103 @@
+//! `straggler-mpi assess`: what of it needs no MPI. Every process makes the same plan; the first one reads, writes and speaks.
+
+pub use crate::args::nodes::AssessNodes;
+pub use crate::commands::nodes::Measurement;
+
+use super::Common;
+use crate::commands::nodes::{self, Prepared};
+use crate::commands::{command_line, use_threads};
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt::{self, Orderly};
+use crate::plan::nodes::Plan;
+use std::sync::atomic::AtomicBool;
+use straggler_measure::noise::Kernel;
+use straggler_measure::sources::Wish;
+use straggler_model::Time;
+
+/// One assessment, on one process. While it lives, the first signal only raises a flag.
+pub struct Assessment {
+    plan: Plan,
+    console: Console,
+    prepared: Option<Prepared>,
+    _orderly: Orderly,
+}
+
+impl std::fmt::Debug for Assessment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Assessment").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Assessment {
+    /// The error has been told; what is left is the code to end with. Only the first process touches files.
+    pub fn new(typed: AssessNodes, common: &Common, first: bool) -> Result<Assessment, u8> {
+        interrupt::listen();
+        let orderly = Orderly::begin();
+        let console = Console::new(common);
+        let console = if first { console } else { console.muted() };
+        let planned = || -> Outcome<(Plan, Option<Prepared>)> {
+            let plan = Plan::new(typed, common)?;
+            let prepared = if first { Some(nodes::prepare(&plan)?) } else { None };
+            Ok((plan, prepared))
+        };
+        let (plan, prepared) = planned().map_err(|failure| told(&console, &failure))?;
+        use_threads(common);
+        Ok(Assessment { plan, console, prepared, _orderly: orderly })
+    }
+
+    pub fn kernel(&self) -> Kernel {
+        self.plan.kernel
+    }
+
+    pub fn length(&self) -> Time {
+        self.plan.length
+    }
+
+    pub fn sources(&self) -> Wish {
+        self.plan.sources
+    }
+
+    /// Says on stderr what is going on, on the first process only.
+    pub fn note(&self, text: &str) {
+        self.console.note(text);
+    }
+
+    /// What was typed, as it can be pasted.
+    pub fn command_line() -> String {
+        command_line()
+    }
+
+    /// Raised by a signal.
+    pub fn stop(&self) -> &'static AtomicBool {
+        interrupt::flag()
+    }
+
+    /// Whether there is a measurement already, so that nothing is measured.
+    pub fn is_measured(&self) -> bool {
+        self.plan.from.is_some()
+    }
+
+    /// On the first process, from the measurement to the code to end with; without a measurement, it is read from the folder
+    /// that was given.
+    pub fn conclude(mut self, measured: Option<Measurement>) -> u8 {
+        let Some(prepared) = self.prepared.take() else { return 0 };
+        let measured = match (measured, &self.plan.from) {
+            (Some(measured), _) => Ok(measured),
+            (None, Some(folder)) => Measurement::read(folder),
+            (None, None) => Ok(Measurement::default()),
+        };
+        let done =
+            measured.and_then(|measured| nodes::conclude(&self.plan, prepared, measured, &self.console));
+        match done {
+            Ok(()) => 0,
+            Err(failure) => told(&self.console, &failure),
+        }
+    }
+}
+
+/// Tells what went wrong, and gives the code to end with.
+fn told(console: &Console, failure: &Failure) -> u8 {
+    console.fail(failure);
+    failure.exit as u8
+}

@@ -1,0 +1,233 @@
+//! `straggler-mpi assess`: noise on all cores of the job at the same time.
+//!
+//! ```text
+//!  who measures what ─► clocks ─► agree on a moment ─► threads measure, processes sleep ─► clocks ─► rank 0
+//! ```
+//! What follows on rank 0 needs no MPI and is in `straggler::on_cluster::assess`.
+
+mod clocks;
+mod measured;
+mod shares;
+
+use crate::session::{Session, alone};
+use anyhow::{Result, bail};
+use clocks::{Line, Moment};
+use measured::{About, Measured};
+use mpi::traits::*;
+use shares::{Allowed, shares};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use straggler::on_cluster::Common;
+use straggler::on_cluster::assess::{AssessNodes, Assessment, Measurement};
+use straggler_analysis::nodes::Part;
+use straggler_measure::noise::{self, Options};
+use straggler_measure::sources::Observation;
+use straggler_measure::{cores, machine, timer};
+use straggler_model::Time;
+use straggler_model::noise::recording::{Machine, Origin};
+use straggler_report::numbers::{counted, significant};
+
+/// From the agreement to the moment: threads are started and examine their cores meanwhile.
+const LEAD_SECONDS: f64 = 0.5;
+
+/// Detours that a core can record, and that all cores together keep.
+const CAPACITY: usize = 1 << 18;
+const KEPT_OF_ALL: usize = 1 << 24;
+const FEWEST_KEPT: usize = 1000;
+
+/// A process that begins so much later than agreed is named.
+const LATE: Time = Time::from_ns(1_000_000);
+
+/// Between two looks of a process that has nothing to measure.
+const NAP: Duration = Duration::from_millis(50);
+
+pub fn run(session: &Session, typed: AssessNodes, common: &Common) -> Result<ExitCode> {
+    let assessment = Assessment::new(typed, common, session.is_first());
+    let code = session.largest_of(assessment.as_ref().err().copied().unwrap_or(0), false);
+    let assessment = match assessment {
+        Ok(assessment) if code == 0 => assessment,
+        _ => return Ok(ExitCode::from(code)),
+    };
+    let measured = if assessment.is_measured() { None } else { measure_all(session, &assessment)? };
+    let code = if session.is_first() { assessment.conclude(measured) } else { 0 };
+    Ok(ExitCode::from(session.largest_of(code, !session.is_first())))
+}
+
+/// The measurement of all processes, on rank 0.
+fn measure_all(session: &Session, assessment: &Assessment) -> Result<Option<Measurement>> {
+    let shares = who_measures_what(session)?;
+    let own = shares.get(session.rank as usize).map_or(&[][..], Vec::as_slice);
+    let all: usize = shares.iter().map(Vec::len).sum();
+    assessment.note(&format!(
+        "measuring {} of {} for {}",
+        counted(all as u64, "core", "cores"),
+        counted(session.nodes().into(), "node", "nodes"),
+        assessment.length()
+    ));
+    let before = clocks::compare(session);
+    let measured = measure(session, assessment, own, &before);
+    // Whoever is done sleeps until all are, and disturbs nobody who still measures.
+    session.any_of(false, true);
+    let measured = agreed(session, measured)?;
+    let after = clocks::compare(session);
+    let mut measured = measured;
+    measured.part.keep_longest((KEPT_OF_ALL / all.max(1)).clamp(FEWEST_KEPT, CAPACITY));
+    let bytes = measured.to_bytes().map_err(alone)?;
+    drop(measured);
+    match session.collect(&bytes) {
+        Some(pieces) => Ok(Some(put_together(session, pieces, &before, &after)?)),
+        None => Ok(None),
+    }
+}
+
+fn who_measures_what(session: &Session) -> Result<Vec<Vec<u32>>> {
+    let own = cores::allowed().map_err(|fault| fault.to_string()).map(|list| cores::write(&list));
+    let lists = session.gather_all(&own)?;
+    let mut processes = Vec::with_capacity(lists.len());
+    for (rank, list) in lists.into_iter().enumerate() {
+        let node = session.processes.get(rank).and_then(|process| process.node).unwrap_or(0);
+        let cores = list.and_then(|list| cores::parse(&list).map_err(|fault| fault.to_string()));
+        match cores {
+            Ok(cores) => processes.push(Allowed { node, cores }),
+            Err(fault) => bail!("rank {rank}: its cores are not known: {fault}"),
+        }
+    }
+    Ok(shares(&processes))
+}
+
+/// What this process has measured, if all have; else the first error of any, on all.
+fn agreed(session: &Session, own: Result<Measured>) -> Result<Measured> {
+    if session.any(own.is_err()) {
+        let faults = session.gather_all(&own.as_ref().err().map(|fault| format!("{fault:#}")))?;
+        let first = faults.into_iter().enumerate().find_map(|(rank, fault)| Some((rank, fault?)));
+        let (rank, fault) = first.unwrap_or_default();
+        let host = session.processes.get(rank).and_then(|process| process.host.clone()).unwrap_or_default();
+        bail!("rank {rank} on {host}: {fault}");
+    }
+    own
+}
+
+/// Measures on the cores of this process, from the moment on that all agree on.
+fn measure(session: &Session, assessment: &Assessment, own: &[u32], clocks: &[Moment]) -> Result<Measured> {
+    let observation = match own {
+        [] => None,
+        _ => Some(Observation::begin(assessment.sources(), own, timer::ticks)),
+    };
+    let begin_ticks = appointment(session, clocks);
+    let process = &session.processes[session.rank as usize];
+    let mut about = About {
+        host: process.host.clone().unwrap_or_default(),
+        node: process.node.unwrap_or(0),
+        ticks_per_second: session.timer.ticks_per_second,
+        ..About::default()
+    };
+    let Some(observation) = observation else {
+        wait(assessment);
+        return Ok(Measured { about, part: Part::default() });
+    };
+    let observation = observation?;
+    let machine = machine::this();
+    let stolen = || machine::stolen(Path::new("/"), own);
+    let stolen_before = stolen();
+    let options = Options {
+        cores: own.to_vec(),
+        kernel: assessment.kernel(),
+        length: assessment.length(),
+        events: None,
+        capacity: CAPACITY,
+        begin_ticks: Some(begin_ticks),
+    };
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut found = noise::measure(&options, &session.timer, assessment.stop(), None)?;
+    let steal_ps = stolen_before.zip(stolen()).map(|(before, after)| after.since(before).ps());
+    // A measurement without names is better than none.
+    if let Err(fault) = observation.end(&mut found.recording, &found.timebase, &found.workers) {
+        found.recording.attribution.hindrance = Some(fault.to_string());
+    }
+    let (version, command) = (env!("CARGO_PKG_VERSION").into(), Assessment::command_line());
+    found.recording.origin = Origin::Measured { version, command, started };
+    about.notes = doubts(session, &machine, own.len());
+    found.recording.machine = Machine { steal_ps, ..machine };
+    about.start_ticks = found.timebase.start_ticks;
+    about.late_ps = found.timebase.length(about.start_ticks.saturating_sub(begin_ticks)).ps();
+    about.iteration_ps = found.iteration_ps;
+    let part = Part { host: about.host.clone(), recording: found.recording, ..Part::default() };
+    Ok(Measured { about, part })
+}
+
+/// The moment at which all begin, in ticks of this process's node.
+fn appointment(session: &Session, clocks: &[Moment]) -> u64 {
+    let rate = session.timer.ticks_per_second;
+    // Nobody agrees on a moment before all are there.
+    session.world.barrier();
+    let mut appointment = [timer::ticks(), rate.to_bits()];
+    session.world.process_at_rank(0).broadcast_into(&mut appointment[..]);
+    let [now, first_rate] = appointment;
+    let node = session.processes[session.rank as usize].node.unwrap_or(0);
+    let moment = clocks.get(node as usize).copied().unwrap_or_default();
+    let since = now.wrapping_sub(moment.first) as f64 / f64::from_bits(first_rate) + LEAD_SECONDS;
+    moment.node + (since * rate) as u64
+}
+
+/// A process without cores sleeps while the others measure.
+fn wait(assessment: &Assessment) {
+    let length = Duration::from_secs_f64(LEAD_SECONDS + assessment.length().seconds());
+    let end = std::time::Instant::now() + length;
+    while std::time::Instant::now() < end && !assessment.stop().load(Ordering::Relaxed) {
+        std::thread::sleep(NAP.min(length));
+    }
+}
+
+/// Reasons not to trust what this process measures.
+fn doubts(session: &Session, machine: &Machine, cores: usize) -> Vec<String> {
+    let host = session.processes[session.rank as usize].host.clone().unwrap_or_default();
+    let timer = session
+        .timer
+        .not_invariant
+        .as_ref()
+        .map(|doubt| format!("{host}: {} may not run at one rate: {doubt}", session.timer.name));
+    let quota = machine.cgroup_quota_cores.filter(|&quota| quota < cores as f64).map(|quota| {
+        format!(
+            "{host}: a control group allows a process the time of {} cores but {cores} are measured: being stopped for that \
+             looks like noise",
+            significant(quota)
+        )
+    });
+    timer.into_iter().chain(quota).collect()
+}
+
+fn put_together(
+    session: &Session,
+    pieces: Vec<Vec<u8>>,
+    before: &[Moment],
+    after: &[Moment],
+) -> Result<Measurement> {
+    let rate = session.timer.ticks_per_second;
+    let zero = before.iter().map(|moment| moment.first).min().unwrap_or(0);
+    let mut said: Vec<String> = Vec::new();
+    let mut late = Vec::new();
+    let mut parts = Vec::with_capacity(pieces.len());
+    for (rank, piece) in pieces.into_iter().enumerate() {
+        let measured =
+            Measured::of_bytes(&piece).map_err(|fault| alone(format!("from rank {rank}: {fault:#}")))?;
+        let node = measured.about.node as usize;
+        let moments = before.get(node).copied().zip(after.get(node).copied()).unwrap_or_default();
+        if measured.about.late_ps > LATE.ps() {
+            late.push(rank.to_string());
+        }
+        for note in &measured.about.notes {
+            if !said.contains(note) {
+                said.push(note.clone());
+            }
+        }
+        if !measured.part.recording.cores.is_empty() {
+            parts.push(measured.placed(&Line::new(moments.0, moments.1, rate, zero)));
+        }
+    }
+    if !late.is_empty() {
+        said.push(format!("ranks {} began later than agreed: their nodes are busy", late.join(", ")));
+    }
+    Ok(Measurement { parts: Part::join(parts), clock_error: clocks::error(before, after, rate), said })
+}

@@ -1,0 +1,145 @@
+//! The clocks of all nodes, held against that of rank 0.
+//!
+//! The first process of each node answers with its ticks; of many round trips the fastest counts, which is off by half of
+//! it at most. This is done before and after the measurement, and a straight line through both takes account of clocks that
+//! run at different rates. Processes of one node read the same clock.
+
+use crate::session::Session;
+use mpi::traits::*;
+use straggler_measure::timer;
+use straggler_model::Time;
+
+/// Round trips with each node.
+const ROUND_TRIPS: u32 = 200;
+
+/// The ticks of a node and of rank 0 at one moment.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Moment {
+    pub node: u64,
+    pub first: u64,
+    /// How far they may be off, in ticks of rank 0.
+    pub error: u64,
+}
+
+/// Compares all clocks with that of rank 0. All processes must call it; all get the moments of all nodes.
+pub fn compare(session: &Session) -> Vec<Moment> {
+    let leaders = leaders(session);
+    let mut moments = vec![Moment::default(); leaders.len()];
+    for (moment, &leader) in moments.iter_mut().zip(&leaders) {
+        match session.rank {
+            0 if leader == 0 => {
+                let now = timer::ticks();
+                *moment = Moment { node: now, first: now, error: 0 };
+            }
+            0 => *moment = ask(session, leader),
+            rank if rank == leader => answer(session),
+            _ => {}
+        }
+    }
+    let mut numbers: Vec<u64> =
+        moments.iter().flat_map(|moment| [moment.node, moment.first, moment.error]).collect();
+    session.world.process_at_rank(0).broadcast_into(&mut numbers[..]);
+    let moment = |three: &[u64]| Moment { node: three[0], first: three[1], error: three[2] };
+    numbers.chunks_exact(3).map(moment).collect()
+}
+
+/// The first process of each node.
+fn leaders(session: &Session) -> Vec<u32> {
+    let mut leaders: Vec<(u32, u32)> = (0..)
+        .zip(session.processes.iter().zip(&session.local))
+        .filter(|(_, (_, local))| **local == 0)
+        .map(|(rank, (process, _))| (process.node.unwrap_or(0), rank))
+        .collect();
+    leaders.sort_unstable();
+    leaders.into_iter().map(|(_, rank)| rank).collect()
+}
+
+fn ask(session: &Session, leader: u32) -> Moment {
+    let other = session.world.process_at_rank(leader as i32);
+    let mut best = Moment { error: u64::MAX, ..Moment::default() };
+    for _ in 0..ROUND_TRIPS {
+        let asked = timer::ticks();
+        other.send(&0u64);
+        let (node, _) = other.receive::<u64>();
+        let half = (timer::ticks() - asked).div_ceil(2);
+        if half < best.error {
+            best = Moment { node, first: asked + half, error: half };
+        }
+    }
+    best
+}
+
+fn answer(session: &Session) {
+    let first = session.world.process_at_rank(0);
+    for _ in 0..ROUND_TRIPS {
+        let _ = first.receive::<u64>();
+        first.send(&timer::ticks());
+    }
+}
+
+/// From the ticks of a node to time on the clock of rank 0.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Line {
+    before: Moment,
+    /// Ticks of rank 0 in a tick of the node.
+    slope: f64,
+    /// Ticks of rank 0 in a second.
+    ticks_per_second: f64,
+    /// Where time begins, in ticks of rank 0.
+    zero: u64,
+}
+
+impl Line {
+    pub fn new(before: Moment, after: Moment, ticks_per_second: f64, zero: u64) -> Line {
+        let (node, first) = (signed(after.node, before.node), signed(after.first, before.first));
+        let slope = if node > 0.0 && first > 0.0 { first / node } else { 1.0 };
+        Line { before, slope, ticks_per_second, zero }
+    }
+
+    /// A moment of the node; nothing is before the beginning.
+    pub fn time(&self, ticks: u64) -> Time {
+        let first = signed(self.before.first, self.zero) + signed(ticks, self.before.node) * self.slope;
+        Time((first.max(0.0) * 1e12 / self.ticks_per_second).round() as u64)
+    }
+
+    /// Seconds of rank 0 in a second of a process of the node, whose timer was found to make so many ticks in one.
+    pub fn rate(&self, ticks_per_second: f64) -> f64 {
+        self.slope * ticks_per_second / self.ticks_per_second
+    }
+}
+
+/// How far the clocks of two nodes may be apart: each by its own error.
+pub fn error(before: &[Moment], after: &[Moment], ticks_per_second: f64) -> Time {
+    let errors = before.iter().zip(after).map(|(before, after)| before.error.max(after.error));
+    let worst = errors.max().unwrap_or(0) as f64;
+    Time((2.0 * worst * 1e12 / ticks_per_second).round() as u64)
+}
+
+fn signed(later: u64, earlier: u64) -> f64 {
+    later.wrapping_sub(earlier) as i64 as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node whose clock began a million ticks later and makes 3 ticks where rank 0 makes 2.
+    #[test]
+    fn clocks_of_other_rates_are_brought_together() {
+        let before = Moment { node: 1_000_000, first: 9_000_000, error: 40 };
+        let after = Moment { node: 4_000_000, first: 11_000_000, error: 60 };
+        let line = Line::new(before, after, 2e9, 8_000_000);
+        assert_eq!(line.time(1_000_000), Time(500_000_000));
+        assert_eq!(line.time(2_500_000), Time(1_000_000_000));
+        assert_eq!(line.time(0), Time(166_666_667));
+        assert!((line.rate(3e9) - 1.0).abs() < 1e-12);
+        // 60 ticks are 30 ns, for each of two nodes.
+        assert_eq!(error(&[before], &[after], 2e9), Time::from_ns(60));
+    }
+
+    #[test]
+    fn one_moment_makes_a_line_too() {
+        let only = Moment { node: 5, first: 5, error: 0 };
+        assert_eq!(Line::new(only, only, 1e12, 0).time(7), Time(7));
+    }
+}
