@@ -26,7 +26,7 @@ pub mod simulate;
 mod study;
 mod trace;
 mod traced;
-mod whatif;
+pub mod whatif;
 
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
@@ -112,7 +112,7 @@ fn refuse_unwritable(path: &Path) -> Outcome<()> {
 }
 
 /// Found out before the work, not after it: whether the folder of a file is there.
-fn refuse_missing_folder(path: &Path) -> Outcome<()> {
+pub(crate) fn refuse_missing_folder(path: &Path) -> Outcome<()> {
     Ok(straggler_report::refuse_missing_folder(path)?)
 }
 

@@ -3,9 +3,13 @@
 
 mod agreement;
 mod finish_times;
+mod replay;
 
 pub use crate::args::Common;
+pub use crate::args::replay::{Compute, Replay};
 pub use crate::args::simulate::Simulate;
+pub use replay::{Played, Stage, replay};
+
 pub(crate) use agreement::agreed;
 pub(crate) use finish_times::{Share, write as write_finish_times};
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use straggler::on_cluster::{Common, Simulate};
+use straggler::on_cluster::{Common, Replay, Simulate};
 use straggler_model::units::Bytes;
 
 /// Measures an MPI library and its network from inside of an MPI job.
@@ -41,6 +41,18 @@ pub enum Command {
         mpirun -n 2 --map-by node straggler-mpi loggp --largest 1MiB -o net.toml"
     )]
     LogGp(LogGpOptions),
+    /// Re-enacts a traced run with real messages, as it was or with a hypothesis of `straggler whatif`
+    ///
+    /// Needs as many processes as the trace has ranks. Messages, requests and collectives are real; a process computes by keeping
+    /// its core busy or by sleeping for as long as the traced one did, or would with the hypothesis. Calls that cannot be re-enacted
+    /// (one-sided, files) are named and take the time they took. Writes a trace of the new run, and shows it beside the measured
+    /// and the simulated one.
+    #[command(after_help = "Examples:\n  straggler trace -o run -- mpirun -n 4 ./program\n  \
+        mpirun -n 4 straggler-mpi replay run -o again\n  \
+        mpirun -n 4 straggler-mpi replay run --balance solve -o balanced\n  \
+        straggler whatif run --balance solve --replayed balanced\n  \
+        mpirun -n 4 straggler-mpi replay run --scale all=0.5 --mode recorded --compute sleep -o half")]
+    Replay(Box<Replay>),
     /// Runs a schedule, a collective or a workload on simulated processes that all ranks of the job share
     ///
     /// Takes the options of `straggler simulate` and gives the same finish times, whatever the number of ranks; each rank holds

@@ -6,15 +6,18 @@
 //!                           │                                                        ▼
 //!                           │                                            rank 0: Measurement ─► FILE.lat
 //!                           ├─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
+//!                           ├─► replay: Recording ─► Player on each process ─► rank 0: a new trace, compared by `straggler`
 //!                           └─► simulate: Job (a cluster of the engine) ─► the command of `straggler`, on all processes
 //! ```
 //! All processes run the same code and take the same decisions: what one alone knows (a signal, the time that is left) is
 //! agreed on before anybody acts on it. Only rank 0 prints and writes.
 
 mod args;
+mod clock;
 mod cluster;
 mod latency;
 mod loggp;
+mod replay;
 mod session;
 
 use args::{Arguments, Command};
@@ -50,6 +53,10 @@ fn main() -> ExitCode {
         Command::LogGp(options) => {
             session.listen()?;
             loggp::run(&session, &options, &common)
+        }
+        Command::Replay(typed) => {
+            let job = cluster::Job::new(&session);
+            Ok(straggler::on_cluster::replay(&typed, &common, &job, &session))
         }
         Command::Simulate(typed) => {
             let job = cluster::Job::new(&session);

@@ -87,14 +87,14 @@ pub enum PollKind {
 }
 
 /// A decision that differs from the trace's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Change {
     /// The instruction of the trace.
     pub instruction: u32,
     pub what: Changed,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Changed {
     /// Pairs of the trace's instructions that change roles: what plays the second completes here instead of what plays the
     /// first.

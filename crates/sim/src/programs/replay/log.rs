@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use straggler_model::{Rank, Time};
 
 /// How one process went through its instructions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Replayed {
     /// When its thread came to each instruction; [`Time::NEVER`] if it did not.
     pub entered: Vec<Time>,
