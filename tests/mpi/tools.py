@@ -122,6 +122,33 @@ def loggp(job):
         job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
 
 
+def replays(job):
+    trace, new = "fixtures/traces/halo", job.folder / "replayed"
+    done = job.run(4, "replay", trace, "--compute", "sleep", "--scale", "all=0.5", "-o", new, "--json", "--quiet")
+    job.check("replay", done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
+    if done.returncode == 0:
+        answer = json.loads(done.stdout)
+        computed = answer["replayed"]["waits"]["computation_seconds"]
+        simulated = answer["waits"]["hypothesis"]["computation_seconds"]
+        job.check("replay", computed >= 0.999 * simulated, f"computes {computed} s instead of {simulated} s")
+        command = [job.straggler, "whatif", trace, "--scale", "all=0.5", "--replayed", str(new), "--json", "--quiet"]
+        again = subprocess.run(command, capture_output=True, text=True, check=False)
+        job.check("replay", json.loads(again.stdout)["replayed"] == answer["replayed"], f"{again.stdout}{again.stderr}")
+        checked = subprocess.run([job.straggler, "trace", "check", str(new)], capture_output=True, text=True, check=False)
+        job.check("replay", checked.returncode == 0, checked.stdout + checked.stderr)
+    for name, processes, arguments, code, words in (
+        ("too few ranks", 2, (trace,), 2, "mpirun -n 4"),
+        ("no trace", 2, ("nowhere",), 3, "nowhere"),
+        ("another network", 4, (trace, "--network", "chic"), 2, "--network cannot be replayed"),
+        ("a full folder", 4, (trace, "-o", "fixtures"), 3, "fixtures is there already"),
+        ("no folder", 4, (trace, "-o", "/nonexistent/new"), 3, "/nonexistent"),
+        ("no patience", 4, (trace, "--scale", "all@0=100000", "--patience", "200ms", "-o", job.folder / "hung"), 4, "--patience"),
+    ):
+        output = () if "-o" in arguments else ("-o", job.folder / "other")
+        done = job.run(processes, "replay", *arguments, *output, "--compute", "sleep")
+        job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
 def mistakes(job):
     for name, processes, arguments, code, words in (
         ("one process", 1, (), 3, "needs two processes"),
@@ -153,7 +180,7 @@ def interruption(job):
 def main():
     tool, straggler, *launcher = sys.argv[1:]
     job = Job(tool, straggler, launcher)
-    for part in (exchanges, kernels, sweep, loggp, mistakes, interruption):
+    for part in (exchanges, kernels, sweep, loggp, replays, mistakes, interruption):
         part(job)
     print("straggler-mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
     sys.exit(job.faults > 0)

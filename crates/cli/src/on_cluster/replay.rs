@@ -130,6 +130,8 @@ fn write(
         (rank.host, rank.cores) = (host, cores);
     }
     trace.meta.library = library.to_owned();
+    // Of the run that was traced.
+    trace.meta.more.retain(|key, _| key != "run" && key != "started_ns");
     let decided = counted(changes as u64, "decision differs", "decisions differ");
     trace.notes.push(format!("replayed: {decided} from the trace"));
     if error > Time::ZERO {
