@@ -7,9 +7,10 @@ use crate::commands::trace::{Opened, open_trace, refuse_one_of_many};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::plan::whatif::HypothesisPlan;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use straggler_analysis::whatif::{Bound, apply_all};
-use straggler_schedule::traced::{Decisions, Options, Recording};
+use straggler_schedule::traced::{Decisions, Instruction, Options, Recording};
 use straggler_schedule::workloads::Only;
 use straggler_trace::Trace;
 
@@ -52,7 +53,14 @@ impl Scene {
                 several.rank(rank as u32).threads()
             )));
         }
-        Ok(scene)
+        match out_of_order(&several) {
+            Some(rank) => Err(Failure::bad_input(format!(
+                "{}: rank {rank} starts the persistent collectives of a communicator in another order than the others; such \
+                 runs cannot be replayed",
+                typed.trace.display()
+            ))),
+            None => Ok(scene),
+        }
     }
 
     pub fn recording(&self, typed: &Replay, decisions: Decisions) -> Outcome<Recording> {
@@ -85,6 +93,27 @@ impl Scene {
         }
         hasher.finish()
     }
+}
+
+/// A rank that begins the collectives of a group in another order than the group's first member.
+fn out_of_order(recording: &Recording) -> Option<u32> {
+    let mut orders: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (rank, recorded) in (0..).zip(recording.ranks()) {
+        let mut own: HashMap<u32, Vec<u32>> = HashMap::new();
+        for instruction in recorded.instructions() {
+            if let Instruction::Collective { call, .. } = *instruction
+                && let Some(known) = recording.calls().get(call as usize)
+            {
+                own.entry(known.group).or_default().push(call);
+            }
+        }
+        for (group, calls) in own {
+            if *orders.entry(group).or_insert_with(|| calls.clone()) != calls {
+                return Some(rank);
+            }
+        }
+    }
+    None
 }
 
 /// The network and the noise of a run with real messages are those of the machine.
