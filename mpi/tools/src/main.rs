@@ -7,6 +7,7 @@
 //!                           │                                            rank 0: Measurement ─► FILE.lat
 //!                           ├─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
 //!                           ├─► replay: Recording ─► Player on each process ─► rank 0: a new trace, compared by `straggler`
+//!                           ├─► validate: collectives with injected detours ─► rank 0: the same, simulated, beside the measured
 //!                           └─► simulate: Job (a cluster of the engine) ─► the command of `straggler`, on all processes
 //! ```
 //! All processes run the same code and take the same decisions: what one alone knows (a signal, the time that is left) is
@@ -19,6 +20,8 @@ mod latency;
 mod loggp;
 mod replay;
 mod session;
+mod validate;
+mod wire;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -57,6 +60,10 @@ fn main() -> ExitCode {
         Command::Replay(typed) => {
             let job = cluster::Job::new(&session);
             Ok(straggler::on_cluster::replay(&typed, &common, &job, &session))
+        }
+        Command::Validate(options) => {
+            session.listen()?;
+            validate::run(&session, &options, &common)
         }
         Command::Simulate(typed) => {
             let job = cluster::Job::new(&session);

@@ -12,12 +12,12 @@
 mod part;
 mod player;
 mod rooms;
-mod share;
+pub mod share;
 mod watch;
-mod wire;
 
 use crate::clock::{Clock, Reading, now_ns};
 use crate::session::Session;
+use crate::wire::{Fault, Wire};
 use mpi::traits::*;
 use part::Part;
 use player::Player;
@@ -27,7 +27,6 @@ use straggler_model::Time;
 use straggler_schedule::traced::Recording;
 use straggler_sim::programs::Replayed;
 use watch::Watch;
-use wire::{Fault, Wire};
 
 /// All processes must have been told by then when the run begins.
 const LEAD_NS: i64 = 20_000_000;
@@ -48,7 +47,7 @@ impl Stage for Session {
     }
 
     fn library(&self) -> String {
-        mpi::environment::library_version().unwrap_or_default().trim_end_matches('\0').to_owned()
+        crate::latency::library()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::rooms::Rooms;
 use super::share::Share;
-use super::wire::Room;
+use crate::wire::Room;
 use std::collections::{HashMap, VecDeque};
 use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{Instruction, RankRecording, Recording};

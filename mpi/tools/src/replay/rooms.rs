@@ -1,6 +1,6 @@
 //! Memory to receive into, taken before the run begins: a program that is re-enacted had its buffers, too.
 
-use super::wire::{Room, room};
+use crate::wire::{Room, room};
 use std::collections::HashMap;
 
 /// Free rooms, by the power of two of their bytes.

@@ -1,4 +1,4 @@
-//! The calls of MPI that a replay makes, as far as the crate `mpi` lacks them or cannot say when their buffers are free.
+//! The calls of MPI that replays and validations make: the crate `mpi` lacks some, and for others it cannot say when buffers are free.
 //!
 //! All `unsafe` of this program is here. What makes it sound:
 //! - [`Wire::new`] takes a communicator of a running MPI, and only the thread that made a wire has it: it is not `Send`.
@@ -244,6 +244,23 @@ fn counted(what: &'static str, bytes: usize, room: &Room) -> Result<c_int> {
     match c_int::try_from(bytes) {
         Ok(count) if bytes <= room.len() * 8 => Ok(count),
         _ => Err(Fault { call: what, text: format!("{bytes} bytes are more than one call takes") }),
+    }
+}
+
+impl Pending {
+    /// Whether it has completed by now.
+    pub fn test(&mut self) -> Result<bool> {
+        if self.complete {
+            return Ok(true);
+        }
+        let (mut flag, mut status): (c_int, _) = (0, nothing());
+        let mut request = self.request;
+        // SAFETY: the request is of an operation that has not completed.
+        check("MPI_Test", unsafe { ffi::MPI_Test(&mut request, &mut flag, &mut status) })?;
+        if flag != 0 {
+            self.completed(request, &status);
+        }
+        Ok(self.complete)
     }
 }
 
