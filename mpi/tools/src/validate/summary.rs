@@ -29,32 +29,68 @@ pub struct Pair {
     pub recv_overhead_seconds: f64,
 }
 
+/// What the machine takes from a rank that is left alone, at most.
+const UNDISTURBED: f64 = 0.02;
+
+impl Pair {
+    /// This looks at the machine only, never at how well the pair was predicted.
+    fn is_undisturbed(&self) -> bool {
+        self.own_noise.max(self.own_noise_in_runs) <= UNDISTURBED
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseAnswer {
     pub collective: Kind,
     pub work_seconds: f64,
     pub detour_seconds: f64,
     pub collectives: u32,
-    /// Medians over the pairs.
-    pub slowdown: f64,
-    pub predicted_slowdown: f64,
-    /// predicted / measured − 1.
-    pub error: f64,
-    /// The same of the time without detours.
-    pub quiet_error: f64,
-    pub own_noise: f64,
-    pub own_noise_in_runs: f64,
+    /// Medians over all pairs; none where no pair could be predicted.
+    pub all: Option<Compared>,
+    /// Over those that the machine left alone: before the runs and in them it took hardly anything.
+    pub undisturbed: Option<Compared>,
     pub pairs: Vec<Pair>,
     pub doubts: Vec<String>,
 }
 
-/// The middle one; of an even number, the mean of the two.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        count => (values[(count - 1) / 2] + values[count / 2]) / 2.0,
+/// Medians of some pairs.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Compared {
+    pub pairs: usize,
+    pub slowdown: f64,
+    pub predicted_slowdown: f64,
+    /// predicted / measured − 1.
+    pub error: f64,
+    pub quiet_seconds: f64,
+    /// predicted / measured − 1 of the time without detours.
+    pub quiet_error: f64,
+    pub own_noise: f64,
+    pub own_noise_in_runs: f64,
+}
+
+impl Compared {
+    fn of(pairs: &[Pair]) -> Option<Compared> {
+        let median = |value: fn(&Pair) -> f64| median(pairs.iter().map(value).collect());
+        let slowdown = median(|pair| pair.noisy_seconds / pair.quiet_seconds)?;
+        let predicted_slowdown = median(|pair| pair.predicted_noisy_seconds / pair.predicted_quiet_seconds)?;
+        Some(Compared {
+            pairs: pairs.len(),
+            slowdown,
+            predicted_slowdown,
+            error: predicted_slowdown / slowdown - 1.0,
+            quiet_seconds: median(|pair| pair.quiet_seconds)?,
+            quiet_error: median(|pair| pair.predicted_quiet_seconds / pair.quiet_seconds)? - 1.0,
+            own_noise: median(|pair| pair.own_noise)?,
+            own_noise_in_runs: median(|pair| pair.own_noise_in_runs)?,
+        })
     }
+}
+
+/// The middle one; of an even number, the mean of the two.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let count = values.len();
+    Some((values.get(count.checked_sub(1)? / 2)? + values.get(count / 2)?) / 2.0)
 }
 
 impl CaseAnswer {
@@ -66,20 +102,14 @@ impl CaseAnswer {
         pairs: Vec<Pair>,
         doubts: Vec<String>,
     ) -> CaseAnswer {
-        let of = |value: fn(&Pair) -> f64| median(pairs.iter().map(value).collect());
-        let slowdown = of(|pair| pair.noisy_seconds / pair.quiet_seconds);
-        let predicted_slowdown = of(|pair| pair.predicted_noisy_seconds / pair.predicted_quiet_seconds);
+        let undisturbed: Vec<Pair> = pairs.iter().copied().filter(Pair::is_undisturbed).collect();
         CaseAnswer {
             collective,
             work_seconds: work.seconds(),
             detour_seconds: detour.seconds(),
             collectives,
-            slowdown,
-            predicted_slowdown,
-            error: predicted_slowdown / slowdown - 1.0,
-            quiet_error: of(|pair| pair.predicted_quiet_seconds / pair.quiet_seconds) - 1.0,
-            own_noise: of(|pair| pair.own_noise),
-            own_noise_in_runs: of(|pair| pair.own_noise_in_runs),
+            all: Compared::of(&pairs),
+            undisturbed: Compared::of(&undisturbed),
             pairs,
             doubts,
         }
@@ -87,23 +117,42 @@ impl CaseAnswer {
 
     /// While it is measured.
     pub fn line(&self) -> String {
-        format!(
-            "{}, {} of work, detours of {}: {:.3} predicted, {:.3} measured",
-            self.collective.name(),
-            seconds(self.work_seconds),
-            seconds(self.detour_seconds),
-            self.predicted_slowdown,
-            self.slowdown
-        )
+        let found = self.all.map_or("not predicted".to_owned(), |all| {
+            format!("slowdown {:.3}, predicted {:.3}", all.slowdown, all.predicted_slowdown)
+        });
+        let (work, detour) = (seconds(self.work_seconds), seconds(self.detour_seconds));
+        format!("{}, {work} of work, detours of {detour}: {found}", self.collective.name())
     }
 }
 
-/// The median error of the cases with and without work between the collectives.
+/// The median error of the cases with and without work between the collectives, without signs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Medians {
     pub back_to_back: Option<f64>,
     pub with_work: Option<f64>,
     pub largest: Option<f64>,
+}
+
+impl Medians {
+    fn of(cases: &[CaseAnswer], of: fn(&CaseAnswer) -> Option<Compared>) -> Medians {
+        let errors = |keep: fn(&CaseAnswer) -> bool| -> Vec<f64> {
+            cases.iter().filter(|case| keep(case)).filter_map(|case| Some(of(case)?.error.abs())).collect()
+        };
+        Medians {
+            back_to_back: median(errors(|case| case.work_seconds == 0.0)),
+            with_work: median(errors(|case| case.work_seconds > 0.0)),
+            largest: errors(|_| true).into_iter().max_by(f64::total_cmp),
+        }
+    }
+
+    fn text(&self) -> String {
+        let error = |error: Option<f64>| error.map_or("not measured".to_owned(), percent);
+        let (first, second) = (error(self.back_to_back), error(self.with_work));
+        format!(
+            "{first} back to back and {second} with work in between; the largest is {}",
+            error(self.largest)
+        )
+    }
 }
 
 /// All cases.
@@ -114,33 +163,23 @@ pub struct Validation {
     pub library: String,
     pub period_seconds: f64,
     pub repetitions: usize,
-    /// Without signs.
     pub median_errors: Medians,
+    /// Of the pairs of runs that the machine left alone.
+    pub median_errors_undisturbed: Medians,
     pub cases: Vec<CaseAnswer>,
     pub warnings: Vec<String>,
 }
 
-/// The machine takes more than this from a rank that has a core of its own only if it is busy with something else.
-const BUSY: f64 = 0.02;
-
 impl Validation {
     pub fn new(session: &Session, options: &ValidateOptions, cases: Vec<CaseAnswer>) -> Validation {
-        let errors = |keep: fn(&&CaseAnswer) -> bool| {
-            let found: Vec<f64> = cases.iter().filter(keep).map(|case| case.error.abs()).collect();
-            (!found.is_empty()).then(|| median(found))
-        };
-        let median_errors = Medians {
-            back_to_back: errors(|case| case.work_seconds == 0.0),
-            with_work: errors(|case| case.work_seconds > 0.0),
-            largest: cases.iter().map(|case| case.error.abs()).max_by(f64::total_cmp),
-        };
         Validation {
             processes: session.size,
             nodes: session.nodes(),
             library: library(),
             period_seconds: options.period.seconds(),
             repetitions: options.repetitions,
-            median_errors,
+            median_errors: Medians::of(&cases, |case| case.all),
+            median_errors_undisturbed: Medians::of(&cases, |case| case.undisturbed),
             warnings: warnings(session, &cases),
             cases,
         }
@@ -157,14 +196,18 @@ impl Validation {
     }
 
     fn text(&self) -> String {
-        let error = |error: Option<f64>| error.map_or("not measured".to_owned(), percent);
         let mut lines = vec![format!(
-            "The simulation predicts the slowdown by detours with a median error of {} back to back and {} with work in between; \
-             the largest is {}.",
-            error(self.median_errors.back_to_back),
-            error(self.median_errors.with_work),
-            error(self.median_errors.largest)
+            "The simulation predicts the slowdown by detours with a median error of {}.",
+            self.median_errors.text()
         )];
+        let pairs: usize = self.cases.iter().map(|case| case.pairs.len()).sum();
+        let alone: usize = self.cases.iter().filter_map(|case| Some(case.undisturbed?.pairs)).sum();
+        if alone < pairs {
+            lines.push(format!(
+                "In the {alone} of {pairs} pairs of runs that the machine left alone: {}.",
+                self.median_errors_undisturbed.text()
+            ));
+        }
         lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}.")));
         lines.push(String::new());
         lines.push(self.table().to_string().trim_end().to_owned());
@@ -175,7 +218,8 @@ impl Validation {
             self.repetitions
         ));
         lines.push(
-            "  own noise: what the machine took from one rank at most, before the runs, which the prediction has, and in them"
+            "  own noise: what the machine took from one rank at most, before the runs, which the prediction has, and in them\n  \
+             left alone: the error of the pairs of runs from which the machine took at most 2 %, and their number"
                 .into(),
         );
         lines.join("\n")
@@ -192,22 +236,29 @@ impl Validation {
             "predicted",
             "error",
             "own noise",
+            "left alone",
         ]);
         let signed = |share: f64| format!("{:+.1} %", share * 100.0);
         for case in &self.cases {
-            let one = median(case.pairs.iter().map(|pair| pair.quiet_seconds).collect())
-                / f64::from(case.collectives.max(1));
-            table.row([
+            let mut row = vec![
                 case.collective.name().to_owned(),
                 seconds(case.work_seconds),
                 seconds(case.detour_seconds),
-                seconds(one),
-                signed(case.quiet_error),
-                format!("{:.3}", case.slowdown),
-                format!("{:.3}", case.predicted_slowdown),
-                signed(case.error),
-                format!("{}, {}", percent(case.own_noise), percent(case.own_noise_in_runs)),
-            ]);
+            ];
+            row.extend(match &case.all {
+                Some(all) => [
+                    seconds(all.quiet_seconds / f64::from(case.collectives.max(1))),
+                    signed(all.quiet_error),
+                    format!("{:.3}", all.slowdown),
+                    format!("{:.3}", all.predicted_slowdown),
+                    signed(all.error),
+                    format!("{}, {}", percent(all.own_noise), percent(all.own_noise_in_runs)),
+                ],
+                None => ["", "", "", "", "not predicted", ""].map(str::to_owned),
+            });
+            let alone = case.undisturbed.map(|alone| format!("{} ({})", signed(alone.error), alone.pairs));
+            row.push(alone.unwrap_or_else(|| "none".into()));
+            table.row(row);
         }
         table
     }
@@ -216,15 +267,51 @@ impl Validation {
 /// Why the numbers may be worse than the model is.
 fn warnings(session: &Session, cases: &[CaseAnswer]) -> Vec<String> {
     let mut found = Vec::new();
-    let busiest = cases.iter().map(|case| case.own_noise.max(case.own_noise_in_runs)).fold(0.0, f64::max);
-    if busiest > BUSY {
+    let busiest = cases.iter().filter_map(|case| case.all);
+    let busiest = busiest.map(|all| all.own_noise.max(all.own_noise_in_runs)).fold(0.0, f64::max);
+    if busiest > UNDISTURBED {
         found.push(format!(
             "the machine was busy with other work, which took up to {} of a rank's time: repeat this when it is quiet",
             percent(busiest)
         ));
     }
+    let lost: usize = cases.iter().map(|case| case.doubts.len()).sum();
+    if let Some(first) = cases.iter().flat_map(|case| &case.doubts).next() {
+        found.push(format!("{lost} pairs of runs are missing; first: {first}"));
+    }
     if session.unbound {
         found.push("the processes are not bound to a core each: use `mpirun --bind-to core`".into());
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(noisy_seconds: f64, own_noise_in_runs: f64) -> Pair {
+        Pair {
+            quiet_seconds: 1.0,
+            noisy_seconds,
+            predicted_quiet_seconds: 2.0,
+            predicted_noisy_seconds: 2.2,
+            own_noise: 0.0,
+            own_noise_in_runs,
+            latency_seconds: 0.0,
+            send_overhead_seconds: 0.0,
+            recv_overhead_seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn all_pairs_count_and_the_undisturbed_ones_are_told_apart() {
+        let pairs = vec![pair(1.1, 0.0), pair(3.0, 0.5), pair(5.0, 0.5)];
+        let case = CaseAnswer::new(Kind::Barrier, Time::ZERO, Time::from_ns(1), 1, pairs, Vec::new());
+        let (all, alone) = (case.all.unwrap(), case.undisturbed.unwrap());
+        assert_eq!((all.pairs, all.slowdown, alone.pairs, alone.slowdown), (3, 3.0, 1, 1.1));
+        assert!((all.error - (1.1 / 3.0 - 1.0)).abs() < 1e-12 && alone.error.abs() < 1e-12);
+        assert_eq!(all.quiet_error, 1.0);
+        let empty = CaseAnswer::new(Kind::Barrier, Time::ZERO, Time::from_ns(1), 1, Vec::new(), Vec::new());
+        assert_eq!((empty.all, Medians::of(&[empty], |case| case.all).largest), (None, None));
+    }
 }
