@@ -192,6 +192,66 @@ def assess(job):
         job.check(f"assess: {name}", good, f"{done.returncode}: {done.stderr}")
 
 
+def replays(job):
+    trace, new = "fixtures/traces/halo", job.folder / "replayed"
+    done = job.run(4, "replay", trace, "--compute", "sleep", "--scale", "all=0.5", "-o", new, "--json", "--quiet")
+    job.check("replay", done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
+    if done.returncode == 0:
+        answer = json.loads(done.stdout)
+        computed = answer["replayed"]["waits"]["computation_seconds"]
+        simulated = answer["waits"]["hypothesis"]["computation_seconds"]
+        job.check("replay", computed >= 0.999 * simulated, f"computes {computed} s instead of {simulated} s")
+        command = [job.straggler, "whatif", trace, "--scale", "all=0.5", "--replayed", str(new), "--json", "--quiet"]
+        again = subprocess.run(command, capture_output=True, text=True, check=False)
+        job.check("replay", json.loads(again.stdout)["replayed"] == answer["replayed"], f"{again.stdout}{again.stderr}")
+        checked = subprocess.run([job.straggler, "trace", "check", str(new)], capture_output=True, text=True, check=False)
+        job.check("replay", checked.returncode == 0, checked.stdout + checked.stderr)
+    for name, processes, arguments, code, words in (
+        ("too few ranks", 2, (trace,), 2, "mpirun -n 4"),
+        ("no trace", 2, ("nowhere",), 3, "nowhere"),
+        ("another network", 4, (trace, "--network", "chic"), 2, "--network cannot be replayed"),
+        ("a full folder", 4, (trace, "-o", "fixtures"), 3, "fixtures is there already"),
+        ("no folder", 4, (trace, "-o", "/nonexistent/new"), 3, "/nonexistent"),
+        ("no patience", 4, (trace, "--scale", "all@0=100000", "--patience", "200ms", "-o", job.folder / "hung"), 4, "--patience"),
+    ):
+        output = () if "-o" in arguments else ("-o", job.folder / "other")
+        done = job.run(processes, "replay", *arguments, *output, "--compute", "sleep")
+        job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
+def validation(job):
+    path = job.folder / "validation.json"
+    short = ("--length", "2ms", "--repetitions", 2, "--detours", "50us", "--period", "500us", "--work", "0s,20us", "--quiet")
+    for processes in (2, 3):
+        name = f"validation of {processes}"
+        done = job.run(processes, "validate", *short, "-o", path, "--json")
+        job.check(name, done.returncode == 0, f"with {done.returncode}: {done.stdout}{done.stderr}")
+        if done.returncode != 0:
+            continue
+        answer = json.loads(done.stdout)
+        job.check(name, answer == json.loads(path.read_text()), "the file says something else")
+        cases = [(case["collective"], case["work_seconds"]) for case in answer["cases"]]
+        expected = [(kind, work) for kind in ("barrier", "allreduce", "bcast") for work in (0.0, 2e-5)]
+        job.check(name, cases == expected and answer["processes"] == processes, f"{cases}")
+        for case in answer["cases"]:
+            # A machine that is busy with something else may leave pairs that cannot be predicted: each is told.
+            job.check(name, len(case["pairs"]) + len(case["doubts"]) == 2, f"{case}")
+            for pair in case["pairs"]:
+                least = case["collectives"] * case["work_seconds"]
+                times = [pair[key] for key in pair if key.endswith(("quiet_seconds", "noisy_seconds"))]
+                job.check(name, len(times) == 4 and min(times) >= least and min(times) > 0, f"{least}: {pair}")
+                slower = pair["predicted_noisy_seconds"] >= pair["predicted_quiet_seconds"]
+                job.check(name, slower, f"detours make the prediction shorter: {pair}")
+    for name, processes, arguments, code, words in (
+        ("validation of one", 1, (), 3, "mpirun -n 2"),
+        ("detours without end", 2, ("--detours", "2ms"), 3, "--period"),
+        ("a short run", 2, ("--length", "100us"), 3, "--length"),
+        ("no folder for the answer", 2, ("-o", "/nonexistent/v.json"), 3, "/nonexistent"),
+    ):
+        done = job.run(processes, "validate", *arguments)
+        job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
 def mistakes(job):
     for name, processes, arguments, code, words in (
         ("one process", 1, (), 3, "needs two processes"),
@@ -223,7 +283,7 @@ def interruption(job):
 def main():
     tool, straggler, *launcher = sys.argv[1:]
     job = Job(tool, straggler, launcher)
-    for part in (exchanges, kernels, sweep, loggp, assess, mistakes, interruption):
+    for part in (exchanges, kernels, sweep, loggp, assess, replays, validation, mistakes, interruption):
         part(job)
     print("straggler-mpi does as it should" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
     sys.exit(job.faults > 0)

@@ -28,4 +28,4 @@ pub use error::WhatIfError;
 pub use hypothesis::{Difference, apply_all};
 pub use scenario::{Bound, Decided, DecisionKind, Hang, InCalls, Scenario, ScenarioError};
 pub use search::Search;
-pub use simulated::simulated;
+pub use simulated::{reenacted, simulated};

@@ -17,6 +17,7 @@ pub mod plot;
 pub mod predict;
 pub mod ranges;
 pub mod redundancy;
+pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod resample;

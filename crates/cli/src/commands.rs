@@ -28,7 +28,7 @@ mod slurm_script;
 pub mod study;
 mod trace;
 mod traced;
-mod whatif;
+pub mod whatif;
 
 use crate::args::measure::MeasureCommand;
 use crate::args::{Cli, Command, Common};
@@ -133,7 +133,7 @@ fn refuse_unwritable(path: &Path) -> Outcome<()> {
 }
 
 /// Found out before the work, not after it: whether the folder of a file is there.
-fn refuse_missing_folder(path: &Path) -> Outcome<()> {
+pub(crate) fn refuse_missing_folder(path: &Path) -> Outcome<()> {
     Ok(straggler_report::refuse_missing_folder(path)?)
 }
 

@@ -4,10 +4,14 @@
 mod agreement;
 pub mod assess;
 mod finish_times;
+mod replay;
 
 pub use crate::args::Common;
+pub use crate::args::replay::{Compute, Replay};
 pub use crate::args::simulate::Simulate;
 pub use crate::args::study::Run as Study;
+pub use replay::{Played, Stage, replay};
+
 pub(crate) use agreement::{agreed, fingerprint};
 pub(crate) use finish_times::{Share, write as write_finish_times};
 

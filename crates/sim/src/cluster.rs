@@ -57,6 +57,18 @@ impl dyn Cluster + '_ {
         self.hear().map(|(from, bytes)| Ok((from, postcard::from_bytes(&bytes)?))).transpose()
     }
 
+    /// What each member has, by its number, for the first one; the others get nothing.
+    pub fn collect_values<T: Serialize + DeserializeOwned>(
+        &self,
+        own: &T,
+    ) -> Result<Vec<T>, postcard::Error> {
+        let mut all: Vec<(u32, Vec<u8>)> = Vec::new();
+        let outgoing = vec![(0, postcard::to_allocvec(own)?)];
+        self.exchange(outgoing, &mut || [0; SAID], &mut |from, bytes| all.push((from, bytes)));
+        all.sort_by_key(|&(from, _)| from);
+        all.iter().map(|(_, bytes)| postcard::from_bytes(bytes)).collect()
+    }
+
     /// The largest of what each member has.
     pub fn largest(&self, own: u64) -> u64 {
         self.exchange(Vec::new(), &mut || [own; SAID], &mut |_, _| ())[0]

@@ -9,5 +9,5 @@ mod tracking;
 pub use butterfly::{Butterfly, ButterflyError, Redundancy};
 pub use graph::{Dependencies, GraphProgram, Place};
 pub use overlapping::OverlappingProgram;
-pub use replay::{Change, Changed, Keeper, Replay, Replayed};
+pub use replay::{Answer, Change, Changed, Decider, Keeper, Poll, PollKind, Replay, Replayed};
 pub use tracking::{Tracked, Tracking, Untracked};

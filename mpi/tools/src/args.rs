@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use straggler::on_cluster::assess::AssessNodes;
-use straggler::on_cluster::{Common, Simulate, Study};
+use straggler::on_cluster::{Common, Replay, Simulate, Study};
+use straggler_model::Time;
 use straggler_model::units::Bytes;
 
 /// Measures an MPI library and its network from inside of an MPI job.
@@ -43,6 +44,27 @@ pub enum Command {
         mpirun -n 2 --map-by node straggler-mpi loggp --largest 1MiB -o net.toml"
     )]
     LogGp(LogGpOptions),
+    /// Re-enacts a traced run with real messages, as it was or with a hypothesis of `straggler whatif`
+    ///
+    /// Needs as many processes as the trace has ranks. Messages, requests and collectives are real; a process computes by keeping
+    /// its core busy or by sleeping for as long as the traced one did, or would with the hypothesis. Calls that cannot be re-enacted
+    /// (one-sided, files) are named and take the time they took. Writes a trace of the new run, and shows it beside the measured
+    /// and the simulated one.
+    #[command(after_help = "Examples:\n  straggler trace -o run -- mpirun -n 4 ./program\n  \
+        mpirun -n 4 straggler-mpi replay run -o again\n  \
+        mpirun -n 4 straggler-mpi replay run --balance solve -o balanced\n  \
+        straggler whatif run --balance solve --replayed balanced\n  \
+        mpirun -n 4 straggler-mpi replay run --scale all=0.5 --mode recorded --compute sleep -o half")]
+    Replay(Box<Replay>),
+    /// Compares the simulation with real collectives on this machine
+    ///
+    /// Runs barriers (dissemination), allreduces (recursive doubling) and broadcasts (binomial tree) of messages of its own, with detours
+    /// injected into the ranks at known times, and simulates the same runs: with LogGP parameters measured between them, the same detours,
+    /// and those that the machine added itself. Prints predicted and measured slowdown of every case. Each rank needs a core of
+    /// its own.
+    #[command(after_help = "Examples:\n  mpirun -n 2 --bind-to core straggler-mpi validate\n  \
+        mpirun -n 16 --bind-to core straggler-mpi validate --detours 25us --work 0s,1ms -o validation.json")]
+    Validate(ValidateOptions),
     /// Runs a schedule, a collective or a workload on simulated processes that all ranks of the job share
     ///
     /// Takes the options of `straggler simulate` and gives the same finish times, whatever the number of ranks; each rank holds
@@ -56,8 +78,32 @@ pub enum Command {
     ///
     /// Takes the options of `straggler study run`, keeps what is found as it comes, goes on where it was interrupted, and writes the
     /// same bytes into results.parquet.
-    #[command(after_help = "Example:\n  mpirun -n 4 straggler-mpi study examples/studies/allreduce.toml -o allreduce")]
+    #[command(
+        after_help = "Example:\n  mpirun -n 4 straggler-mpi study examples/studies/allreduce.toml -o allreduce"
+    )]
     Study(Study),
+}
+
+#[derive(Args, Debug)]
+pub struct ValidateOptions {
+    /// How long each run takes, about; a run is repeated with and without detours
+    #[arg(long, value_name = "TIME", default_value = "30ms")]
+    pub length: Time,
+    /// How often each case is measured, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = at_least::<1>)]
+    pub repetitions: usize,
+    /// How long the detours are, one case each
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "16us,50us,100us,200us")]
+    pub detours: Vec<Time>,
+    /// How often each rank has one
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub period: Time,
+    /// What ranks compute between two collectives; 0s is back to back
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "0s,100us")]
+    pub work: Vec<Time>,
+    /// Also writes the answer as JSON
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

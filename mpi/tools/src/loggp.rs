@@ -26,6 +26,9 @@ use straggler_model::units::Bytes;
 /// Messages beyond this have more bytes than MPI's counts can say.
 const LARGEST: u64 = 1 << 30;
 
+/// Bytes of the largest short message.
+const SHORT: u64 = 64;
+
 /// Between two lines of progress.
 const TELL: Duration = Duration::from_secs(5);
 
@@ -54,6 +57,28 @@ pub fn run(session: &Session, options: &LogGpOptions, common: &Common) -> Result
         bail!("rank 0 could not finish the measurement");
     }
     outcome
+}
+
+/// The parameters for short messages, measured within milliseconds. All processes take part; rank 0 learns them, if there are any.
+pub fn between_two(session: &Session, seed: u64) -> Result<Option<LogGp>> {
+    let partner = partner(&session.processes)?;
+    let settings = Settings { largest: SHORT, batches: 7, repetitions: 12, draws: 40, seed };
+    let measured = match session.rank {
+        0 => {
+            let other = session.world.process_at_rank(partner as Rank);
+            let mut driver = Driver::new(&other, &session.timer, settings.largest);
+            let Ok(measured) = measure(&mut driver, &settings, &mut |_| true);
+            driver.stop();
+            measured
+        }
+        rank if rank == partner => {
+            probe::follow(&session.world.process_at_rank(0), &session.timer, settings.largest);
+            None
+        }
+        _ => None,
+    };
+    session.any_of(false, session.rank != 0 && session.rank != partner);
+    Ok(measured)
 }
 
 /// With whom rank 0 measures: the first process on another node, or else the next one.

@@ -7,6 +7,8 @@
 //!                           │                                            rank 0: Measurement ─► FILE.lat
 //!                           ├─► assess: clocks, noise on all cores ─► rank 0: Measurement ─► `straggler::on_cluster::assess`
 //!                           ├─► loggp: two processes ─► experiments ─► rank 0: LogGp ─► network file
+//!                           ├─► replay: Recording ─► Player on each process ─► rank 0: a new trace, compared by `straggler`
+//!                           ├─► validate: collectives with injected detours ─► rank 0: the same, simulated, beside the measured
 //!                           └─► simulate: Job (a cluster of the engine) ─► the command of `straggler`, on all processes
 //! ```
 //! All processes run the same code and take the same decisions: what one alone knows (a signal, the time that is left) is
@@ -14,10 +16,14 @@
 
 mod args;
 mod assess;
+mod clock;
 mod cluster;
 mod latency;
 mod loggp;
+mod replay;
 mod session;
+mod validate;
+mod wire;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -53,6 +59,14 @@ fn main() -> ExitCode {
         Command::LogGp(options) => {
             session.listen()?;
             loggp::run(&session, &options, &common)
+        }
+        Command::Replay(typed) => {
+            let job = cluster::Job::new(&session);
+            Ok(straggler::on_cluster::replay(&typed, &common, &job, &session))
+        }
+        Command::Validate(options) => {
+            session.listen()?;
+            validate::run(&session, &options, &common)
         }
         Command::Simulate(typed) => {
             let job = cluster::Job::new(&session);

@@ -1,4 +1,5 @@
-//! A replay as a trace: the same calls, at the times of the simulation, with what was decided there.
+//! A replay as a trace: the same calls, at the times of the simulation, with what was decided there. What is said of simulations
+//! holds for runs that were re-enacted with real messages, too.
 //!
 //! Calls that a replay goes through have its times. The others, which took time as computation, lie between these in the same
 //! proportion as before. So whatever looks at a recorded run can look at a simulated one: wait states, profiles, timelines.
@@ -17,7 +18,27 @@ const SIMULATED: &str = "synthetic: simulated from a trace, no program ran";
 
 /// The run that a replay of `recording`, which was read from `trace`, has simulated, with noise or without. The trace becomes
 /// this run.
-pub fn simulated(mut trace: Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
+pub fn simulated(trace: Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
+    let mut trace = retimed(trace, recording, replayed, noiseless);
+    if !trace.notes.iter().any(|note| note.starts_with("synthetic")) {
+        trace.notes.push(SIMULATED.to_owned());
+    }
+    trace
+}
+
+/// What a run that was re-enacted says of itself.
+const REENACTED: &str =
+    "replayed: the communication of a trace with real messages, the computation by waiting as long";
+
+/// The run in which processes have re-enacted `recording`, which was read from `trace`, with real messages.
+pub fn reenacted(trace: Trace, recording: &Recording, replayed: &[Replayed]) -> Trace {
+    let mut trace = retimed(trace, recording, replayed, false);
+    trace.notes.retain(|note| !note.starts_with("replayed: "));
+    trace.notes.push(REENACTED.to_owned());
+    trace
+}
+
+fn retimed(mut trace: Trace, recording: &Recording, replayed: &[Replayed], noiseless: bool) -> Trace {
     let origin = recording.origin();
     for ((rank, recorded), replayed) in trace.ranks.iter_mut().zip(recording.ranks()).zip(replayed) {
         Known::of(rank, recorded, replayed, origin, noiseless).retime(rank);
@@ -27,9 +48,6 @@ pub fn simulated(mut trace: Trace, recording: &Recording, replayed: &[Replayed],
         unneeded::remove(recorded, replayed, rank);
         // What a processor did to the traced run says nothing about this one.
         rank.usage = None;
-    }
-    if !trace.notes.iter().any(|note| note.starts_with("synthetic")) {
-        trace.notes.push(SIMULATED.to_owned());
     }
     trace
 }

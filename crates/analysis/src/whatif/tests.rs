@@ -18,7 +18,8 @@ use straggler_schedule::traced::{Building, Decisions, Options};
 use straggler_sim::{Control, Simulation};
 use straggler_trace::messages::Messages;
 use straggler_trace::{
-    Call, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace, call::special,
+    Call, Communicator, Completed, Details, Function, Matched, RankTrace, RequestId, Trace, call,
+    call::special,
 };
 
 const fn ms(milliseconds: u64) -> Time {
@@ -260,6 +261,33 @@ fn a_receive_from_anyone_takes_what_comes() {
     };
     assert_eq!(peers(&predicted.trace), [2, 1]);
     assert_eq!(waits(&predicted), waits(&truth));
+}
+
+#[test]
+fn a_persistent_receive_from_anyone_takes_what_comes() {
+    // Rank 1 was first; now it computes longer. MPI_Start does not name the communicator.
+    let mut master = Author::new();
+    let set = |call: &mut Call| {
+        (call.peer, call.tag, call.received, call.request) = (special::ANY, 5, 8, 0);
+    };
+    master.call(Function::Recv_init, set, None);
+    for (request, peer) in [(1, 1), (2, 2)] {
+        let begins = Details { requests: vec![0].into(), ..Details::default() };
+        let set = |call: &mut Call| (call.request, call.comm) = (request, call::NO_COMM);
+        master.call(Function::Start, set, Some(begins));
+        let matched = Some(Matched { peer, tag: 5 });
+        master.wait(Function::Wait, vec![request], vec![Completed { matched, ..completed(request) }]);
+    }
+    let mut ranks = vec![master.end()];
+    ranks.extend([2, 5].map(|time| Author::new().region("work", ms(time)).send(0, 5).end()));
+    let slower =
+        Difference::Scale { place: Where { ranks: Some([1].into()), ..Where::default() }, factor: 4.0 };
+    let predicted = simulate(&with(&trace(ranks), slower), Decisions::Redecide);
+    assert_eq!(predicted.decisions_changed(), 2);
+    let told = predicted.trace.ranks[0].details.iter().flat_map(|details| details.completed.iter());
+    let peers: Vec<i32> =
+        told.filter_map(|completed| completed.matched).map(|matched| matched.peer).collect();
+    assert_eq!(peers, [2, 1]);
 }
 
 #[test]

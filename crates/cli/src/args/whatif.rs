@@ -71,6 +71,9 @@ pub struct WhatIf {
     pub reduction_cost: Option<PerByte>,
     #[command(flatten)]
     pub reading: ReadingOptions,
+    /// A run of the first hypothesis that `straggler-mpi replay` has re-enacted, to be shown beside the simulated one
+    #[arg(long, value_name = "DIR")]
+    pub replayed: Option<PathBuf>,
     /// Write the simulated run as a trace that `straggler trace` shows
     #[arg(long, value_name = "DIR")]
     pub save_trace: Option<PathBuf>,

@@ -179,6 +179,7 @@ fn simulate(plan: &Plan, cluster: &Cluster, network: &Network, console: &Console
             simulation: Simulation::new(network),
             threads,
             cluster: None,
+            checkpoints: None,
             stop: interrupt::flag(),
             advance: &|more| stages.advance(more),
         },

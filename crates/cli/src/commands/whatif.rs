@@ -2,6 +2,8 @@
 
 mod answer;
 mod page;
+pub mod reenact;
+mod replayed;
 mod several;
 mod words;
 
@@ -16,6 +18,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::plan::whatif::HypothesisPlan;
 use answer::{Answer, RunWaits, Simulated};
+use replayed::Replayed;
 use several::Several;
 use std::borrow::Cow;
 use std::time::Instant;
@@ -56,7 +59,7 @@ fn plans(typed: &WhatIf) -> Outcome<Vec<HypothesisPlan>> {
     if let Some(path) = &typed.file {
         plans.extend(HypothesisPlan::read(path)?);
     }
-    if plans.is_empty() && !typed.search {
+    if plans.is_empty() && !typed.search && typed.replayed.is_none() {
         return Err(Failure::usage(
             "nothing is different: give --scale, --balance, --network or another hypothesis, or --search \
              (`straggler whatif --help`)",
@@ -86,6 +89,8 @@ pub struct Results {
     skipped: Vec<Skipped>,
     /// Hypotheses with which the program would hang.
     hanging: Vec<String>,
+    /// The first hypothesis, or the run as it was if there is none, with real messages.
+    replayed: Option<Replayed>,
 }
 
 /// A network that costs nothing; no send waits for its receive.
@@ -172,9 +177,8 @@ impl<'a> Session<'a> {
     ) -> Outcome<Results> {
         let measured = self.measured(typed)?;
         let waits = RunWaits::of(&WaitStates::of(self.trace), &InCalls::of(self.trace));
-        let base = Setting { network: &self.network, latency: None, noise: None, algorithms: None };
         let began = Instant::now();
-        let mut identity = self.simulate(Cow::Borrowed(self.trace), &base, "nothing changed")?;
+        let mut identity = self.baseline(self.trace, "nothing changed")?;
         identity.notes.iter().for_each(|note| console.note(note));
         let one = began.elapsed();
         let identity_waits = RunWaits::of(&identity.waits, &identity.calls);
@@ -213,12 +217,27 @@ impl<'a> Session<'a> {
             given += usize::from(number < asked);
             keep_best(&mut hypotheses, simulated, typed.report.report.is_some());
         }
-        if hypotheses.is_empty() {
+        if hypotheses.is_empty() && !hanging.is_empty() {
             return Err(Failure::new(Exit::Stuck, anyhow::Error::msg(hanging.join("\n"))));
         }
+        let first = hypotheses.first().map_or(identity.end, |one| one.scenario.end);
+        let replayed = typed.replayed.as_deref();
+        let replayed =
+            replayed.map(|path| Replayed::read(path, self.trace, &self.options, console)).transpose()?;
+        let replayed = replayed.map(|run| run.against(first));
         // What was asked for stays in its order; what a search has tried comes by gain.
         hypotheses[given..].sort_by_key(|one| one.scenario.end);
-        Ok(Results { measured, waits, identity, identity_waits, ideal, hypotheses, skipped, hanging })
+        Ok(Results {
+            measured,
+            waits,
+            identity,
+            identity_waits,
+            ideal,
+            hypotheses,
+            skipped,
+            hanging,
+            replayed,
+        })
     }
 
     fn hypothesis(&self, plan: &HypothesisPlan, console: &Console) -> Outcome<Simulated> {
@@ -233,6 +252,12 @@ impl<'a> Session<'a> {
         let scenario = self.simulate(trace, &setting, &plan.text())?;
         let waits = RunWaits::of(&scenario.waits, &scenario.calls);
         Ok(Simulated { text: plan.text(), network, scenario, waits, notes })
+    }
+
+    /// A trace that was changed already, on the network of the baseline.
+    fn baseline(&self, trace: &Trace, what: &str) -> Outcome<Scenario> {
+        let base = Setting { network: &self.network, latency: None, noise: None, algorithms: None };
+        self.simulate(Cow::Borrowed(trace), &base, what)
     }
 
     /// The run as it was, on a network that costs nothing.

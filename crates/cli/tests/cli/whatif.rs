@@ -138,3 +138,25 @@ fn a_report_is_a_page() {
         assert!(!folder.path().join("x.pdf").exists());
     }
 }
+
+#[test]
+fn a_run_with_real_messages_stands_beside_the_simulated_one() {
+    let folder = Folder::new();
+    folder.run("whatif fixtures/traces/halo --scale all=0.5 --save-trace half").good();
+    // A trace of the same hypothesis; that it was simulated makes no difference to the comparison.
+    let with = "whatif fixtures/traces/halo --scale all=0.5 --replayed half";
+    let answer = folder.run(&format!("{with} --json")).good().json();
+    let replayed = &answer["replayed"];
+    assert_eq!(replayed["replayed_ps"], answer["hypothesis_ps"]);
+    assert_eq!(replayed["error"], 0.0);
+    assert_eq!(replayed["waits"], answer["waits"]["hypothesis"]);
+    let text = folder.run(with).good().stdout();
+    assert!(text.contains("  replayed") && text.contains("hypothesis  replayed"), "{text}");
+    // Without a hypothesis it is the run as it was.
+    let answer = folder.run("whatif fixtures/traces/halo --replayed half --json").good().json();
+    assert_eq!(answer["hypothesis_ps"], answer["identity_ps"]);
+    assert!(answer["replayed"]["error"].as_f64().unwrap() < -0.1, "{answer:#}");
+    let command = "whatif fixtures/traces/regions --scale all=1 --replayed half";
+    let stderr = folder.run(command).ends_with(3).stderr();
+    assert!(stderr.contains("half: 4 ranks, and the trace has 2"), "{stderr}");
+}

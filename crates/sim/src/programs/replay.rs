@@ -10,7 +10,7 @@ mod decisions;
 mod log;
 mod state;
 
-pub use decider::{Change, Changed};
+pub use decider::{Answer, Change, Changed, Decider, Poll, PollKind};
 pub use log::{Keeper, Replayed};
 
 use crate::agenda::Queues;

@@ -97,6 +97,8 @@ fn sources(rank: Rank, recorded: &RankRecording, replayed: &Replayed, sent: &Sen
 struct Requests {
     of_instruction: HashMap<u32, RequestId>,
     instruction_of: HashMap<RequestId, u32>,
+    /// The communicator of each; a call that begins persistent requests does not name it.
+    comm_of: HashMap<u32, CommId>,
 }
 
 impl Requests {
@@ -117,6 +119,7 @@ impl Requests {
             // A call that begins several has one instruction for each, or it is not clear which is whose.
             let own = begun.get(&acted.number).filter(|own| own.len() == acted.begun.len());
             for (&instruction, operation) in own.into_iter().flatten().zip(acted.begun) {
+                requests.comm_of.extend(operations.comm(operation).map(|comm| (instruction, comm)));
                 if operation.has_request() {
                     requests.of_instruction.insert(instruction, operation.request);
                     requests.instruction_of.insert(operation.request, instruction);
@@ -203,7 +206,8 @@ impl Writer<'_> {
     fn matched(&self, instruction: u32) -> Option<Matched> {
         let source = self.sources.get(&instruction)?;
         let origin = self.recorded.origin(instruction) as usize;
-        let comm = self.new.calls.get(origin)?.comm;
+        let told = self.requests.comm_of.get(&instruction).copied();
+        let comm = told.or_else(|| self.new.calls.get(origin).map(|call| call.comm))?;
         Some(Matched { peer: self.peer(comm, source.from)?, tag: source.tag })
     }
 

@@ -1,5 +1,6 @@
 //! What `straggler whatif` answers, for programs.
 
+use super::replayed::Replayed;
 use super::{Results, Session};
 use crate::args::whatif::WhatIf;
 use crate::commands::simulate::NetworkAnswer;
@@ -50,6 +51,8 @@ pub struct Answer {
     /// What a search did not simulate, because the critical path shows that it wins next to nothing.
     pub skipped: Vec<SkippedAnswer>,
     pub identity_decisions: Vec<DecisionAnswer>,
+    /// The first hypothesis, or the run as it was, with real messages.
+    pub replayed: Option<Replayed>,
     pub warnings: Vec<String>,
     /// Those of them that are about the simulations.
     #[serde(skip)]
@@ -144,8 +147,17 @@ const WELL: f64 = 0.05;
 
 impl Answer {
     pub fn new(session: &Session<'_>, typed: &WhatIf, opened: &Opened, results: &Results) -> Answer {
-        let Results { measured, waits, identity, identity_waits, ideal, hypotheses, skipped, hanging } =
-            results;
+        let Results {
+            measured,
+            waits,
+            identity,
+            identity_waits,
+            ideal,
+            hypotheses,
+            skipped,
+            hanging,
+            replayed,
+        } = results;
         let error = (*measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
         let mut doubts = Vec::new();
@@ -175,7 +187,7 @@ impl Answer {
             mode: typed.mode.name(),
             measured_ps: measured.ps(),
             identity_ps: identity.end.ps(),
-            hypothesis_ps: first.map_or(0, |first| first.scenario.end.ps()),
+            hypothesis_ps: first.map_or(identity.end, |first| first.scenario.end).ps(),
             decisions_changed: first.map_or(0, |first| first.scenario.decisions_changed()),
             identity_error: error,
             ideal_network_ps: ideal.end.ps(),
@@ -190,6 +202,7 @@ impl Answer {
             hypotheses: hypotheses.iter().map(|one| HypothesisAnswer::of(one, identity.end)).collect(),
             skipped: skipped.iter().map(SkippedAnswer::of).collect(),
             identity_decisions: identity.decisions.iter().map(DecisionAnswer::of).collect(),
+            replayed: replayed.clone(),
             warnings: opened.warnings(&typed.trace).into_iter().chain(doubts.iter().cloned()).collect(),
             doubts,
             notes: identity.notes.clone(),

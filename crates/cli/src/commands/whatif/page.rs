@@ -84,6 +84,9 @@ fn runs(answer: &Answer, sorted: &[&HypothesisAnswer], command: &str) -> Table {
     for one in sorted {
         row(&one.hypothesis, one.hypothesis_ps, Some(one.gain), &one.waits, Some(one.decisions_changed));
     }
+    if let Some(run) = &answer.replayed {
+        row("replayed", run.replayed_ps, None, &run.waits, None);
+    }
     table
 }
 
@@ -91,12 +94,14 @@ fn patterns(answer: &Answer, sorted: &[&HypothesisAnswer], command: &str) -> Tab
     let shown = &sorted[..sorted.len().min(MOST_COLUMNS)];
     let mut columns = vec!["waits".to_owned(), "#measured".into(), "#identity".into()];
     columns.extend(shown.iter().map(|one| format!("#{}", one.hypothesis)));
+    columns.extend(answer.replayed.as_ref().map(|_| "#replayed".to_owned()));
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut table = Table::new("Wait states", &columns);
     table.command = command.into();
     table.note = "Time of all ranks together.".into();
     let runs = [&answer.waits.measured, &answer.waits.identity];
-    let runs: Vec<&RunWaits> = runs.into_iter().chain(shown.iter().map(|one| &one.waits)).collect();
+    let runs = runs.into_iter().chain(shown.iter().map(|one| &one.waits));
+    let runs: Vec<&RunWaits> = runs.chain(answer.replayed.as_ref().map(|run| &run.waits)).collect();
     for pattern in &answer.waits.measured.patterns {
         let times: Vec<f64> = runs.iter().map(|run| run.seconds_of(pattern.pattern)).collect();
         if times.iter().any(|&time| time > 0.0) {

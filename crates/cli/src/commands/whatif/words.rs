@@ -61,6 +61,7 @@ pub fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     };
     let baseline =
         format!("Simulated as it was, the run{synthetic} takes {}{model}.", ps(answer.identity_ps));
+    let baseline = baseline + &replayed(answer);
     let Some(best) = sorted.first() else { return baseline };
     let decided = match best.decisions_changed {
         0 => String::new(),
@@ -72,6 +73,19 @@ pub fn sentence(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     let instead = ps(answer.identity_ps);
     let what = if sorted.len() > 1 { "Largest gain, with" } else { "With" };
     format!("{what} {}: {time} instead of {instead}, {verdict}.{decided}\n{baseline}", best.hypothesis)
+}
+
+/// What the run took with real messages.
+fn replayed(answer: &Answer) -> String {
+    let Some(run) = &answer.replayed else { return String::new() };
+    let what = answer.hypotheses.first().map_or("as it was", |first| first.hypothesis.as_str());
+    let against = match run.error {
+        Some(error) if error.abs() < 5e-5 => ", as simulated".to_owned(),
+        Some(error) if error > 0.0 => format!(", {} longer than simulated", percent(error)),
+        Some(error) => format!(", {} shorter than simulated", percent(-error)),
+        None => String::new(),
+    };
+    format!("\nReplayed with real messages ({what}), it takes {}{against}.", ps(run.replayed_ps))
 }
 
 fn verdict(one: &HypothesisAnswer) -> String {
@@ -111,6 +125,9 @@ fn runs(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
         let decided = Some(one.decisions_changed);
         row(&one.hypothesis, one.hypothesis_ps, Some(one.gain), &one.waits, decided);
     }
+    if let Some(run) = &answer.replayed {
+        row("replayed", run.replayed_ps, None, &run.waits, None);
+    }
     format!("{table}  computation, waiting and MPI: of all ranks together\n")
 }
 
@@ -118,6 +135,7 @@ fn runs(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
 fn waits(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     let mut runs: Vec<&RunWaits> = vec![&answer.waits.measured, &answer.waits.identity];
     runs.extend(sorted.iter().take(MOST).map(|one| &one.waits));
+    runs.extend(answer.replayed.as_ref().map(|run| &run.waits));
     let names: Vec<&'static str> = answer.waits.measured.patterns.iter().map(|one| one.pattern).collect();
     let names: Vec<&'static str> =
         names.into_iter().filter(|name| runs.iter().any(|run| run.seconds_of(name) > 0.0)).collect();
@@ -128,6 +146,7 @@ fn waits(answer: &Answer, sorted: &[&HypothesisAnswer]) -> String {
     heads.extend(sorted.iter().take(MOST).enumerate().map(|(number, one)| {
         if sorted.len() == 1 { "hypothesis".into() } else { format!("{}. {}", number + 1, one.hypothesis) }
     }));
+    heads.extend(answer.replayed.as_ref().map(|_| "replayed".into()));
     let mut table = Table::with_header(heads);
     for name in names {
         let mut cells = vec![name.replace("nxn", "NxN").replace('_', " ")];

@@ -1,0 +1,108 @@
+//! `straggler-mpi replay`: a traced run with real messages.
+//!
+//! ```text
+//! Recording (of the trace with its hypothesis) ─► Part of this rank ─► Player ─► Wire (MPI)
+//!                                                                       │
+//!                                                                       ▼
+//!                                       Replayed: when each instruction was passed, and what was decided
+//! ```
+//! The recording is what a simulation replays, too; so the same computations, decisions and sizes are compared. What reads the
+//! trace, writes the new one and compares it is [`straggler::on_cluster::replay`].
+
+mod part;
+mod player;
+mod rooms;
+pub mod share;
+mod watch;
+
+use crate::clock::{Clock, Reading, now_ns};
+use crate::session::Session;
+use crate::wire::{Fault, Wire};
+use mpi::traits::*;
+use part::Part;
+use player::Player;
+use std::time::Duration;
+use straggler::on_cluster::{Compute, Played, Stage};
+use straggler_model::Time;
+use straggler_schedule::traced::Recording;
+use straggler_sim::programs::Replayed;
+use watch::Watch;
+
+/// All processes must have been told by then when the run begins.
+const LEAD_NS: i64 = 20_000_000;
+
+/// The exit code of a run that would not come to its end.
+const STUCK: i32 = 4;
+
+impl Stage for Session {
+    fn play(&self, recording: &Recording, compute: Compute, patience: Time) -> Played {
+        match self.play_part(recording, compute, patience) {
+            Ok(played) => played,
+            Err(fault) => {
+                let host = self.processes[self.rank as usize].host.clone().unwrap_or_default();
+                eprintln!("error: rank {} on {host}: {}: {}", self.rank, fault.call, fault.text);
+                self.world.abort(3)
+            }
+        }
+    }
+
+    fn library(&self) -> String {
+        crate::latency::library()
+    }
+}
+
+impl Session {
+    fn play_part(&self, recording: &Recording, compute: Compute, patience: Time) -> Result<Played, Fault> {
+        let part = Part::of(recording, self.rank);
+        let groups: Vec<&[u32]> = recording.groups().iter().map(|group| &group.members[..]).collect();
+        let wire = Wire::new(&self.world, &groups, self.rank, part.largest)?;
+        let watch = self.watch(recording, patience);
+        let before = Reading::take(self);
+        let (start, own_start) = self.agree_on_start(&before);
+        let mut replayed = Player::new(&part, &wire, &watch, compute, own_start).play()?;
+        drop(watch);
+        self.world.barrier();
+        let clock = Clock::new(before, Reading::take(self));
+        onto_first(&mut replayed, &clock, start, own_start);
+        let process = &self.processes[self.rank as usize];
+        Ok(Played {
+            replayed,
+            host: process.host.clone().unwrap_or_default(),
+            cores: straggler_measure::cores::allowed().unwrap_or_default(),
+            clock_error: Time::from_ns(clock.error_ns.unsigned_abs()),
+        })
+    }
+
+    /// When the run begins, on the clock of rank 0 and on that of this node.
+    fn agree_on_start(&self, reading: &Reading) -> (i64, i64) {
+        let mut start = now_ns() + LEAD_NS;
+        self.world.process_at_rank(0).broadcast_into(&mut start);
+        (start, start - reading.first_ns + reading.own_ns)
+    }
+
+    /// Says where the run hangs, and ends it: the launcher ends the others.
+    fn watch(&self, recording: &Recording, patience: Time) -> Watch {
+        let rank = self.rank;
+        let origins: Vec<u32> = (0..recording.rank(rank).instructions().len() as u32)
+            .map(|instruction| recording.rank(rank).origin(instruction))
+            .collect();
+        let patience = Duration::from_nanos(patience.ps() / 1000);
+        Watch::begin(patience, move |instruction| {
+            let call = origins.get(instruction as usize).copied().unwrap_or_default();
+            eprintln!(
+                "error: rank {rank} has waited in call {call} of its trace for {} s: the program may hang with these \
+                 decisions, try --mode recorded; if it only takes long, give more --patience",
+                patience.as_secs()
+            );
+            std::process::exit(STUCK);
+        })
+    }
+}
+
+/// Times of this node become those of rank 0, since the run has begun.
+fn onto_first(replayed: &mut Replayed, clock: &Clock, start: i64, own_start: i64) {
+    for time in replayed.entered.iter_mut().chain(&mut replayed.left).filter(|time| **time != Time::NEVER) {
+        let own_ns = own_start + (time.ps() / 1000) as i64;
+        *time = Time(((clock.first_ns(own_ns) - start as f64).max(0.0) * 1000.0).round() as u64);
+    }
+}

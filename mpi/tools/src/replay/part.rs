@@ -1,0 +1,108 @@
+//! The part of one process in a run: how large its messages are, and how much memory they need at once.
+
+use super::rooms::Rooms;
+use super::share::Share;
+use crate::wire::Room;
+use std::collections::{HashMap, VecDeque};
+use straggler_schedule::graph::ANY;
+use straggler_schedule::traced::{Instruction, RankRecording, Recording};
+
+#[derive(Debug)]
+pub struct Part<'a> {
+    pub recording: &'a Recording,
+    pub recorded: &'a RankRecording,
+    /// For each instruction that receives, the largest message that it may get.
+    pub incoming: HashMap<u32, usize>,
+    /// The most bytes that are sent at once.
+    pub largest: usize,
+}
+
+impl<'a> Part<'a> {
+    pub fn of(recording: &'a Recording, rank: u32) -> Part<'a> {
+        let recorded = recording.rank(rank);
+        let mut part = Part { recording, recorded, incoming: incoming(recording, rank), largest: 0 };
+        let largest = recorded.instructions().iter().map(|instruction| part.outgoing(instruction)).max();
+        part.largest = largest.unwrap_or(0);
+        part
+    }
+
+    fn outgoing(&self, instruction: &Instruction) -> usize {
+        match *instruction {
+            Instruction::Send { bytes, .. } => bytes as usize,
+            Instruction::Collective { call, member, .. } => {
+                Share::of(self.recording, call, member).map_or(0, |share| share.outgoing())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Bytes that an instruction has to have room for.
+    pub fn room_of(&self, number: u32) -> usize {
+        match self.recorded.instructions().get(number as usize) {
+            Some(&Instruction::Collective { call, member, .. }) => {
+                Share::of(self.recording, call, member).map_or(0, |share| share.incoming())
+            }
+            _ => self.incoming.get(&number).copied().unwrap_or(0),
+        }
+    }
+
+    /// All the rooms that the traced run had in use at once.
+    pub fn rooms(&self) -> Rooms {
+        let mut rooms = Rooms::default();
+        let mut used: HashMap<u32, Room> = HashMap::new();
+        for (number, instruction) in (0..).zip(self.recorded.instructions()) {
+            match *instruction {
+                Instruction::Recv { .. } | Instruction::Collective { .. } => {
+                    let room = rooms.take(self.room_of(number));
+                    if instruction.how().blocking {
+                        rooms.give_back(room);
+                    } else {
+                        used.insert(number, room);
+                    }
+                }
+                Instruction::Wait { first, count, .. } => {
+                    self.release(self.recorded.awaited(first, count), &mut used, &mut rooms);
+                }
+                Instruction::Choose { first, count, chosen, .. } => {
+                    self.release(self.recorded.chosen(first, count, chosen), &mut used, &mut rooms);
+                }
+                _ => {}
+            }
+        }
+        used.into_values().for_each(|room| rooms.give_back(room));
+        rooms
+    }
+
+    fn release(&self, over: &[u32], used: &mut HashMap<u32, Room>, rooms: &mut Rooms) {
+        over.iter().filter_map(|number| used.remove(number)).for_each(|room| rooms.give_back(room));
+    }
+}
+
+/// How long the messages are that a rank receives. Those of one sender and tag come in the order in which they were sent; who
+/// takes what comes needs room for the longest.
+fn incoming(recording: &Recording, rank: u32) -> HashMap<u32, usize> {
+    let mut sent: HashMap<(u32, u32), VecDeque<usize>> = HashMap::new();
+    let mut longest: HashMap<u32, usize> = HashMap::new();
+    for (from, recorded) in (0..).zip(recording.ranks()) {
+        for instruction in recorded.instructions() {
+            if let Instruction::Send { bytes, to, tag, .. } = *instruction
+                && to == rank
+            {
+                sent.entry((from, tag)).or_default().push_back(bytes as usize);
+                let longest = longest.entry(tag).or_default();
+                *longest = (*longest).max(bytes as usize);
+            }
+        }
+    }
+    let mut found = HashMap::new();
+    for (number, instruction) in (0..).zip(recording.rank(rank).instructions()) {
+        if let Instruction::Recv { from, tag, .. } = *instruction {
+            let bytes = match from {
+                ANY => longest.get(&tag).copied(),
+                from => sent.get_mut(&(from, tag)).and_then(VecDeque::pop_front),
+            };
+            found.insert(number, bytes.unwrap_or(0));
+        }
+    }
+    found
+}

@@ -1,0 +1,48 @@
+//! Ends a job in which a call waits for good.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often is looked.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a process is waiting in. A thread of its own looks at it, which never calls MPI.
+#[derive(Debug)]
+pub struct Watch {
+    /// The instruction and how many there were before, or 0 when it is in none.
+    place: Arc<AtomicU64>,
+}
+
+impl Watch {
+    /// Calls `give_up` with the instruction in which the process has been longer than its patience.
+    pub fn begin(patience: Duration, give_up: impl FnOnce(u32) + Send + 'static) -> Watch {
+        let place = Arc::new(AtomicU64::new(0));
+        let seen = Arc::downgrade(&place);
+        std::thread::spawn(move || {
+            let (mut last, mut since) = (0, Instant::now());
+            // The run is over when nobody writes any more.
+            while let Some(place) = seen.upgrade() {
+                let now = place.load(Ordering::Relaxed);
+                drop(place);
+                if now != last || now == 0 {
+                    (last, since) = (now, Instant::now());
+                } else if since.elapsed() > patience {
+                    return give_up((now - 1) as u32);
+                }
+                std::thread::sleep(LOOK);
+            }
+        });
+        Watch { place }
+    }
+
+    #[inline]
+    pub fn enter(&self, instruction: u32) {
+        self.place.store(u64::from(instruction) + 1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn leave(&self) {
+        self.place.store(0, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,194 @@
+//! `straggler-mpi validate`: whether to believe the simulation on this machine.
+//!
+//! ```text
+//! for each case, again and again:
+//!   all ranks: LogGP ─► noise of the machine ─► a run without detours ─► a run with them, at known phases
+//!                │             │                                                  │ phases
+//!                ▼             ▼                                                  ▼
+//!   rank 0:   the same two runs, simulated ───────────────────────────────────────────► predicted slowdown
+//! ```
+//! Parameters and the machine's own noise change from second to second, so both are measured beside every pair of runs. A prediction
+//! knows nothing of the runs it predicts but what was planned. The slowdown of a case is the median over its pairs, of the
+//! measured times and of the predicted ones.
+
+mod detours;
+mod predict;
+mod rounds;
+mod run;
+mod summary;
+
+use crate::args::ValidateOptions;
+use crate::loggp;
+use crate::session::{Session, alone};
+use crate::wire::Fault;
+use anyhow::{Result, bail};
+use detours::{Found, Plan};
+use predict::Predictor;
+use rounds::Kind;
+use run::{Case, Runner};
+use std::process::ExitCode;
+use straggler::on_cluster::Common;
+use straggler_model::philox::Stream;
+use straggler_model::replace::refuse_missing_folder;
+use straggler_model::{Network, Time};
+use summary::{CaseAnswer, Pair, Validation};
+
+/// Collectives of the run that tells how long one takes.
+const TRIAL: u32 = 200;
+
+/// Messages of a run at most: all are simulated.
+const MOST_MESSAGES: u64 = 1 << 20;
+
+pub fn run(session: &Session, options: &ValidateOptions, common: &Common) -> Result<ExitCode> {
+    check(session, options)?;
+    let runner = Runner::new(session).map_err(fault)?;
+    let mut cases = Vec::new();
+    'all: for kind in Kind::ALL {
+        for &work in &options.work {
+            for &length in &options.detours {
+                let validator =
+                    Validator { session, runner: &runner, options, seed: common.seed, kind, work, length };
+                match validator.case(cases.len() as u32)? {
+                    Some(case) => cases.push(case),
+                    None => break 'all,
+                }
+                if session.is_first() && !common.quiet {
+                    session.tell(&cases.last().map(CaseAnswer::line).unwrap_or_default());
+                }
+            }
+        }
+    }
+    let stopped = session.any(session.stopped());
+    if session.is_first() {
+        Validation::new(session, options, cases).tell(options.output.as_deref(), common.json)?;
+    }
+    Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
+}
+
+fn fault(fault: Fault) -> anyhow::Error {
+    alone(format!("{}: {}", fault.call, fault.text))
+}
+
+/// What cannot be validated is said before anything is measured, by all ranks alike.
+fn check(session: &Session, options: &ValidateOptions) -> Result<()> {
+    if session.size < 2 {
+        bail!(
+            "a collective needs two processes and this job has one: start it with `mpirun -n 2 straggler-mpi validate`"
+        );
+    }
+    let most = options.detours.iter().max().copied().unwrap_or_default();
+    if most >= options.period || options.detours.contains(&Time::ZERO) {
+        bail!("--detours {most}: detours take some time, and less than --period {}", options.period);
+    }
+    if options.period > options.length {
+        bail!("--period {} is longer than a run, --length {}", options.period, options.length);
+    }
+    let folder = match options.output.as_deref().filter(|_| session.is_first()) {
+        Some(path) => refuse_missing_folder(path),
+        None => Ok(()),
+    };
+    if session.any(folder.is_err()) {
+        folder?;
+        bail!("rank 0 cannot write the file");
+    }
+    Ok(())
+}
+
+struct Validator<'a> {
+    session: &'a Session,
+    runner: &'a Runner<'a>,
+    options: &'a ValidateOptions,
+    seed: u64,
+    kind: Kind,
+    work: Time,
+    length: Time,
+}
+
+fn ns(time: Time) -> i64 {
+    i64::try_from(time.ps() / 1000).unwrap_or(i64::MAX)
+}
+
+impl Validator<'_> {
+    /// Measures and predicts one case; nothing if the job was told to stop. What was found is known to rank 0.
+    fn case(&self, number: u32) -> Result<Option<CaseAnswer>> {
+        let count = self.count()?;
+        let (mut pairs, mut doubts) = (Vec::new(), Vec::new());
+        for repetition in 0..self.options.repetitions as u32 {
+            if self.session.any(self.session.stopped()) {
+                return Ok(None);
+            }
+            let measured = loggp::between_two(self.session, self.seed)?;
+            let own = self.session.gather_all(&self.runner.watch(ns(self.options.length)))?;
+            let plans: Vec<Plan> =
+                (0..self.session.size).map(|rank| self.plan(number, repetition, rank)).collect();
+            let plan = plans[self.session.rank as usize];
+            let quiet = self.measure(count, Plan { length_ns: 0, ..plan })?;
+            let noisy = self.measure(count, plan)?;
+            if let Some(measured) = measured {
+                let network = measured.network("measured");
+                let measured = Measured { quiet: &quiet, noisy: &noisy };
+                match self.predict(count, network, &own, &plans, &measured) {
+                    Ok(pair) => pairs.push(pair),
+                    Err(error) => doubts.push(format!("a pair of runs was not predicted: {error:#}")),
+                }
+            }
+        }
+        Ok(Some(CaseAnswer::new(self.kind, self.work, self.length, count, pairs, doubts)))
+    }
+
+    /// Where the detours of a rank lie: drawn anew for every pair.
+    fn plan(&self, number: u32, repetition: u32, rank: u32) -> Plan {
+        let mut stream = Stream::new(self.seed, repetition, rank, number);
+        let first = stream.below(self.options.period.ps().max(1));
+        Plan { first_ns: ns(Time(first)), period_ns: ns(self.options.period), length_ns: ns(self.length) }
+    }
+
+    /// How many collectives take about as long as a run should.
+    fn count(&self) -> Result<u32> {
+        let quiet = Plan { first_ns: 0, period_ns: 1, length_ns: 0 };
+        let found = self.measure(TRIAL, quiet)?;
+        let took = found.iter().map(|rank| rank.took_ns).max().unwrap_or(1).max(1);
+        let wanted = i64::from(TRIAL).saturating_mul(ns(self.options.length)) / took;
+        let most = MOST_MESSAGES / u64::from(self.session.size * (self.session.size.ilog2() + 2));
+        Ok(u32::try_from(wanted).unwrap_or(u32::MAX).clamp(10, most as u32))
+    }
+
+    /// What happened to all ranks.
+    fn measure(&self, count: u32, plan: Plan) -> Result<Vec<Found>> {
+        let case = Case { kind: self.kind, work_ns: ns(self.work), count };
+        let own = self.runner.run(case, plan).map_err(fault)?;
+        self.session.gather_all(&own)
+    }
+
+    fn predict(
+        &self,
+        count: u32,
+        network: Network,
+        own: &[Found],
+        plans: &[Plan],
+        measured: &Measured<'_>,
+    ) -> Result<Pair> {
+        let link = network.link(0, 1);
+        let (latency, send, recv) = (link.latency, link.send_overhead, link.recv_overhead);
+        let predictor = Predictor::new(self.kind, self.session.size, self.work, count, network);
+        let took = |found: &[Found]| found.iter().map(|rank| rank.took_ns).max().unwrap_or(0) as f64 * 1e-9;
+        let share = |found: &[Found]| found.iter().map(Found::share).fold(0.0, f64::max);
+        Ok(Pair {
+            quiet_seconds: took(measured.quiet),
+            noisy_seconds: took(measured.noisy),
+            predicted_quiet_seconds: predictor.predict(own, &[])?.seconds(),
+            predicted_noisy_seconds: predictor.predict(own, plans)?.seconds(),
+            own_noise: share(own),
+            own_noise_in_runs: share(measured.quiet).max(share(measured.noisy)),
+            latency_seconds: latency.seconds(),
+            send_overhead_seconds: send.seconds(),
+            recv_overhead_seconds: recv.seconds(),
+        })
+    }
+}
+
+/// The runs of a pair, by rank.
+struct Measured<'a> {
+    quiet: &'a [Found],
+    noisy: &'a [Found],
+}

@@ -1,0 +1,86 @@
+//! The same runs, simulated.
+
+use super::detours::{Found, Plan};
+use super::rounds::{Kind, graph};
+use anyhow::Result;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use straggler_model::noise::{Detours, Injection, Phases, Source, Waveform, Who};
+use straggler_model::{Network, Time};
+use straggler_sim::{Control, Simulation, Workload};
+
+/// A workload that is simulated with what disturbed its real runs.
+pub struct Predictor {
+    workload: Workload,
+    network: Network,
+}
+
+impl Predictor {
+    pub fn new(kind: Kind, size: u32, work: Time, count: u32, network: Network) -> Predictor {
+        Predictor { workload: Workload::Graph(Arc::new(graph(kind, size, work, count))), network }
+    }
+
+    /// How long the run takes with what the machine does to each rank, and with detours by these plans if there are any.
+    pub fn predict(&self, own: &[Found], plans: &[Plan]) -> Result<Time> {
+        let mut sources = Vec::new();
+        let mut add = |rank: u32, noise: Detours| {
+            if !noise.is_empty() {
+                let waveform = Waveform::Trace(Arc::new(noise));
+                sources.push(Source { name: format!("rank {rank}"), waveform, who: Who::Ranks(rank, rank) });
+            }
+        };
+        for (rank, own) in (0..).zip(own) {
+            add(rank, own.noise()?);
+        }
+        for (rank, plan) in (0..).zip(plans) {
+            add(rank, plan.noise()?);
+        }
+        // A detour also prolongs what is disturbed by another.
+        let injection = Injection::new(sources, Phases::Given([].into()), true)?;
+        let mut simulation = Simulation::new(&self.network);
+        simulation.noise = Some(&injection);
+        let (stop, mut progress) = (AtomicBool::new(false), |_| {});
+        let run = simulation.run(&self.workload, &mut Control::new(1, &stop, &mut progress))?;
+        Ok(run.outcome.makespan())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straggler_model::{Link, PerByte};
+
+    fn network() -> Network {
+        let link = Link {
+            latency: Time::from_ns(1_000),
+            send_overhead: Time::from_ns(200),
+            recv_overhead: Time::from_ns(300),
+            gap: Time::ZERO,
+            gap_per_byte: PerByte::ZERO,
+            overhead_per_byte: PerByte::ZERO,
+            eager_limit: u64::MAX,
+        };
+        Network::uniform("tried", link)
+    }
+
+    fn own(detours: &[(i64, i64)]) -> Found {
+        Found { took_ns: 1_000_000, own: detours.to_vec() }
+    }
+
+    #[test]
+    fn a_run_is_what_the_model_says() {
+        // A barrier of two: o_s + L + o_r = 1.5 µs, after 10 µs of work.
+        let predictor = Predictor::new(Kind::Barrier, 2, Time::from_ns(10_000), 3, network());
+        let quiet = predictor.predict(&[own(&[]), own(&[])], &[]).unwrap();
+        assert_eq!(quiet, Time::from_ns(3 * 11_500));
+        // A detour in the work of one delays both; one that both have at once costs as much as one.
+        let one = predictor.predict(&[own(&[(2_000, 7_000)]), own(&[])], &[]).unwrap();
+        assert_eq!(one, quiet + Time::from_ns(5_000));
+        let both = predictor.predict(&[own(&[(2_000, 7_000)]), own(&[(3_000, 8_000)])], &[]).unwrap();
+        assert_eq!(both, one);
+        // One that is planned costs the same as one that the machine makes.
+        let plan = |first_ns, length_ns| Plan { first_ns, period_ns: 1_000_000, length_ns };
+        let planned = predictor.predict(&[own(&[]), own(&[])], &[plan(2_000, 5_000)]).unwrap();
+        assert_eq!(planned, one);
+    }
+}

@@ -1,0 +1,341 @@
+//! The calls of MPI that replays and validations make: the crate `mpi` lacks some, and for others it cannot say when buffers are free.
+//!
+//! All `unsafe` of this program is here. What makes it sound:
+//! - [`Wire::new`] takes a communicator of a running MPI, and only the thread that made a wire has it: it is not `Send`.
+//! - A call that returns before its buffers are free gives a [`Pending`], which owns what is received into and shares what is
+//!   sent. If one is dropped before it has completed, its buffers are never freed.
+//! - Counts are those of the buffers: [`Wire::send`] and the others take slices of the buffers they pass on.
+#![allow(unsafe_code)]
+
+mod collective;
+
+use mpi::ffi::{self, MPI_Comm, MPI_Request, MPI_Status};
+use mpi::raw::AsRaw;
+use mpi::topology::SimpleCommunicator;
+use std::ffi::{c_int, c_void};
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr::null_mut;
+use std::rc::Rc;
+
+/// A call of MPI that failed: which one, and what MPI says.
+#[derive(Debug)]
+pub struct Fault {
+    pub call: &'static str,
+    pub text: String,
+}
+
+pub type Result<T> = std::result::Result<T, Fault>;
+
+/// Room for messages, aligned for numbers of eight bytes.
+pub type Room = Vec<u64>;
+
+/// A room that holds so many bytes.
+pub fn room(bytes: usize) -> Room {
+    // Not zero, so that the system hands out the pages now.
+    vec![1; bytes.div_ceil(8).max(1)]
+}
+
+/// How a send is begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendMode {
+    Standard,
+    Synchronous,
+}
+
+/// An operation that has begun.
+#[derive(Debug)]
+pub struct Pending {
+    request: MPI_Request,
+    complete: bool,
+    /// Freed when the operation has completed, else never.
+    received: ManuallyDrop<Option<Room>>,
+    sent: ManuallyDrop<Rc<Room>>,
+    /// Counts and places of blocks, which MPI may read until the operation has completed.
+    lists: ManuallyDrop<Vec<Vec<c_int>>>,
+    /// Who sent, of a receive that has completed.
+    pub source: Option<u32>,
+}
+
+impl Pending {
+    fn new(sent: &Rc<Room>, received: Option<Room>) -> Pending {
+        Pending {
+            // SAFETY: a constant of MPI.
+            request: unsafe { ffi::RSMPI_REQUEST_NULL },
+            complete: false,
+            received: ManuallyDrop::new(received),
+            sent: ManuallyDrop::new(sent.clone()),
+            lists: ManuallyDrop::new(Vec::new()),
+            source: None,
+        }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    fn completed(&mut self, request: MPI_Request, status: &MPI_Status) {
+        (self.request, self.complete) = (request, true);
+        self.source = u32::try_from(status.MPI_SOURCE).ok();
+    }
+
+    /// The room it has received into, once it has completed.
+    pub fn take_room(&mut self) -> Option<Room> {
+        if self.complete { self.received.take() } else { None }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.complete {
+            // SAFETY: each is dropped here and nowhere else, and MPI does not use them any more.
+            unsafe {
+                ManuallyDrop::drop(&mut self.received);
+                ManuallyDrop::drop(&mut self.sent);
+                ManuallyDrop::drop(&mut self.lists);
+            }
+        }
+    }
+}
+
+/// The processes of the job and the groups of a run, by their communicators.
+#[derive(Debug)]
+pub struct Wire {
+    world: MPI_Comm,
+    groups: Vec<Option<MPI_Comm>>,
+    /// What is sent: nobody reads it.
+    sent: Rc<Room>,
+}
+
+/// What a call has returned.
+fn check(call: &'static str, code: c_int) -> Result<()> {
+    if code == ffi::MPI_SUCCESS as c_int {
+        return Ok(());
+    }
+    let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length: c_int = 0;
+    // SAFETY: the text has the room that MPI asks for.
+    unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
+    text.truncate(usize::try_from(length).unwrap_or(0));
+    Err(Fault { call, text: String::from_utf8_lossy(&text).into_owned() })
+}
+
+fn nothing() -> MPI_Status {
+    // SAFETY: a status is numbers only, for which zeros are values.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// What MPI calls a source.
+fn source(from: Option<u32>) -> c_int {
+    // SAFETY: a constant of MPI.
+    from.map_or(unsafe { ffi::RSMPI_ANY_SOURCE }, |from| from as c_int)
+}
+
+impl Wire {
+    /// A wire with room to send so many bytes at once; it has a communicator of its own for each group. All processes make
+    /// theirs together.
+    pub fn new(world: &SimpleCommunicator, groups: &[&[u32]], rank: u32, largest: usize) -> Result<Wire> {
+        let mut own = world.as_raw();
+        // SAFETY: the world lives, and the new handle is written by MPI. Errors are returned from here on.
+        unsafe {
+            check("MPI_Comm_dup", ffi::MPI_Comm_dup(world.as_raw(), &mut own))?;
+            check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(own, ffi::RSMPI_ERRORS_RETURN))?;
+        }
+        let mut wire = Wire { world: own, groups: Vec::new(), sent: Rc::new(room(largest)) };
+        for members in groups {
+            let place = members.iter().position(|&member| member == rank);
+            let group = wire.split(place)?;
+            wire.groups.push(group);
+        }
+        Ok(wire)
+    }
+
+    /// A communicator of those who have a place in it.
+    fn split(&self, place: Option<usize>) -> Result<Option<MPI_Comm>> {
+        let mut group = self.world;
+        // SAFETY: as above; who has no place gets no communicator.
+        unsafe {
+            let colour = if place.is_some() { 0 } else { ffi::RSMPI_UNDEFINED };
+            let key = place.unwrap_or(0) as c_int;
+            check("MPI_Comm_split", ffi::MPI_Comm_split(self.world, colour, key, &mut group))?;
+            if place.is_some() {
+                check(
+                    "MPI_Comm_set_errhandler",
+                    ffi::MPI_Comm_set_errhandler(group, ffi::RSMPI_ERRORS_RETURN),
+                )?;
+            }
+        }
+        Ok(place.map(|_| group))
+    }
+
+    /// The beginning of what is sent.
+    fn outgoing(&self, bytes: usize) -> Result<(*const c_void, c_int)> {
+        counted("a send", bytes, &self.sent).map(|count| (self.sent.as_ptr().cast(), count))
+    }
+
+    pub fn send(&self, mode: SendMode, bytes: usize, to: u32, tag: u32) -> Result<()> {
+        let ((from, count), to, tag) = (self.outgoing(bytes)?, to as c_int, tag as c_int);
+        // SAFETY: as many bytes can be read as are sent.
+        unsafe {
+            match mode {
+                SendMode::Standard => {
+                    check("MPI_Send", ffi::MPI_Send(from, count, ffi::RSMPI_UINT8_T, to, tag, self.world))
+                }
+                SendMode::Synchronous => {
+                    check("MPI_Ssend", ffi::MPI_Ssend(from, count, ffi::RSMPI_UINT8_T, to, tag, self.world))
+                }
+            }
+        }
+    }
+
+    pub fn begin_send(&self, mode: SendMode, bytes: usize, to: u32, tag: u32) -> Result<Pending> {
+        let ((from, count), to, tag) = (self.outgoing(bytes)?, to as c_int, tag as c_int);
+        let mut pending = Pending::new(&self.sent, None);
+        let request = &mut pending.request;
+        // SAFETY: the pending send shares what is sent until it has completed.
+        unsafe {
+            let kind = ffi::RSMPI_UINT8_T;
+            match mode {
+                SendMode::Standard => {
+                    check("MPI_Isend", ffi::MPI_Isend(from, count, kind, to, tag, self.world, request))
+                }
+                SendMode::Synchronous => {
+                    check("MPI_Issend", ffi::MPI_Issend(from, count, kind, to, tag, self.world, request))
+                }
+            }?;
+        }
+        Ok(pending)
+    }
+
+    /// Receives into a room, from one process or anyone. Gives who sent.
+    pub fn receive(&self, into: &mut Room, bytes: usize, from: Option<u32>, tag: u32) -> Result<Option<u32>> {
+        let count = counted("a receive", bytes, into)?;
+        let (to, mut status) = (into.as_mut_ptr().cast(), nothing());
+        // SAFETY: as many bytes can be written as there is room for.
+        unsafe {
+            let kind = ffi::RSMPI_UINT8_T;
+            let code = ffi::MPI_Recv(to, count, kind, source(from), tag as c_int, self.world, &mut status);
+            check("MPI_Recv", code)?;
+        }
+        Ok(u32::try_from(status.MPI_SOURCE).ok())
+    }
+
+    pub fn begin_receive(
+        &self,
+        mut into: Room,
+        bytes: usize,
+        from: Option<u32>,
+        tag: u32,
+    ) -> Result<Pending> {
+        let count = counted("a receive", bytes, &into)?;
+        let to = into.as_mut_ptr().cast();
+        let mut pending = Pending::new(&self.sent, Some(into));
+        let request = &mut pending.request;
+        // SAFETY: the pending receive owns the room, whose bytes stay where they are, until it has completed.
+        unsafe {
+            let kind = ffi::RSMPI_UINT8_T;
+            let code = ffi::MPI_Irecv(to, count, kind, source(from), tag as c_int, self.world, request);
+            check("MPI_Irecv", code)?;
+        }
+        Ok(pending)
+    }
+}
+
+fn counted(what: &'static str, bytes: usize, room: &Room) -> Result<c_int> {
+    match c_int::try_from(bytes) {
+        Ok(count) if bytes <= room.len() * 8 => Ok(count),
+        _ => Err(Fault { call: what, text: format!("{bytes} bytes are more than one call takes") }),
+    }
+}
+
+impl Pending {
+    /// Whether it has completed by now.
+    pub fn test(&mut self) -> Result<bool> {
+        if self.complete {
+            return Ok(true);
+        }
+        let (mut flag, mut status): (c_int, _) = (0, nothing());
+        let mut request = self.request;
+        // SAFETY: the request is of an operation that has not completed.
+        check("MPI_Test", unsafe { ffi::MPI_Test(&mut request, &mut flag, &mut status) })?;
+        if flag != 0 {
+            self.completed(request, &status);
+        }
+        Ok(self.complete)
+    }
+}
+
+/// What a call does with the requests it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    WaitAll,
+    WaitAny,
+    WaitSome,
+    TestAll,
+    TestAny,
+    TestSome,
+}
+
+/// Waits or tests, and marks what has completed. Gives the places of those, in the order in which MPI names them. What has
+/// completed before must not be given.
+pub fn ask(ask: Ask, pending: &mut [&mut Pending]) -> Result<Vec<usize>> {
+    if pending.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut requests: Vec<MPI_Request> = pending.iter().map(|one| one.request).collect();
+    let mut statuses = vec![nothing(); requests.len()];
+    let places = asked(ask, &mut requests, &mut statuses)?;
+    for (number, &place) in places.iter().enumerate() {
+        let all = matches!(ask, Ask::WaitAll | Ask::TestAll);
+        pending[place].completed(requests[place], &statuses[if all { place } else { number }]);
+    }
+    Ok(places)
+}
+
+fn asked(ask: Ask, requests: &mut [MPI_Request], statuses: &mut [MPI_Status]) -> Result<Vec<usize>> {
+    let count = requests.len() as c_int;
+    let (request, status) = (requests.as_mut_ptr(), statuses.as_mut_ptr());
+    let (mut flag, mut index): (c_int, c_int) = (1, 0);
+    let mut indices: Vec<c_int> = vec![0; requests.len()];
+    let places = indices.as_mut_ptr();
+    // SAFETY: all lists are of the same length, and the requests are of operations that have not completed.
+    unsafe {
+        match ask {
+            Ask::WaitAll => check("MPI_Waitall", ffi::MPI_Waitall(count, request, status))?,
+            Ask::TestAll => check("MPI_Testall", ffi::MPI_Testall(count, request, &mut flag, status))?,
+            Ask::WaitAny => check("MPI_Waitany", ffi::MPI_Waitany(count, request, &mut index, status))?,
+            Ask::TestAny => {
+                check("MPI_Testany", ffi::MPI_Testany(count, request, &mut index, &mut flag, status))?
+            }
+            Ask::WaitSome => {
+                check("MPI_Waitsome", ffi::MPI_Waitsome(count, request, &mut index, places, status))?
+            }
+            Ask::TestSome => {
+                check("MPI_Testsome", ffi::MPI_Testsome(count, request, &mut index, places, status))?
+            }
+        }
+    }
+    Ok(match ask {
+        _ if flag == 0 => Vec::new(),
+        Ask::WaitAll | Ask::TestAll => (0..requests.len()).collect(),
+        Ask::WaitAny | Ask::TestAny => usize::try_from(index).into_iter().collect(),
+        Ask::WaitSome | Ask::TestSome => {
+            indices.truncate(usize::try_from(index).unwrap_or(0));
+            indices.into_iter().filter_map(|place| usize::try_from(place).ok()).collect()
+        }
+    })
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has these communicators. A fault changes nothing any more.
+        unsafe {
+            self.groups.iter_mut().flatten().for_each(|group| {
+                ffi::MPI_Comm_free(group);
+            });
+            ffi::MPI_Comm_free(&mut self.world);
+        }
+    }
+}
+
+/// No address: for what MPI does not look at.
+const NOWHERE: *mut c_void = null_mut();

@@ -1,0 +1,205 @@
+//! Collectives, blocking and not.
+
+use super::{NOWHERE, Pending, Result, Room, Wire, check, counted};
+use crate::replay::share::Share;
+use mpi::ffi::{self, MPI_Comm, MPI_Datatype, MPI_Op};
+use std::ffi::{c_int, c_void};
+use straggler_schedule::collectives::Operation;
+
+/// Counts of a list and where each block begins.
+#[derive(Debug)]
+struct Blocks {
+    counts: Vec<c_int>,
+    places: Vec<c_int>,
+}
+
+impl Blocks {
+    /// Blocks of so many bytes, counted in units.
+    fn of(sizes: &[u64], unit: u64) -> Blocks {
+        let counts: Vec<c_int> = sizes.iter().map(|&bytes| (bytes / unit) as c_int).collect();
+        let places = counts.iter().scan(0, |sum, &count| Some(std::mem::replace(sum, *sum + count)));
+        Blocks { places: places.collect(), counts }
+    }
+
+    fn first(&self) -> c_int {
+        self.counts.first().copied().unwrap_or(0)
+    }
+}
+
+/// What a call of MPI is given. All of it lives until the operation has completed.
+struct Given<'a> {
+    from: *const c_void,
+    to: *mut c_void,
+    gives: &'a Blocks,
+    gets: &'a Blocks,
+    kind: MPI_Datatype,
+    op: MPI_Op,
+    comm: MPI_Comm,
+}
+
+/// Calls the blocking function, or the other one if there is a request to fill.
+macro_rules! call {
+    ($request:expr, $blocking:ident, $begin:ident, $($argument:expr),* $(,)?) => {
+        match $request {
+            None => check(stringify!($blocking), ffi::$blocking($($argument),*)),
+            Some(request) => check(stringify!($begin), ffi::$begin($($argument),*, request)),
+        }
+    };
+}
+
+impl Wire {
+    /// Takes part in a collective until it is over.
+    pub fn collective(&self, share: &Share, into: &mut Room) -> Result<()> {
+        let (gives, gets) = (Blocks::of(&share.gives, share.unit()), Blocks::of(&share.gets, share.unit()));
+        let given = self.given(share, into, &gives, &gets)?;
+        // SAFETY: the room and the lists live until the call returns.
+        unsafe { make(share, &given, None) }
+    }
+
+    pub fn begin_collective(&self, share: &Share, mut into: Room) -> Result<Pending> {
+        let (gives, gets) = (Blocks::of(&share.gives, share.unit()), Blocks::of(&share.gets, share.unit()));
+        let given = self.given(share, &mut into, &gives, &gets)?;
+        let mut pending = Pending::new(&self.sent, Some(into));
+        // SAFETY: the pending operation owns the room and the lists, whose contents stay where they are when the vectors
+        // themselves move, until it has completed.
+        unsafe { make(share, &given, Some(&mut pending.request))? };
+        pending.lists.extend([gives.counts, gives.places, gets.counts, gets.places]);
+        Ok(pending)
+    }
+
+    fn given<'a>(
+        &self,
+        share: &Share,
+        into: &mut Room,
+        gives: &'a Blocks,
+        gets: &'a Blocks,
+    ) -> Result<Given<'a>> {
+        counted("a collective", share.outgoing(), &self.sent)?;
+        counted("a collective", share.incoming(), into)?;
+        let comm = self.groups.get(share.group as usize).copied().flatten().unwrap_or(self.world);
+        // SAFETY: constants of MPI.
+        let (kind, op) = unsafe {
+            match share.unit() {
+                8 => (ffi::RSMPI_DOUBLE, ffi::RSMPI_SUM),
+                _ => (ffi::RSMPI_UINT8_T, ffi::RSMPI_BOR),
+            }
+        };
+        Ok(Given {
+            from: self.sent.as_ptr().cast(),
+            to: into.as_mut_ptr().cast(),
+            gives,
+            gets,
+            kind,
+            op,
+            comm,
+        })
+    }
+}
+
+/// # Safety
+/// The addresses and lists have as many bytes and entries as the counts say, and stay so until the operation has completed.
+unsafe fn make(share: &Share, given: &Given<'_>, request: Option<&mut ffi::MPI_Request>) -> Result<()> {
+    let Given { from, to, gives, gets, kind, op, comm } = *given;
+    let root = share.root as c_int;
+    let (sends, send_places) = (gives.counts.as_ptr(), gives.places.as_ptr());
+    let (receives, receive_places) = (gets.counts.as_ptr(), gets.places.as_ptr());
+    let (give, get) = (gives.first(), gets.first());
+    // Of what goes to the root, others get nothing.
+    let at_root = if share.is_root { to } else { NOWHERE };
+    // SAFETY: see above.
+    unsafe {
+        match share.operation {
+            Operation::Barrier => call!(request, MPI_Barrier, MPI_Ibarrier, comm),
+            Operation::Bcast => call!(request, MPI_Bcast, MPI_Ibcast, to, get, kind, root, comm),
+            Operation::Allreduce => {
+                call!(request, MPI_Allreduce, MPI_Iallreduce, from, to, give, kind, op, comm)
+            }
+            Operation::Reduce => {
+                call!(request, MPI_Reduce, MPI_Ireduce, from, at_root, give, kind, op, root, comm)
+            }
+            Operation::Scan => call!(request, MPI_Scan, MPI_Iscan, from, to, give, kind, op, comm),
+            Operation::Exscan => call!(request, MPI_Exscan, MPI_Iexscan, from, to, give, kind, op, comm),
+            Operation::Gather => {
+                call!(request, MPI_Gather, MPI_Igather, from, give, kind, at_root, get, kind, root, comm)
+            }
+            Operation::Gatherv => call!(
+                request,
+                MPI_Gatherv,
+                MPI_Igatherv,
+                from,
+                give,
+                kind,
+                at_root,
+                receives,
+                receive_places,
+                kind,
+                root,
+                comm,
+            ),
+            Operation::Scatter => {
+                call!(request, MPI_Scatter, MPI_Iscatter, from, give, kind, to, get, kind, root, comm)
+            }
+            Operation::Scatterv => call!(
+                request,
+                MPI_Scatterv,
+                MPI_Iscatterv,
+                from,
+                sends,
+                send_places,
+                kind,
+                to,
+                get,
+                kind,
+                root,
+                comm,
+            ),
+            Operation::Allgather => {
+                call!(request, MPI_Allgather, MPI_Iallgather, from, give, kind, to, get, kind, comm)
+            }
+            Operation::Allgatherv => call!(
+                request,
+                MPI_Allgatherv,
+                MPI_Iallgatherv,
+                from,
+                give,
+                kind,
+                to,
+                receives,
+                receive_places,
+                kind,
+                comm,
+            ),
+            Operation::Alltoall => {
+                call!(request, MPI_Alltoall, MPI_Ialltoall, from, give, kind, to, get, kind, comm)
+            }
+            Operation::Alltoallv => call!(
+                request,
+                MPI_Alltoallv,
+                MPI_Ialltoallv,
+                from,
+                sends,
+                send_places,
+                kind,
+                to,
+                receives,
+                receive_places,
+                kind,
+                comm,
+            ),
+            Operation::ReduceScatter => {
+                call!(request, MPI_Reduce_scatter, MPI_Ireduce_scatter, from, to, sends, kind, op, comm)
+            }
+            Operation::ReduceScatterBlock => call!(
+                request,
+                MPI_Reduce_scatter_block,
+                MPI_Ireduce_scatter_block,
+                from,
+                to,
+                get,
+                kind,
+                op,
+                comm,
+            ),
+        }
+    }
+}
