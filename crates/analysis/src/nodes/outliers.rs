@@ -4,6 +4,9 @@
 //! with three tests each. Bonferroni's correction over all tests of all nodes keeps the expected number of false alarms at
 //! [`FALSE_ALARMS`], if windows and detours are independent of each other. With many detours the slightest difference is
 //! sure; only one that is also large enough to matter counts.
+//!
+//! One noisy node among few makes all others differ from the rest. So the node that differs most is taken out first, and what
+//! differed besides is tested again without it, until nothing differs.
 
 use super::samples::{durations, lost_by_window, of_others};
 use super::{Cluster, NodeId};
@@ -85,10 +88,33 @@ impl Compared {
         self.kolmogorov_smirnov.p.min(self.mann_whitney.p).min(anderson_darling)
     }
 
+    /// How far they are apart, from 0 to 1.
+    fn size(&self) -> f64 {
+        self.kolmogorov_smirnov.distance.max(self.mann_whitney.delta.abs())
+    }
+
     /// Whether it is sure at this level, and large enough to matter.
     pub fn differs(&self, level: f64) -> bool {
-        let size = self.kolmogorov_smirnov.distance.max(self.mann_whitney.delta.abs());
-        self.p() < level && size >= MATTERS
+        self.p() < level && self.size() >= MATTERS
+    }
+}
+
+/// The samples of all nodes; of those that were left out, empty ones.
+struct Pool {
+    samples: [Vec<Vec<f64>>; SAMPLES],
+    level: f64,
+}
+
+impl Pool {
+    /// A node against the others, if it differs from them.
+    fn differing(&self, node: NodeId) -> Option<[Option<Compared>; SAMPLES]> {
+        let compare = |samples: &Vec<Vec<f64>>| Compared::of(&of_others(samples, node), &samples[node]);
+        let both = self.samples.each_ref().map(compare);
+        both.iter().flatten().any(|compared| compared.differs(self.level)).then_some(both)
+    }
+
+    fn leave_out(&mut self, node: NodeId) {
+        self.samples.iter_mut().for_each(|samples| samples[node].clear());
     }
 }
 
@@ -103,25 +129,29 @@ impl Outliers {
         if count < 2 {
             return found;
         }
-        let windows: Vec<Vec<f64>> = cluster.nodes.iter().map(lost_by_window).collect();
-        let durations: Vec<Vec<f64>> = cluster.nodes.iter().map(durations).collect();
+        let samples: [Vec<Vec<f64>>; SAMPLES] = [
+            cluster.nodes.iter().map(lost_by_window).collect(),
+            cluster.nodes.iter().map(durations).collect(),
+        ];
         let lost: Vec<f64> = cluster.nodes.iter().map(|node| node.lost().0).collect();
-        let compare =
-            |samples: &[Vec<f64>], node: usize| Compared::of(&of_others(samples, node), &samples[node]);
-        for (node, one) in cluster.nodes.iter().enumerate() {
-            let both = [compare(&windows, node), compare(&durations, node)];
-            if both.iter().flatten().any(|compared| compared.differs(level)) {
-                let (kind, times_lost) = judged(&lost, node);
-                let [windows, durations] = both;
-                found.nodes.push(Outlier {
-                    name: one.name.clone(),
-                    node,
-                    kind,
-                    times_lost,
-                    windows,
-                    durations,
-                });
-            }
+        let mut pool = Pool { samples, level };
+        let mut suspects: Vec<NodeId> = (0..count).collect();
+        loop {
+            let differing: Vec<(NodeId, [Option<Compared>; SAMPLES])> =
+                suspects.iter().filter_map(|&node| Some((node, pool.differing(node)?))).collect();
+            let size = |both: &[Option<Compared>; SAMPLES]| {
+                both.iter().flatten().map(Compared::size).fold(0.0, f64::max)
+            };
+            // Of two alike in that, the one that loses more.
+            let strongest = differing.iter().max_by(|(one, a), (other, b)| {
+                size(a).total_cmp(&size(b)).then(lost[*one].total_cmp(&lost[*other]))
+            });
+            let Some(&(node, [windows, durations])) = strongest else { break };
+            let (kind, times_lost) = judged(&lost, node);
+            let name = cluster.name(node).to_string();
+            found.nodes.push(Outlier { name, node, kind, times_lost, windows, durations });
+            pool.leave_out(node);
+            suspects = differing.into_iter().map(|(other, _)| other).filter(|&other| other != node).collect();
         }
         let times = |outlier: &Outlier| outlier.times_lost.unwrap_or(f64::INFINITY);
         found.nodes.sort_by(|one, other| times(other).total_cmp(&times(one)));

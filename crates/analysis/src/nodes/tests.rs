@@ -165,6 +165,28 @@ fn what_the_formula_says_a_simulation_shows() {
     assert!((0.8..1.2).contains(&ratio), "{} ps by the formula, {mean} ps simulated", scale.waits_ps[0]);
 }
 
+/// The noisy ones are not a reason to suspect the others.
+#[test]
+fn few_nodes_of_which_some_are_noisy() {
+    let noisy = Made { daemon_hz: 400, daemon_ps: MS / 10, ..PLAIN };
+    for count in [1, 2] {
+        let mut parts = plain(5);
+        for (node, place) in (0..count).zip([3usize, 1]) {
+            parts[place] = part(&format!("n{place:04}"), 70 + node, noisy);
+        }
+        let outliers = Outliers::of(&Cluster::of_parts(&parts, &[]));
+        let mut names: Vec<(&str, Kind)> =
+            outliers.nodes.iter().map(|node| (node.name.as_str(), node.kind)).collect();
+        names.sort_by_key(|(name, _)| *name);
+        let expected = [("n0001", Kind::Noisier), ("n0003", Kind::Noisier)];
+        assert_eq!(names, expected[2 - count as usize..]);
+    }
+    // Of two, the noisier.
+    let two = [part("a", 1, noisy), part("b", 2, PLAIN)];
+    let outliers = Outliers::of(&Cluster::of_parts(&two, &[]));
+    assert_eq!((outliers.nodes.len(), outliers.nodes[0].name.as_str()), (1, "a"));
+}
+
 #[test]
 fn among_nodes_alike_alarms_are_as_rare_as_stated() {
     let mut alarms = 0;

@@ -11,6 +11,9 @@ use straggler_report::numbers::{counted, grouped, percent, seconds, significant}
 /// Names in a sentence at most.
 const NAMES: usize = 5;
 
+/// What noise without a name is called.
+const UNNAMED: &str = "unnamed";
+
 /// A program that takes this share of a node's time is a job, no noise of the system.
 const JOB: f64 = 0.01;
 
@@ -119,7 +122,7 @@ fn replaced(report: &Report) -> Option<String> {
         1 => {
             format!("the worst {} ({}) by a median one makes it {}", unit(report), gain.nodes[0], times(gain))
         }
-        count => format!("the worst {count} {}", times(gain)),
+        count => format!("the worst {}: {}", units(report, count), times(gain)),
     };
     let gains: Vec<String> = gains.iter().map(one).collect();
     Some(format!("Over {} processes, replacing {}.", grouped(scale.processes), gains.join("; ")))
@@ -194,8 +197,11 @@ fn moments(report: &Report) -> Option<String> {
     let counts = counts.replacen(unit(report), &Time(width.window_ps).to_string(), 1);
     Some(match moments.together {
         true => {
-            let source =
-                moments.source.as_ref().map_or_else(String::new, |name| format!(", most of it by {name}"));
+            let source = moments
+                .source
+                .as_deref()
+                .filter(|&name| name != UNNAMED)
+                .map_or_else(String::new, |name| format!(", most of it by {name}"));
             format!("Noise hits several {}s at the same moment{source}: {counts}.", unit(report))
         }
         false => {
@@ -258,6 +264,9 @@ fn measured(report: &Report) -> String {
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = report.notes.clone();
     notes.extend(jobs(report));
+    if report.moments.as_ref().is_some_and(|moments| moments.together) {
+        notes.push("noise that hits several at the same moment is simulated as if it came at different ones: it costs less than that".into());
+    }
     let copies: Vec<String> = report
         .costs
         .scales
@@ -285,7 +294,7 @@ fn notes(report: &Report) -> Vec<String> {
         .flat_map(|node| {
             node.sources
                 .iter()
-                .filter(|source| source.name == "unnamed")
+                .filter(|source| source.name == UNNAMED)
                 .map(|source| source.lost * node.cores as f64)
         })
         .sum();
