@@ -30,7 +30,7 @@ struct Memory {
 
 impl Checkpoints for Memory {
     fn is_due(&self) -> bool {
-        self.every > 0 && self.asked.fetch_add(1, Ordering::Relaxed) % self.every == 0
+        self.every > 0 && self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(self.every)
     }
 
     fn write(
