@@ -68,6 +68,7 @@ fn costs(cluster: &Cluster, scales: &[u32], threads: usize) -> Costs {
         simulation: Simulation::new(&network),
         threads,
         cluster: None,
+        checkpoints: None,
         stop: &STOP,
         advance: &|_| (),
     };
@@ -147,6 +148,7 @@ fn what_the_formula_says_a_simulation_shows() {
         simulation: Simulation::new(&network),
         threads: 2,
         cluster: None,
+        checkpoints: None,
         stop: &STOP,
         advance: &|_| (),
     };
