@@ -1,7 +1,7 @@
 //! straggler: what small local delays cost at scale, and whose fault it is.
 //!
-//! What was typed ([`args`]) is validated ([`plan`]) and becomes library options in the stage that
-//! runs it ([`commands`]). Every way out is one of the codes of [`exit`].
+//! What was typed (`args`) is validated (`plan`) and becomes library options in the stage that
+//! runs it (`commands`). Every way out is one of the codes of `exit`.
 
 // Both end the program when nobody can read what they print; `console.rs` does not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
