@@ -62,8 +62,27 @@ pub fn chosen<'m>(path: &Path, measurement: &'m Measurement, size: Option<u64>) 
             path.display(),
             several.join(", ")
         ))),
-        _ => Ok(chosen),
+        _ => refuse_unknown_times(path, &chosen).map(|()| chosen),
     }
+}
+
+/// A larger share of trials beyond the bins leaves too much of a distribution unknown.
+const MOST_BEYOND: f64 = 0.001;
+
+/// Of trials beyond the last bin only the number and the sum are known, which says little about the tail.
+fn refuse_unknown_times(path: &Path, chosen: &[&Series]) -> Outcome<()> {
+    let beyond: u64 = chosen.iter().map(|one| one.trials.overflow()).sum();
+    let all: u64 = chosen.iter().map(|one| one.trials.count()).sum();
+    let share = beyond as f64 / all.max(1) as f64;
+    if share <= MOST_BEYOND {
+        return Ok(());
+    }
+    Err(Failure::bad_input(format!(
+        "{}: {:.1} % of the trials took longer than the last bin, and how long is not known: measure with more or wider bins, or \
+         without --bins",
+        path.display(),
+        share * 100.0
+    )))
 }
 
 /// Series with trials of the kind that comes closest to the latency of a message.
@@ -131,9 +150,14 @@ pub fn weighted(trials: &Histogram, kind: Kind) -> Vec<(Time, u64)> {
     let ways = if kind == Kind::RoundTrip { 2 } else { 1 };
     let (least, most) = (trials.min().unwrap_or_default(), trials.max().unwrap_or_default());
     let middle = |low: Time, high: Time| Time(low.ps() / 2 + high.ps() / 2).clamp(least, most);
-    let bins = trials.iter().map(|bin| (middle(bin.low, bin.high), bin.count));
-    let beyond = [(least, trials.underflow()), (most, trials.overflow())];
-    let all = bins.chain(beyond).filter(|(_, count)| *count > 0);
+    let bins: Vec<_> = trials.iter().map(|bin| (middle(bin.low, bin.high), bin.count)).collect();
+    let within: u128 = bins.iter().map(|(time, count)| u128::from(time.ps()) * u128::from(*count)).sum();
+    // What is beyond the bins is where its mean is: sums are exact.
+    let last = trials.iter().last().map_or(least, |bin| bin.high).min(most);
+    let mean = trials.sum_ps().saturating_sub(within) / u128::from(trials.overflow().max(1));
+    let mean = Time(u64::try_from(mean).unwrap_or(u64::MAX)).clamp(last, most);
+    let beyond = [(least, trials.underflow()), (mean, trials.overflow())];
+    let all = bins.into_iter().chain(beyond).filter(|(_, count)| *count > 0);
     all.map(|(time, count)| (Time(time.ps() / ways), count)).collect()
 }
 
@@ -216,5 +240,24 @@ mod tests {
         let empty = named("tcp", Kind::OneWay, &[]);
         let measurement = Measurement { series: vec![tcp.clone(), empty], ..Measurement::default() };
         assert_eq!(chosen(Path::new("x.lat"), &measurement, None).unwrap(), [&tcp]);
+    }
+
+    #[test]
+    fn times_beyond_the_bins_are_not_made_up() {
+        let bins = Bins::FixedWidth { width_ps: 10_000, count: 10 };
+        let series = |long: usize| {
+            let labels = Labels { kind: Kind::OneSided, ..Labels::default() };
+            let mut series = Series::new(labels, bins);
+            (0..10_000).for_each(|_| series.trials.record(Time::from_ns(45)));
+            (0..long).for_each(|_| series.trials.record(Time::from_ns(500)));
+            series.trials.record(Time::from_ns(4_000));
+            series
+        };
+        let few = series(6);
+        assert!(refuse_unknown_times(Path::new("a.lat"), &[&few]).is_ok());
+        let times = weighted(&few.trials, Kind::OneSided);
+        assert_eq!(times.last(), Some(&(Time::from_ns(1000), 7)), "the mean of those beyond");
+        let refused = refuse_unknown_times(Path::new("a.lat"), &[&series(400)]).unwrap_err();
+        assert!(refused.error.to_string().starts_with("a.lat: 3.9 % of the trials"), "{}", refused.error);
     }
 }
