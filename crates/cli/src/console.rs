@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::interrupt;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ impl Console {
 
     /// The same for a member of a cluster of which another one speaks.
     pub fn muted(self) -> Console {
+        interrupt::say_nothing();
         Console { json: false, quiet: true, verbose: false, mute: true }
     }
 

@@ -12,6 +12,13 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static ORDERLY: AtomicU32 = AtomicU32::new(0);
 
 static LISTENS: AtomicBool = AtomicBool::new(false);
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Says nothing when a signal ends the program: another member of a cluster speaks, and launchers end all members when one has
+/// failed.
+pub fn say_nothing() {
+    SILENT.store(true, Ordering::Relaxed);
+}
 
 /// Starts to listen, once. Without a handler the system's default holds, which is good enough.
 pub fn listen() {
@@ -21,7 +28,9 @@ pub fn listen() {
     let handler = || {
         let again = STOP.swap(true, Ordering::Relaxed);
         if again || ORDERLY.load(Ordering::Relaxed) == 0 {
-            tell("error: interrupted");
+            if !SILENT.load(Ordering::Relaxed) {
+                tell("error: interrupted");
+            }
             // The kernel goes on tracing if nobody tells it to stop.
             tracefs::stop_own();
             std::process::exit(Exit::Interrupted as i32);

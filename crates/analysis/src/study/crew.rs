@@ -256,7 +256,7 @@ noise = ['none', 'poisson:rate=10kHz,duration=exponential(mean=20us)']
     #[test]
     fn what_fails_anywhere_ends_the_study_everywhere() {
         let plan = plan(
-            "processes = 4\nreplicas = 500\ncollective = 'barrier'\nnetwork = 'chic'\ncompute = '6000000s'\ncycles = 4\nnoise = 'chic'",
+            "name = 'long'\nprocesses = 4\nreplicas = 500\ncollective = 'barrier'\nnetwork = 'chic'\ncompute = '6000000s'\ncycles = 4\nnoise = 'chic'",
         );
         let ends = on_threads(3, |cluster| {
             let runner = runner(&plan, 1);
