@@ -212,11 +212,13 @@ def replays(job):
         ("another network", 4, (trace, "--network", "chic"), 2, "--network cannot be replayed"),
         ("a full folder", 4, (trace, "-o", "fixtures"), 3, "fixtures is there already"),
         ("no folder", 4, (trace, "-o", "/nonexistent/new"), 3, "/nonexistent"),
-        ("no patience", 4, (trace, "--scale", "all@0=100000", "--patience", "200ms", "-o", job.folder / "hung"), 4, "--patience"),
+        ("no patience", 4, (trace, "--scale", "all@0=100000", "--patience", "200ms", "-o", job.folder / "hung"), None, "--patience"),
     ):
         output = () if "-o" in arguments else ("-o", job.folder / "other")
         done = job.run(processes, "replay", *arguments, *output, "--compute", "sleep")
-        job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
+        # Launchers turn the code of a rank that ends the job into one of their own.
+        ended = done.returncode == code or code is None and done.returncode != 0
+        job.check(name, ended and words in done.stderr, f"{done.returncode}: {done.stderr}")
 
 
 def validation(job):
