@@ -93,6 +93,15 @@ impl Local {
     }
 }
 
+/// MPICH 4.0 compares large unsigned numbers as if they had a sign: they are reduced as signed ones of the same order.
+fn signed(number: u64) -> i64 {
+    (number ^ 1 << 63) as i64
+}
+
+fn unsigned(number: i64) -> u64 {
+    number as u64 ^ 1 << 63
+}
+
 /// Begins to send.
 fn begin<'a, S: Scope<'a> + Copy>(
     world: &SimpleCommunicator,
@@ -154,11 +163,11 @@ impl Cluster for Job {
         let local = &*self.local;
         let number = local.exchanges.replace(local.exchanges.get() + 1);
         let world = &local.worlds[number % 2];
-        let (mut own, mut all) = ([0; SAID], [0; SAID]);
+        let (mut own, mut all) = ([0i64; SAID], [0i64; SAID]);
         let mut patience = Patience::default();
         mpi::request::scope(|scope| {
             let mut sends = begin(world, scope, &outgoing);
-            own = meanwhile();
+            own = meanwhile().map(signed);
             while let Some(send) = sends.pop() {
                 if let Err(unfinished) = send.test() {
                     sends.push(unfinished);
@@ -174,7 +183,7 @@ impl Cluster for Job {
                 patience.after(local.take_one(world, take));
             }
         });
-        all
+        all.map(unsigned)
     }
 
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
@@ -204,5 +213,17 @@ impl Cluster for Job {
         let mut bytes = vec![0; status.count(u8::equivalent_datatype()) as usize];
         message.matched_receive_into(&mut bytes[..]);
         Some((status.source_rank() as u32, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_order() {
+        let numbers = [0, 1, 7, i64::MAX as u64, 1 << 63, u64::MAX - 1, u64::MAX];
+        assert!(numbers.windows(2).all(|pair| signed(pair[0]) < signed(pair[1])));
+        assert!(numbers.iter().all(|&number| unsigned(signed(number)) == number));
     }
 }
