@@ -128,6 +128,8 @@ fn write(
     let mut trace = reenacted(scene.trace, recording, &replayed);
     for (rank, (host, cores)) in trace.ranks.iter_mut().zip(places) {
         (rank.host, rank.cores) = (host, cores);
+        // Calls between those that were timed lie between them in proportion, and how far that is off nobody knows.
+        rank.clock.error = None;
     }
     trace.meta.library = library.to_owned();
     // Of the run that was traced.
