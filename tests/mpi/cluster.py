@@ -84,6 +84,49 @@ def simulations(job):
     job.check("parquet", alone is not None and alone == shared, "other bytes on 3 ranks")
 
 
+def divided(job):
+    """A schedule whose ranks talk to those half of all ranks away: who talks to each other comes together."""
+    ranks, rounds = 64, 5
+    schedule = [f"num_ranks {ranks}"]
+    for rank in range(ranks):
+        lines, peer = [], (rank + ranks // 2) % ranks
+        for step in range(rounds):
+            lines.append(f"a{step}: send {100 * (rank + 1)}b to {peer} tag {step}")
+            lines.append(f"b{step}: recv {100 * (peer + 1)}b from {peer} tag {step}")
+            lines += [f"a{step} requires b{step - 1}"] if step else []
+        schedule.append("rank %d {\n%s\n}" % (rank, "\n".join(lines)))
+    text, binary = job.folder / "pairs.goal", job.folder / "pairs.bin"
+    text.write_text("\n".join(schedule))
+    done = job.run(0, "schedule", "convert", text, "-o", binary)
+    job.check("divided", done.returncode == 0, done.stderr)
+    line = f"{binary} --network chic"
+    _, finish = job.simulate("divided", 0, line)
+    for members in (2, 3, 5):
+        shared, times = job.simulate("divided", members, line, "--threads", 1)
+        if shared is not None:
+            cut = shared["cluster"]["cut"]
+            job.check("divided", times == finish, f"other finish times on {members} ranks")
+            job.check("divided", cut["share"] < cut["of_neighbours"] / 4, f"{cut}")
+
+
+def observed(job):
+    """What one rank finds out alone, and the redundant butterfly."""
+    line = f"--collective barrier --processes 200 --network chic --noise {NOISE} --explain"
+    timelines = [job.folder / f"timeline-{ranks}.json" for ranks in (0, 3)]
+    alone, shared = (job.simulate("explain", ranks, line, "--timeline", path)[0] for ranks, path in zip((0, 3), timelines))
+    if alone is not None and shared is not None:
+        job.check("explain", alone["critical_path"] == shared["critical_path"])
+        events = [json.loads(path.read_text())["traceEvents"] for path in timelines]
+        job.check("timeline", events[0] == events[1])
+    words = ("redundancy", "--processes", 256, "--cycles", 3, "--compute", "50us", "--network", "chic", "--noise", NOISE, "--replicas", 3)
+    answers = []
+    for ranks in (0, 1, 2, 3, 5):
+        done = job.run(ranks, *words, "--json", "--threads", 1)
+        if job.check("redundancy", done.returncode == 0, f"on {ranks} ranks: {done.stderr}"):
+            answers.append({key: value for key, value in json.loads(done.stdout).items() if key != "wall_seconds"})
+    job.check("redundancy", all(answer == answers[0] for answer in answers), f"{answers}")
+
+
 def studies(job):
     study = job.folder / "study.toml"
     study.write_text(
@@ -146,13 +189,19 @@ def mistakes(job):
     for name, arguments, code, words in (
         ("no file", ("nothing.goal", "--network", "chic"), 3, "nothing.goal"),
         ("no lookahead", ("--collective", "barrier", "--processes", "8", "--network", "L=0ns,o=0ns,g=0ns,G=0ns,O=0ns,S=9"), 3, "lookahead"),
-        ("explain", (*barrier, "--explain"), 2, "straggler simulate"),
+        ("no file there", (*barrier, "--finish-times", "/proc/f.parquet"), 3, "/proc"),
         ("no folder", (*barrier, "--finish-times", "/nonexistent/f.csv"), 3, "/nonexistent"),
         ("unknown option", (*barrier, "--no-such"), 2, "--no-such"),
     ):
-        done = job.run(2, "simulate", *arguments)
+        done = job.run(2, "simulate", *arguments, "-v")
         job.check(name, done.returncode == code and words in done.stderr, f"{done.returncode}: {done.stderr}")
         job.check(name, done.stderr.count("error:") == 1, f"said several times: {done.stderr}")
+        job.check(name, "simulated in" not in done.stderr, f"it ran: {done.stderr}")
+    # Ranks with other options.
+    one = [job.tool, "simulate", *barrier, "--seed"]
+    mixed = [*job.launcher, "-n", "1", *one, "1", ":", "-n", "1", *one, "2"]
+    done = subprocess.run(mixed, capture_output=True, text=True, timeout=60, check=False)
+    job.check("other options", done.returncode == 2 and "other options" in done.stderr, f"{done.returncode}: {done.stderr}")
     # Each rank reads another file of the same name.
     for rank, folder in enumerate(("a", "b")):
         (job.folder / folder).mkdir()
@@ -170,7 +219,7 @@ def mistakes(job):
 def main():
     tool, straggler, *launcher = sys.argv[1:]
     job = Job(tool, straggler, launcher)
-    for part in (simulations, studies, checkpoints, mistakes):
+    for part in (simulations, divided, observed, studies, checkpoints, mistakes):
         part(job)
     print("clusters agree" if job.faults == 0 else f"{job.faults} checks failed; files are in {job.folder}")
     sys.exit(job.faults > 0)

@@ -20,6 +20,7 @@ mod draws;
 pub mod fits;
 pub mod gate;
 pub mod groups;
+pub mod messages;
 pub mod modes;
 pub mod noise;
 pub mod pairs;
@@ -28,6 +29,7 @@ pub mod ranks;
 pub mod stationarity;
 pub mod steps;
 pub mod summary;
+pub mod variation;
 
 pub use compare::Comparison;
 pub use diagnose::Diagnosis;
@@ -40,6 +42,7 @@ pub use pairs::Pairs;
 pub use ranks::Ranks;
 pub use stationarity::Stationarity;
 pub use summary::Summary;
+pub use variation::Variation;
 
 /// How sure intervals are.
 pub const CONFIDENCE: f64 = 0.95;

@@ -1,6 +1,7 @@
-//! Lines through the times of messages: what `predict --fit` and the measurement of LogGP have in common.
+//! Lines through the times of messages, for `predict --fit` and for the measurement of LogGP.
 //!
-//! [`least_squares`] solves equations in two unknowns, each with a weight. [`robust_line`] finds the points that
+//! [`least_squares`] solves equations in two unknowns, each with a weight: both use it. `predict --fit` has equations of whole
+//! programs, which are no points of a line; the rest is for LogGP. [`robust_line`] finds the points that
 //! lie on a line by the weighted median of all slopes (Theil and Sen), leaves out the others, and takes the least
 //! squares of the rest. [`segments`] cuts points into as many lines as their errors justify.
 
@@ -112,7 +113,7 @@ fn weighted_median(values: &mut [(f64, f64)]) -> f64 {
 }
 
 /// A line has at least so many points: one more than could lie on it by chance, and one that may be an outlier.
-const LEAST: usize = 4;
+pub const LEAST: usize = 4;
 
 /// A single point costs at most this much, so that an outlier makes no line of its own.
 const WORST: f64 = 8.0;

@@ -16,6 +16,7 @@ mod build;
 mod crew;
 mod inputs;
 pub mod journal;
+mod latencies;
 mod lines;
 mod plan;
 mod programs;

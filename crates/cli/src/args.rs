@@ -26,6 +26,7 @@ pub mod simulate;
 pub mod slurm_script;
 pub mod study;
 pub mod trace;
+pub mod training;
 pub mod whatif;
 pub mod workload;
 
@@ -127,6 +128,8 @@ pub enum Command {
     Measure(measure::Measure),
     /// Record the calls of MPI that a program makes, and look at them
     Trace(Box<trace::Trace>),
+    /// Who holds up a training job on many GPUs, and what mending it would win
+    Training(Box<training::Training>),
     /// Whether measured latencies differ, where, by how much, and how surely
     Compare(Box<compare::Compare>),
     /// What the shape of measured latencies hints at, with the evidence

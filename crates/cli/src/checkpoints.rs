@@ -27,16 +27,18 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     version: u32,
-    /// Says which simulation it is: everything that its numbers depend on.
-    simulation: String,
+    simulation: Identity,
     position: Position,
 }
+
+/// Says which simulation it is: everything that its numbers depend on, by name.
+pub type Identity = Vec<(String, String)>;
 
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     every: Duration,
-    simulation: String,
+    simulation: Identity,
     last: Mutex<Instant>,
     begin: Option<Begin>,
 }
@@ -56,7 +58,7 @@ fn folder_of(path: &Path, window: u64) -> PathBuf {
 
 impl Folder {
     /// Opens a folder for the checkpoints of a simulation, and finds what to go on from.
-    pub fn open(plan: &CheckpointPlan, simulation: String) -> Outcome<Folder> {
+    pub fn open(plan: &CheckpointPlan, simulation: Identity) -> Outcome<Folder> {
         make_folder(&plan.folder)?;
         let path = plan.folder.clone();
         let head = read_head(&path.join(HEAD))?;
@@ -71,18 +73,26 @@ impl Folder {
             }
             Some(head) if head.simulation != simulation => {
                 return Err(Failure::bad_input(format!(
-                    "{} holds a checkpoint of another simulation ({}): give the same options as then, or another folder",
+                    "{} holds a checkpoint of another simulation: {}. Give the same options as then, or another folder",
                     path.display(),
-                    head.simulation
+                    difference(&head.simulation, &simulation)
                 )));
             }
             Some(head) => Some(Begin::read(&folder_of(&path, head.position.window), head.position).map_err(
                 |fault| {
-                    Failure::bad_input(format!("{}: the checkpoint cannot be read: {fault}", path.display()))
+                    Failure::bad_input(format!(
+                        "{}: the checkpoint cannot be read: {fault}. Remove the folder to begin at the start",
+                        path.display()
+                    ))
                 },
             )?),
         };
         Ok(Folder { path, every: plan.every, simulation, last: Mutex::new(Instant::now()), begin })
+    }
+
+    /// Removes what a run that was killed had begun to write. One member of a cluster does it, before anybody writes.
+    pub fn clean(&self) {
+        self.remove_but(self.begin.as_ref().map(|begin| begin.position.window));
     }
 
     /// Removes the checkpoints of a run that is over.
@@ -102,6 +112,14 @@ impl Folder {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
+    }
+}
+
+/// The first thing in which two simulations differ.
+fn difference(there: &Identity, here: &Identity) -> String {
+    match there.iter().zip(here).find(|(there, here)| there != here) {
+        Some(((name, there), (_, here))) => format!("there, {name} is {there}; here, {here}"),
+        None => "it was described in another way".into(),
     }
 }
 
@@ -212,7 +230,7 @@ mod tests {
     fn a_checkpoint_counts_when_it_is_whole() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("state");
-        let open = |resume| Folder::open(&plan(&path, resume), "a barrier".into());
+        let open = |resume| Folder::open(&plan(&path, resume), Vec::new());
         let folder = open(false).unwrap();
         assert!(folder.is_due() && folder.position().is_none());
         keep(&folder, 9);
@@ -233,13 +251,14 @@ mod tests {
     fn what_cannot_be_gone_on_from_is_named() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("state");
-        let open = |resume, simulation: &str| Folder::open(&plan(&path, resume), simulation.into());
+        let identity = |workload: &str| vec![("the workload".to_string(), workload.to_string())];
+        let open = |resume, simulation: &str| Folder::open(&plan(&path, resume), identity(simulation));
         let says = |resume, simulation| open(resume, simulation).unwrap_err().error.to_string();
         let folder = open(false, "a barrier").unwrap();
         keep(&folder, 9);
         folder.complete(&POSITION).unwrap();
         assert!(says(false, "a barrier").contains("add --resume"));
-        assert!(says(true, "a bcast").contains("another simulation (a barrier)"));
+        assert!(says(true, "a bcast").contains("there, the workload is a barrier; here, a bcast"));
         std::fs::remove_file(folder_of(&path, 9).join("part-1.bin")).unwrap();
         assert!(says(true, "a barrier").contains("block 1 of 2 is missing"));
         std::fs::write(path.join(HEAD), "{").unwrap();

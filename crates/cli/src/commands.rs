@@ -17,7 +17,7 @@ mod noise;
 mod noise_file;
 mod plot;
 mod predict;
-mod redundancy;
+pub mod redundancy;
 mod report;
 mod reproduce;
 mod resample;
@@ -28,6 +28,7 @@ mod slurm_script;
 pub mod study;
 mod trace;
 mod traced;
+mod training;
 pub mod whatif;
 
 use crate::args::measure::MeasureCommand;
@@ -63,7 +64,7 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         }
         Command::Redundancy(typed) => {
             use_threads(&common);
-            redundancy::run(&plan::redundancy::Plan::new(*typed, &common)?, console)
+            redundancy::run(&plan::redundancy::Plan::new(*typed, &common)?, console, None)
         }
         Command::Resample(typed) => {
             use_threads(&common);
@@ -91,6 +92,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
             MeasureCommand::Merge(typed) => measure::merge::run(&typed, console),
         },
         Command::Trace(typed) => trace::run(*typed, console),
+        Command::Training(typed) => {
+            use_threads(&common);
+            training::run(&typed.command, common.seed, console)
+        }
         Command::Compare(typed) => compare::run(&typed, common.seed, console),
         Command::Diagnose(typed) => diagnose::run(&typed, console),
         Command::Network(typed) => network::run(typed.command, console),
@@ -141,7 +146,7 @@ pub(crate) fn refuse_missing_folder(path: &Path) -> Outcome<()> {
 pub fn make_folder(path: &Path) -> Outcome<()> {
     std::fs::create_dir_all(path).map_err(|fault| {
         let why = if path.exists() { "it is a file".to_string() } else { fault.to_string() };
-        Failure::bad_input(format!("{} cannot be made a folder: {why}; give another -o", path.display()))
+        Failure::bad_input(format!("{} cannot be made a folder: {why}; give another folder", path.display()))
     })
 }
 

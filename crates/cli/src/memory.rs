@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use straggler_report::numbers::{counted, memory};
+use straggler_sim::cluster::Cluster;
 
 /// What a job takes on a cluster, without the program itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,13 @@ pub fn refuse_too_much(processes: u64, needed: u64, available: Option<u64>) -> O
     }
 }
 
+/// The same where the members of a cluster share the processes, if there is one.
+pub fn refuse_too_much_of_share(processes: u64, needed: u64, cluster: Option<&dyn Cluster>) -> Outcome<()> {
+    let (members, on_node) = cluster.map_or((1, 1), |cluster| (cluster.size(), cluster.on_node()));
+    let available = available_bytes().map(|bytes| bytes / u64::from(on_node));
+    refuse_too_much(processes / u64::from(members), needed / u64::from(members), available)
+}
+
 /// The largest resident set so far, in bytes; nothing where the system does not tell.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -34,7 +42,23 @@ pub fn peak_rss_bytes() -> Option<u64> {
 /// What the system could still give, in bytes; nothing where it does not tell.
 pub fn available_bytes() -> Option<u64> {
     let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
-    parse_kibibytes(&memory, "MemAvailable:")
+    let of_machine = parse_kibibytes(&memory, "MemAvailable:");
+    of_machine.into_iter().chain(left_in_control_group()).min()
+}
+
+/// What the control group of this process may still take, where it has a limit: that of a job under Slurm, or of a container.
+fn left_in_control_group() -> Option<u64> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let folder = std::path::Path::new("/sys/fs/cgroup").join(path.trim_start_matches('/'));
+    let number = |folder: &std::path::Path, name: &str| -> Option<u64> {
+        std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
+    };
+    // Every group above has its own limit.
+    let left = |folder: &std::path::Path| {
+        Some(number(folder, "memory.max")?.saturating_sub(number(folder, "memory.current")?))
+    };
+    folder.ancestors().take_while(|folder| folder.starts_with("/sys/fs/cgroup")).filter_map(left).min()
 }
 
 /// What the disk of a folder that is there could still take, in bytes; nothing where the system does not tell.

@@ -4,16 +4,23 @@
 mod agreement;
 pub mod assess;
 mod finish_times;
+mod metered;
 mod replay;
+mod sharing;
 
 pub use crate::args::Common;
+pub use crate::args::redundancy::Redundancy;
 pub use crate::args::replay::{Compute, Replay};
 pub use crate::args::simulate::Simulate;
 pub use crate::args::study::Run as Study;
+pub use metered::Exchange;
 pub use replay::{Played, Stage, replay};
+pub use sharing::{Partition, Traffic};
 
-pub(crate) use agreement::{agreed, fingerprint};
+pub(crate) use agreement::{agreed, fingerprint, seen_by_all};
 pub(crate) use finish_times::{Share, write as write_finish_times};
+pub(crate) use metered::Metered;
+pub(crate) use sharing::{Sharing, read as read_shared};
 
 use crate::commands::{self, simulate};
 use crate::console::Console;
@@ -21,14 +28,43 @@ use crate::exit::{Failure, Outcome};
 use crate::{interrupt, plan};
 use std::process::ExitCode;
 use straggler_model::Time;
+use straggler_sim::EngineChoice;
 use straggler_sim::cluster::Cluster;
 
+/// A cluster, and how it divides schedules.
+#[derive(Clone, Copy)]
+pub struct Members<'a> {
+    pub cluster: &'a dyn Cluster,
+    pub partition: Partition,
+}
+
+impl std::fmt::Debug for Members<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Members").field("size", &self.cluster.size()).finish_non_exhaustive()
+    }
+}
+
 /// `straggler simulate` with the processes shared by the members of a cluster.
-pub fn simulate(typed: Simulate, common: &Common, cluster: &dyn Cluster) -> ExitCode {
+pub fn simulate(typed: Simulate, common: &Common, members: Members<'_>) -> ExitCode {
+    run(common, members.cluster, |console| {
+        commands::use_threads(common);
+        let plan = plan::simulate::Plan::new(typed, common).and_then(|plan| match plan.engine {
+            EngineChoice::Reference => Err(Failure::usage(
+                "the reference engine runs in one process: leave out --engine, or use straggler simulate",
+            )),
+            _ => Ok(plan),
+        });
+        let plan = agreed(members.cluster, plan, &[])?;
+        simulate::run(&plan, console, Some(members))
+    })
+}
+
+/// `straggler redundancy` with the processes shared by the members of a cluster.
+pub fn redundancy(typed: Redundancy, common: &Common, cluster: &dyn Cluster) -> ExitCode {
     run(common, cluster, |console| {
         commands::use_threads(common);
-        let plan = plan::simulate::Plan::new(typed, common)?;
-        simulate::run(&plan, console, Some(cluster))
+        let plan = agreed(cluster, plan::redundancy::Plan::new(typed, common), &[])?;
+        commands::redundancy::run(&plan, console, Some(cluster))
     })
 }
 
@@ -37,12 +73,20 @@ pub fn study(typed: &Study, common: &Common, cluster: &dyn Cluster) -> ExitCode 
     run(common, cluster, |console| commands::study::run_study(typed, common, console, Some(cluster)))
 }
 
+/// Whether this process writes what is written once.
+pub(crate) fn speaks(cluster: Option<&dyn Cluster>) -> bool {
+    cluster.is_none_or(|cluster| cluster.rank() == 0)
+}
+
 /// Runs a command with the console of a member.
 fn run(common: &Common, cluster: &dyn Cluster, command: impl FnOnce(&Console) -> Outcome<()>) -> ExitCode {
     interrupt::listen();
     let console = Console::new(common);
     let console = if cluster.rank() == 0 { console } else { console.muted() };
-    match command(&console) {
+    let done = command(&console);
+    // A launcher ends the others as soon as one has ended: they have nothing more to say.
+    interrupt::say_nothing();
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => console.fail(&failure),
     }

@@ -54,5 +54,7 @@ mod slurm_script;
 mod study;
 #[path = "cli/trace.rs"]
 mod trace;
+#[path = "cli/training.rs"]
+mod training;
 #[path = "cli/whatif.rs"]
 mod whatif;

@@ -27,7 +27,7 @@ pub fn allowed() -> Result<Vec<u32>, CoresError> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect())
 }
 
-/// A list as the kernel writes them, `0-3,8`: sorted, each core once.
+/// A list as the kernel writes them, `0-3,8`: in the order that was typed, each core once.
 pub fn parse(text: &str) -> Result<Vec<u32>, CoresError> {
     let mut list = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -40,8 +40,12 @@ pub fn parse(text: &str) -> Result<Vec<u32>, CoresError> {
             _ => return Err(CoresError::Unreadable { part: part.into() }),
         }
     }
-    list.sort_unstable();
-    list.dedup();
+    let mut known = CpuSet::new();
+    list.retain(|&core| {
+        let is_new = !known.is_set(core as usize);
+        known.set(core as usize);
+        is_new
+    });
     if list.is_empty() { Err(CoresError::Empty) } else { Ok(list) }
 }
 
@@ -89,7 +93,7 @@ mod tests {
     #[test]
     fn lists_are_read() {
         assert_eq!(parse("0-3,8"), Ok(vec![0, 1, 2, 3, 8]));
-        assert_eq!(parse(" 8 , 0-1,1"), Ok(vec![0, 1, 8]));
+        assert_eq!(parse(" 8 , 0-1,1,8"), Ok(vec![8, 0, 1]));
         for wrong in ["", "3-1", "x", "1,", "-1", "0-99999999"] {
             assert!(matches!(parse(wrong), Err(CoresError::Unreadable { .. })), "{wrong}");
         }

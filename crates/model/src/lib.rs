@@ -11,6 +11,7 @@ pub mod samples;
 pub mod spelling;
 pub mod stats;
 pub mod study;
+pub mod switches;
 pub mod time;
 pub mod units;
 

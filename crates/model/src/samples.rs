@@ -19,8 +19,8 @@ pub enum SamplesError {
     #[error("{place}: {fault}")]
     Value { place: Place, fault: UnitError },
     #[error(
-        "{place}: `{text}` has no unit: write {text}us, state the unit of all plain numbers in a comment above \
-         them (`# unit: us`), or with --unit"
+        "{place}: `{text}` has no unit: write {text}us, or state the unit of all plain numbers in a comment above \
+         them (`# unit: us`)"
     )]
     NoUnit { place: Place, text: String },
     #[error("{place}: a time of 0 cannot have been measured: remove it, or measure with a finer clock")]
@@ -37,6 +37,17 @@ pub enum SamplesError {
     InFile { path: PathBuf, fault: Box<SamplesError> },
     #[error("{path}: cannot be read: {fault}")]
     Unreadable { path: PathBuf, fault: std::io::Error },
+}
+
+impl SamplesError {
+    /// Whether all that is missing is the unit of plain numbers, which some commands take as an option.
+    pub fn is_no_unit(&self) -> bool {
+        match self {
+            SamplesError::NoUnit { .. } => true,
+            SamplesError::InFile { fault, .. } => fault.is_no_unit(),
+            _ => false,
+        }
+    }
 }
 
 /// Reads times from the bytes of a file, in their order; `unit` is that of plain numbers.
@@ -107,6 +118,12 @@ mod tests {
         assert_eq!(parse(b"# unit: us\n173\n0.2 ms\n", None).unwrap(), [us(173), us(200)]);
         let unit = "us".parse().ok();
         assert_eq!(parse(b"173\n174", unit).unwrap(), [us(173), us(174)]);
+        // As programs write numbers.
+        assert_eq!(
+            parse(b"1.73e-05 s\n1.8E2us\n2e+2us", None).unwrap(),
+            [Time(17_300_000), us(180), us(200)]
+        );
+        assert_eq!(parse(b"# unit: s\n1.73e-05", None).unwrap(), [Time(17_300_000)]);
         // What the file says of itself counts more than what is said of it.
         assert_eq!(parse(b"# unit: ms\n173", unit).unwrap(), [us(173_000)]);
     }

@@ -93,7 +93,7 @@ impl Kind {
         if trimmed.starts_with('-') {
             return Err(UnitError::Negative { text: text.into(), what: self.what });
         }
-        let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let end = number_end(trimmed);
         let (number, unit) = trimmed.split_at(end);
         let number = Decimal::parse(number).map_err(|fault| match fault {
             decimal::Fault::TooManyDigits => {
@@ -105,6 +105,18 @@ impl Kind {
         })?;
         Ok((number, unit.trim_start()))
     }
+}
+
+/// Where a number ends: digits, a point, and an exponent such as `e-05`.
+fn number_end(text: &str) -> usize {
+    let rest_at = |from: usize, is_part: fn(char) -> bool| {
+        text[from..].find(|letter| !is_part(letter)).map_or(text.len(), |more| from + more)
+    };
+    let end = rest_at(0, |letter| letter.is_ascii_digit() || letter == '.');
+    let Some(exponent) = text[end..].strip_prefix(['e', 'E']) else { return end };
+    let signed = end + 1 + usize::from(exponent.starts_with(['+', '-']));
+    let after = rest_at(signed, |letter| letter.is_ascii_digit());
+    if after > signed { after } else { end }
 }
 
 /// A unit of time by itself, for numbers that are written without one.

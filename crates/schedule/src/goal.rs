@@ -13,7 +13,7 @@ pub mod text;
 pub mod text_write;
 
 pub use error::{BinaryProblem, GoalError, Place, TextProblem};
-pub use file::{Format, Loaded, ReadError, WriteError, read_path, write_path};
+pub use file::{Format, Loaded, ReadError, WriteError, binary_ranks, read_path, read_ranks, write_path};
 
 /// Reads GOAL text or binary, whichever the bytes are.
 pub fn parse(bytes: &[u8]) -> Result<crate::Graph, GoalError> {

@@ -113,14 +113,16 @@ pub struct Graph {
 }
 
 /// What a graph knows of itself without looking through its operations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Facts {
-    pub messages: u64,
-    pub largest_message: u64,
-    pub edges: u64,
-    pub irequires: bool,
-    pub largest_cpu: u8,
-    pub largest_nic: u8,
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Facts {
+    /// Of ranks that this graph does not have, see [`Graph::share`].
+    operations_elsewhere: u64,
+    pub(crate) messages: u64,
+    pub(crate) largest_message: u64,
+    pub(crate) edges: u64,
+    pub(crate) irequires: bool,
+    pub(crate) largest_cpu: u8,
+    pub(crate) largest_nic: u8,
 }
 
 impl Facts {
@@ -143,6 +145,7 @@ impl Facts {
     }
 
     pub fn join(&mut self, other: &Facts) {
+        self.operations_elsewhere += other.operations_elsewhere;
         self.messages += other.messages;
         self.largest_message = self.largest_message.max(other.largest_message);
         self.edges += other.edges;
@@ -159,7 +162,24 @@ impl Graph {
 
     /// All operations of all ranks.
     pub fn operations(&self) -> u64 {
-        self.rows.len() as u64
+        self.rows.len() as u64 + self.facts.operations_elsewhere
+    }
+
+    /// What is known of it.
+    pub fn facts(&self) -> Facts {
+        Facts { operations_elsewhere: self.operations(), ..self.facts }
+    }
+
+    /// Makes it one of several graphs with some ranks of the same schedule each: what is known of all of them, this one included, is
+    /// known of it.
+    pub fn share(&mut self, all: &[Facts]) {
+        let mut facts = Facts::default();
+        all.iter().for_each(|one| facts.join(one));
+        facts.operations_elsewhere -= self.rows.len() as u64;
+        self.facts = facts;
+        if self.lanes() != (1, 1) && self.lane.is_empty() {
+            self.lane = vec![[0; 2]; self.rows.len()];
+        }
     }
 
     pub fn edge_count(&self) -> u64 {

@@ -6,10 +6,12 @@
 
 mod threads;
 
-pub use threads::on_threads;
+pub use threads::{on_threads, on_threads_sharing};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use straggler_model::Rank;
 
 /// The members of a job, seen from one of them. Only the thread that began a run calls these functions.
 pub trait Cluster: Sync {
@@ -20,14 +22,17 @@ pub trait Cluster: Sync {
     fn on_node(&self) -> u32;
     /// What people call a member: its number and its host.
     fn name(&self, rank: u32) -> String;
-    /// Sends bytes to other members, does something `meanwhile`, and takes what the others have sent, for each sender in the
-    /// order of sending. What all members say is combined: the largest of each number.
-    fn exchange(
-        &self,
-        outgoing: Vec<(u32, Vec<u8>)>,
-        meanwhile: &mut dyn FnMut() -> [u64; SAID],
-        take: &mut dyn FnMut(u32, Vec<u8>),
-    ) -> [u64; SAID];
+    /// Begins to send bytes to a member, which has taken them when the next agreement is over.
+    fn send(&self, to: u32, bytes: Vec<u8>);
+    /// Takes what other members have sent and has come by now, for each sender in the order of sending.
+    fn poll(&self, take: &mut dyn FnMut(u32, Vec<u8>));
+    /// Waits for all members, and takes the rest of what they have sent since the last agreement. What all of them say is combined:
+    /// the largest of each number.
+    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID];
+    /// Who runs which processes; neighbours are together unless this says otherwise.
+    fn shares(&self) -> Option<&Shares> {
+        None
+    }
     /// What each member has, by its number. Everybody gets it.
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
     /// Sends a few bytes to a member, which [`Cluster::hear`]s of them at any time.
@@ -36,7 +41,32 @@ pub trait Cluster: Sync {
     fn hear(&self) -> Option<(u32, Vec<u8>)>;
 }
 
-/// How many numbers are combined in an exchange.
+/// Who runs which processes: blocks of 2^`shift` of them each have a member.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Shares {
+    pub shift: u32,
+    /// By block.
+    pub members: Vec<u32>,
+}
+
+impl Shares {
+    /// The ranks of a member, in order, if there are so many processes.
+    pub fn ranks(&self, member: u32, processes: u32) -> Vec<Range<Rank>> {
+        let edge = |block: usize| {
+            (block as u64).checked_shl(self.shift).map_or(processes, |edge| edge.min(processes.into()) as u32)
+        };
+        let mut ranks: Vec<Range<Rank>> = Vec::new();
+        for block in (0..self.members.len()).filter(|&block| self.members[block] == member) {
+            match ranks.last_mut() {
+                Some(last) if last.end == edge(block) => last.end = edge(block + 1),
+                _ => ranks.push(edge(block)..edge(block + 1)),
+            }
+        }
+        ranks
+    }
+}
+
+/// How many numbers are combined in an agreement.
 pub const SAID: usize = 2;
 
 impl dyn Cluster + '_ {
@@ -63,14 +93,14 @@ impl dyn Cluster + '_ {
         own: &T,
     ) -> Result<Vec<T>, postcard::Error> {
         let mut all: Vec<(u32, Vec<u8>)> = Vec::new();
-        let outgoing = vec![(0, postcard::to_allocvec(own)?)];
-        self.exchange(outgoing, &mut || [0; SAID], &mut |from, bytes| all.push((from, bytes)));
+        self.send(0, postcard::to_allocvec(own)?);
+        self.agree([0; SAID], &mut |from, bytes| all.push((from, bytes)));
         all.sort_by_key(|&(from, _)| from);
         all.iter().map(|(_, bytes)| postcard::from_bytes(bytes)).collect()
     }
 
     /// The largest of what each member has.
     pub fn largest(&self, own: u64) -> u64 {
-        self.exchange(Vec::new(), &mut || [own; SAID], &mut |_, _| ())[0]
+        self.agree([own; SAID], &mut |_, _| ())[0]
     }
 }

@@ -157,7 +157,7 @@ impl Remains {
         }
     }
 
-    /// Adds the remains of later ranks.
+    /// Adds the remains of other ranks.
     pub fn append(&mut self, mut later: Remains) {
         self.latest = self.latest.max(later.latest);
         self.unfinished += later.unfinished;
@@ -167,6 +167,8 @@ impl Remains {
         self.still_receives.extend(later.still_receives);
         self.leftover_count += later.leftover_count;
         self.leftovers.append(&mut later.leftovers);
+        // Those of one rank are in order.
+        self.leftovers.sort_by_key(|leftover| leftover.to);
         self.leftovers.truncate(EXAMPLES);
     }
 

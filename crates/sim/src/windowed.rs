@@ -30,7 +30,7 @@ mod stepping;
 mod transport;
 
 use crate::checkpoint::Checkpoints;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Shares};
 use crate::control::{Control, Progress};
 use crate::host::OneLane;
 use crate::huge_pages;
@@ -166,6 +166,9 @@ fn lay_out(processes: u32, control: &Control<'_>) -> Layout {
     let Some(cluster) = control.cluster else {
         return Layout::new(processes, usual, vec![0; processes.div_ceil(1 << usual) as usize], 0);
     };
+    if let Some(Shares { shift, members }) = cluster.shares().filter(|_| before.is_none()) {
+        return Layout::new(processes, *shift, members.clone(), cluster.rank());
+    }
     let members = cluster.size();
     // The members may have different numbers of threads, but must have the same blocks.
     let threads = cluster.largest(control.threads as u64).saturating_mul(members.into());
@@ -197,15 +200,17 @@ fn work<A: Actors>(
     let mut keeping =
         Keeping::new(shared.checkpoints, part == 0 && cluster.is_none_or(|cluster| cluster.rank() == 0));
     let mut windows = keeping.begin(&mut domain);
+    // The checkpoint that a run goes on from is not written again.
+    let begun = windows;
     let mut sent = u64::MAX;
     loop {
         let agreed = transport.agree(&mut || {
             domain.settle(&frame);
             let due = sent.min(domain.next_window());
-            let checkpoint = keeping.is_due() && windows > 0;
+            let checkpoint = windows > begun && keeping.is_due();
             State { due, messages: domain.messages, failed: domain.error.is_some(), checkpoint }
         });
-        transport.receive(|block, delivery| domain.accept(block, delivery, &frame));
+        domain.receive(&frame, &mut transport);
         progress(Progress { simulated: frame.until, messages: transport.messages() });
         match agreed {
             Agreed::Window(window) => frame = Frame::new(window, shared.lookahead, layout.shift()),
@@ -217,8 +222,7 @@ fn work<A: Actors>(
             keeping.keep(&mut domain, &frame, windows);
         }
         windows += 1;
-        domain.run(&frame, shared.stop);
-        sent = domain.send(&frame, &mut transport);
+        sent = domain.run(&frame, shared.stop, &mut transport);
     }
     let messages = domain.messages;
     Ok((domain.conclude(finish), messages, windows))

@@ -27,6 +27,8 @@ mod literal_butterfly;
 mod one_lane;
 #[path = "sim/resampling.rs"]
 mod resampling;
+#[path = "sim/runs.rs"]
+mod runs;
 #[path = "sim/schedules.rs"]
 mod schedules;
 #[path = "sim/steps.rs"]

@@ -23,4 +23,4 @@ pub use call::{Call, CommId, Completed, Details, Matched, Moment, Rare, Repeated
 pub use function::{Class, Collective, Function, HowMany, Mode, Start};
 pub use seldom::Seldom;
 pub use timeline::{Activity, Arrow, Kind, Lane, Timeline};
-pub use trace::{Clock, Communicator, Marks, Meta, Neighbors, RankTrace, Trace, WORLD};
+pub use trace::{ALONG_COPIES, Clock, Communicator, Marks, Meta, Neighbors, RankTrace, Trace, WORLD};

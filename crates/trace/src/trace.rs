@@ -115,6 +115,10 @@ pub struct Communicator {
     pub name: String,
 }
 
+/// What the names of communicators begin with whose members are along the dimension in which copies of a run extend it: the
+/// data-parallel ranks of a training job. Their collectives grow with the copies.
+pub const ALONG_COPIES: &str = "data parallel";
+
 /// The neighbours of one rank in a topology, as ranks of the communicator or
 /// [`crate::call::special::NOBODY`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -3,11 +3,11 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use straggler::on_cluster::assess::AssessNodes;
-use straggler::on_cluster::{Common, Replay, Simulate, Study};
+use straggler::on_cluster::{Common, Redundancy, Replay, Simulate, Study};
 use straggler_model::Time;
 use straggler_model::units::Bytes;
 
-/// Measures an MPI library and its network from inside of an MPI job.
+/// straggler in an MPI job: measures networks and nodes, and simulates, studies and replays on many nodes.
 #[derive(Parser, Debug)]
 #[command(
     name = "straggler-mpi",
@@ -74,6 +74,14 @@ pub enum Command {
         --network chic --threads 1\n  mpirun -n 2 straggler-mpi simulate big.bin --network chic --finish-times finish.csv"
     )]
     Simulate(Box<Simulate>),
+    /// Tells how much of the cost of noise redundant messages recover, on simulated processes that all ranks share
+    ///
+    /// Takes the options of `straggler redundancy` and gives the same numbers, whatever the number of ranks.
+    #[command(
+        after_help = "Example:\n  mpirun -n 4 straggler-mpi redundancy --processes 1048576 --network chic --compute 100us \\\n      \
+        --noise poisson:rate=1kHz,duration=50us"
+    )]
+    Redundancy(Box<Redundancy>),
     /// Runs a study with its simulations spread over the ranks of the job
     ///
     /// Takes the options of `straggler study run`, keeps what is found as it comes, goes on where it was interrupted, and writes the
@@ -152,7 +160,7 @@ pub struct LatencyOptions {
     /// How many processes of each node communicate, while the others wait [default: all]
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "sweep")]
     pub per_node: Vec<u32>,
-    /// Measures 1, 2, 4, … processes per node, each with 1, 2, 4, … peers
+    /// Measures 1, 2, 4, … processes per node, each with 1, 2, 4, … peers, and on 1, 2, 4, … switches where Slurm tells them
     #[arg(long)]
     pub sweep: bool,
     /// Stops after so many seconds and keeps what was measured
@@ -169,7 +177,7 @@ pub enum Kernel {
     Exchange,
     /// A message there, and one back
     PingPong,
-    /// MPI_Irecv, MPI_Isend and MPI_Waitall between both of a pair
+    /// MPI_Irecv and MPI_Isend, then MPI_Wait for both, between both of a pair
     Nonblocking,
     /// MPI_Barrier
     Barrier,

@@ -1,21 +1,21 @@
 //! The processes of an MPI job as the members of a cluster that runs one simulation.
 //!
-//! Who sends to whom changes from one exchange to the next, and nobody knows who sends to it. So everybody sends in synchronous
+//! Who sends to whom changes from one agreement to the next, and nobody knows who sends to it. So everybody sends in synchronous
 //! mode, takes whatever comes, and begins a nonblocking reduction once its own messages have been taken; when that ends,
-//! all messages of the exchange have arrived (T. Hoefler, C. Siebert, A. Lumsdaine, "Scalable communication protocols for
+//! all messages before the agreement have arrived (T. Hoefler, C. Siebert, A. Lumsdaine, "Scalable communication protocols for
 //! dynamic sparse data exchange", PPoPP 2010). The reduction also combines what the members say.
 
 use crate::session::Session;
+use crate::wire::{Fault, Letter};
 use mpi::Count;
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Equivalence, PartitionMut};
 use mpi::point_to_point::{Destination, Source};
-use mpi::request::{Request, Scope};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::CommunicatorCollectives;
 use send_wrapper::SendWrapper;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use straggler_sim::cluster::{Cluster, SAID};
 
 /// Bytes of one message at most.
@@ -37,13 +37,16 @@ pub struct Job {
 
 /// What only the thread that initialised MPI uses.
 struct Local {
-    /// Messages of even and odd exchanges: a member may be one exchange ahead of another, and never two.
+    /// Messages before even and odd agreements: a member may be one agreement ahead of another, and never two.
     worlds: [SimpleCommunicator; 2],
-    exchanges: Cell<usize>,
-    /// What members tell each other outside of exchanges.
-    talk: SimpleCommunicator,
+    agreements: Cell<usize>,
+    /// What is on its way, in the order in which it was begun.
+    sends: RefCell<VecDeque<Letter>>,
+    receives: RefCell<VecDeque<Letter>>,
     /// Pieces of messages that are not complete, by their source.
-    pieces: RefCell<HashMap<i32, Vec<u8>>>,
+    pieces: RefCell<HashMap<u32, Vec<u8>>>,
+    /// What members tell each other apart from that.
+    talk: SimpleCommunicator,
 }
 
 impl std::fmt::Debug for Job {
@@ -60,9 +63,11 @@ impl Job {
         Job {
             local: SendWrapper::new(Local {
                 worlds: [session.world.duplicate(), session.world.duplicate()],
-                exchanges: Cell::new(0),
-                talk: session.world.duplicate(),
+                agreements: Cell::new(0),
+                sends: RefCell::default(),
+                receives: RefCell::default(),
                 pieces: RefCell::default(),
+                talk: session.world.duplicate(),
             }),
             rank: session.rank,
             size: session.size,
@@ -73,23 +78,81 @@ impl Job {
 }
 
 impl Local {
-    /// Takes a message that has come, if there is one. Says whether there was.
-    fn take_one(&self, world: &SimpleCommunicator, take: &mut dyn FnMut(u32, Vec<u8>)) -> bool {
-        let Some((message, status)) = world.any_process().immediate_matched_probe() else { return false };
-        let mut bytes = vec![0; status.count(u8::equivalent_datatype()) as usize];
-        message.matched_receive_into(&mut bytes[..]);
-        let source = status.source_rank();
-        let mut pieces = self.pieces.borrow_mut();
-        if status.tag() == MORE || !pieces.is_empty() && pieces.contains_key(&source) {
-            pieces.entry(source).or_default().append(&mut bytes);
-            if status.tag() == MORE {
-                return true;
-            }
-            bytes = pieces.remove(&source).unwrap_or_default();
+    fn world(&self) -> &SimpleCommunicator {
+        &self.worlds[self.agreements.get() % 2]
+    }
+
+    fn send(&self, to: u32, mut bytes: Vec<u8>) {
+        let mut sends = self.sends.borrow_mut();
+        let mut begin = |bytes, tag| sends.push_back(sound(Letter::send(self.world(), bytes, to, tag)));
+        while bytes.len() > LARGEST {
+            let rest = bytes.split_off(LARGEST);
+            begin(std::mem::replace(&mut bytes, rest), MORE);
         }
-        drop(pieces);
-        take(source as u32, bytes);
-        true
+        begin(bytes, LAST);
+    }
+
+    /// Begins to receive what has come, takes what is complete, and forgets what has been sent. Says whether there was anything.
+    fn progress(&self, take: &mut dyn FnMut(u32, Vec<u8>)) -> bool {
+        let (mut sends, mut receives) = (self.sends.borrow_mut(), self.receives.borrow_mut());
+        let mut something = false;
+        while let Some(letter) = sound(Letter::arriving(self.world())) {
+            receives.push_back(letter);
+            something = true;
+        }
+        // The first ones only: what one member sends is taken in its order.
+        while let Some(letter) = receives.front_mut() {
+            if !sound(letter.test()) {
+                break;
+            }
+            self.take(letter, take);
+            receives.pop_front();
+            something = true;
+        }
+        while let Some(letter) = sends.front_mut() {
+            if !sound(letter.test()) {
+                break;
+            }
+            sends.pop_front();
+            something = true;
+        }
+        something
+    }
+
+    /// Takes a message, or puts a piece of one aside.
+    fn take(&self, letter: &mut Letter, take: &mut dyn FnMut(u32, Vec<u8>)) {
+        let mut bytes = letter.take_bytes();
+        let mut pieces = self.pieces.borrow_mut();
+        if letter.tag == MORE || !pieces.is_empty() && pieces.contains_key(&letter.peer) {
+            pieces.entry(letter.peer).or_default().append(&mut bytes);
+            if letter.tag == MORE {
+                return;
+            }
+            bytes = pieces.remove(&letter.peer).unwrap_or_default();
+        }
+        take(letter.peer, bytes);
+    }
+
+    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID] {
+        let (own, mut all) = (said.map(signed), [0i64; SAID]);
+        let mut patience = Patience::default();
+        while !self.sends.borrow().is_empty() {
+            patience.after(self.progress(take));
+        }
+        mpi::request::scope(|scope| {
+            let mut reduction =
+                self.world().immediate_all_reduce_into(scope, &own[..], &mut all[..], SystemOperation::max());
+            while let Err(unfinished) = reduction.test() {
+                reduction = unfinished;
+                patience.after(self.progress(take));
+            }
+        });
+        // By now everything has come, and some of it may be on its way into memory.
+        while !self.receives.borrow().is_empty() {
+            patience.after(self.progress(take));
+        }
+        self.agreements.set(self.agreements.get() + 1);
+        all.map(unsigned)
     }
 }
 
@@ -102,22 +165,12 @@ fn unsigned(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
-/// Begins to send.
-fn begin<'a, S: Scope<'a> + Copy>(
-    world: &SimpleCommunicator,
-    scope: S,
-    outgoing: &'a [(u32, Vec<u8>)],
-) -> Vec<Request<'a, [u8], S>> {
-    let mut sends = Vec::with_capacity(outgoing.len());
-    for (to, bytes) in outgoing {
-        let to = world.process_at_rank(*to as i32);
-        let count = bytes.len().div_ceil(LARGEST).max(1);
-        for (number, piece) in (1..).zip(bytes.chunks(LARGEST)) {
-            let tag = if number == count { LAST } else { MORE };
-            sends.push(to.immediate_synchronous_send_with_tag(scope, piece, tag));
-        }
-    }
-    sends
+/// What a call of MPI gives. A cluster cannot go on without its messages.
+fn sound<T>(result: Result<T, Fault>) -> T {
+    result.unwrap_or_else(|Fault { call, text }| {
+        eprintln!("error: {call}: {text}");
+        std::process::abort()
+    })
 }
 
 /// Lets others have the core where nothing happens for long.
@@ -154,36 +207,16 @@ impl Cluster for Job {
         }
     }
 
-    fn exchange(
-        &self,
-        outgoing: Vec<(u32, Vec<u8>)>,
-        meanwhile: &mut dyn FnMut() -> [u64; SAID],
-        take: &mut dyn FnMut(u32, Vec<u8>),
-    ) -> [u64; SAID] {
-        let local = &*self.local;
-        let number = local.exchanges.replace(local.exchanges.get() + 1);
-        let world = &local.worlds[number % 2];
-        let (mut own, mut all) = ([0i64; SAID], [0i64; SAID]);
-        let mut patience = Patience::default();
-        mpi::request::scope(|scope| {
-            let mut sends = begin(world, scope, &outgoing);
-            own = meanwhile().map(signed);
-            while let Some(send) = sends.pop() {
-                if let Err(unfinished) = send.test() {
-                    sends.push(unfinished);
-                    patience.after(local.take_one(world, take));
-                }
-            }
-        });
-        mpi::request::scope(|scope| {
-            let mut reduction =
-                world.immediate_all_reduce_into(scope, &own[..], &mut all[..], SystemOperation::max());
-            while let Err(unfinished) = reduction.test() {
-                reduction = unfinished;
-                patience.after(local.take_one(world, take));
-            }
-        });
-        all.map(unsigned)
+    fn send(&self, to: u32, bytes: Vec<u8>) {
+        self.local.send(to, bytes);
+    }
+
+    fn poll(&self, take: &mut dyn FnMut(u32, Vec<u8>)) {
+        self.local.progress(take);
+    }
+
+    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID] {
+        self.local.agree(said, take)
     }
 
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {

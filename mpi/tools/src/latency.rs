@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use straggler::on_cluster::Common;
+use straggler_analysis::latency::diagnose::{Crowd, crowds};
 use straggler_measure::latency::begin;
 use straggler_measure::machine;
 use straggler_model::latency::{Measurement, Series};
@@ -35,6 +36,10 @@ trait Measured {
     /// How many trials are run before somebody looks whether to stop.
     fn batch(&self) -> u64;
     fn end_cycle(&mut self);
+    /// Why going on would measure nothing.
+    fn hopeless(&self) -> Option<String> {
+        None
+    }
     /// What this process has recorded.
     fn series(&mut self) -> Vec<Series>;
     /// What people should know.
@@ -46,15 +51,16 @@ pub fn run(session: &Session, options: &LatencyOptions, common: &Common) -> Resu
     refuse_missing_folder(session, &options.output)?;
     let mut job = Job::new(session, options, common)?;
     for (number, configuration) in configurations.iter().enumerate() {
-        let ranks = plan::active(session, configuration.per_node);
+        let ranks = plan::active(session, configuration.per_node, configuration.switches);
         let color = if ranks.contains(&session.rank) { Color::with_value(0) } else { Color::undefined() };
         let comm = session.world.split_by_color(color);
         let members = comm.map(|comm| Members { comm, ranks });
         let place = (number, configurations.len());
         if options.kernel.is_collective() {
-            let mut measured = members
-                .as_ref()
-                .map(|members| collectives::Together::new(session, members, options.kernel, configuration));
+            let mut measured = members.as_ref().map(|members| {
+                let deadline = job.deadline();
+                collectives::Together::new(session, members, options.kernel, configuration, deadline)
+            });
             job.measure(measured.as_mut().map(|one| one as &mut dyn Measured), configuration, place)?;
         } else {
             let mut measured = members
@@ -78,6 +84,8 @@ struct Job<'a> {
     saved: Instant,
     told: Instant,
     stopped: bool,
+    /// Why going on would have measured nothing.
+    hopeless: Option<String>,
     /// What rank 0 has of all processes.
     total: Measurement,
 }
@@ -111,12 +119,35 @@ impl<'a> Job<'a> {
             let note = format!("Not every process has an invariant timer: {doubt}. Times may be wrong.");
             total.notes.push(note);
         }
+        for Crowd { host, processes, cores } in crowds(&total) {
+            let note = format!(
+                "{host} has {processes} processes for {cores} cores: they wait for each other, and the times are those of the \
+                 scheduler. Use fewer processes."
+            );
+            session.tell(&format!("warning: {note}"));
+            total.notes.push(note);
+        }
         let most = session.most_on_a_node();
         if session.size != most * session.nodes() {
             total.notes.push(format!("Nodes have different numbers of processes, {most} at most."));
         }
         let now = Instant::now();
-        Ok(Job { session, options, common, started: now, saved: now, told: now, stopped: false, total })
+        Ok(Job {
+            session,
+            options,
+            common,
+            started: now,
+            saved: now,
+            told: now,
+            stopped: false,
+            hopeless: None,
+            total,
+        })
+    }
+
+    /// When the time is over that was allowed.
+    fn deadline(&self) -> Option<Instant> {
+        self.started.checked_add(Duration::from_secs(self.options.time_limit?))
     }
 
     fn measure(
@@ -138,14 +169,20 @@ impl<'a> Job<'a> {
                     measured.run(next)?;
                 }
                 done += next;
-                let over =
-                    self.options.time_limit.is_some_and(|limit| self.started.elapsed().as_secs() >= limit);
-                self.stopped = self.session.any_of(self.session.stopped() || over, measured.is_none());
+                let over = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);
+                let hopeless = measured.as_ref().and_then(|measured| measured.hopeless());
+                let stop = self.session.stopped() || over || hopeless.is_some();
+                self.stopped = self.session.any_of(stop, measured.is_none());
+                self.hopeless = hopeless.or(self.hopeless.take());
                 let of_cycle = done as f64 / trials as f64;
                 self.tell((f64::from(cycle) + of_cycle) / f64::from(cycles), place);
             }
             if let Some(measured) = &mut measured {
                 measured.end_cycle();
+            }
+            if let Some(reason) = &self.hopeless {
+                self.total.interruptions.push(format!("{configuration}: {reason}"));
+                break;
             }
             if self.stopped {
                 self.total.interruptions.push(format!(
@@ -245,10 +282,18 @@ impl<'a> Job<'a> {
             use std::io::Write;
             writeln!(std::io::stdout(), "{text}").context("cannot print")?;
         }
-        Ok(if self.stopped && self.session.any(self.session.stopped()) {
-            ExitCode::from(130)
-        } else {
-            ExitCode::SUCCESS
+        let is_empty = self.session.is_first() && self.total.series.iter().all(|one| one.trials.is_empty());
+        let (hopeless, is_empty) = (self.session.any(self.hopeless.is_some()), self.session.any(is_empty));
+        Ok(match () {
+            () if self.stopped && self.session.any(self.session.stopped()) => ExitCode::from(130),
+            () if hopeless || is_empty => {
+                let reason = self.hopeless.unwrap_or_else(|| "Not a single trial was measured.".into());
+                if self.session.is_first() {
+                    self.session.tell(&format!("error: {reason}"));
+                }
+                ExitCode::from(3)
+            }
+            () => ExitCode::SUCCESS,
         })
     }
 }

@@ -20,6 +20,7 @@ mod clock;
 mod cluster;
 mod latency;
 mod loggp;
+mod partition;
 mod replay;
 mod session;
 mod validate;
@@ -27,9 +28,11 @@ mod wire;
 
 use args::{Arguments, Command};
 use clap::Parser;
+use mpi::Threading;
 use mpi::traits::Communicator;
 use session::Session;
 use std::process::ExitCode;
+use straggler::on_cluster::Members;
 
 fn main() -> ExitCode {
     // Every process of the job would print the same; MPI has not been asked yet who is the first.
@@ -44,10 +47,14 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };
-    let Some(universe) = mpi::initialize() else {
+    let Some((universe, level)) = mpi::initialize_with_threading(Threading::Funneled) else {
         eprintln!("error: MPI cannot be initialised: start it with mpirun");
         return ExitCode::from(3);
     };
+    if level < Threading::Funneled {
+        eprintln!("error: this MPI library does not allow threads beside the one that calls it");
+        return ExitCode::from(3);
+    }
     let world = universe.world();
     let Arguments { common, command } = arguments;
     let run = Session::new(universe.world()).and_then(|session| match command {
@@ -70,7 +77,12 @@ fn main() -> ExitCode {
         }
         Command::Simulate(typed) => {
             let job = cluster::Job::new(&session);
-            Ok(straggler::on_cluster::simulate(*typed, &common, &job))
+            let members = Members { cluster: &job, partition: partition::by_metis };
+            Ok(straggler::on_cluster::simulate(*typed, &common, members))
+        }
+        Command::Redundancy(typed) => {
+            let job = cluster::Job::new(&session);
+            Ok(straggler::on_cluster::redundancy(*typed, &common, &job))
         }
         Command::Study(typed) => {
             let job = cluster::Job::new(&session);

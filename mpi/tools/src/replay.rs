@@ -86,13 +86,11 @@ impl Session {
         let origins: Vec<u32> = (0..recording.rank(rank).instructions().len() as u32)
             .map(|instruction| recording.rank(rank).origin(instruction))
             .collect();
-        let patience = Duration::from_nanos(patience.ps() / 1000);
-        Watch::begin(patience, move |instruction| {
+        Watch::begin(Duration::from_nanos(patience.ps() / 1000), move |instruction| {
             let call = origins.get(instruction as usize).copied().unwrap_or_default();
             eprintln!(
-                "error: rank {rank} has waited in call {call} of its trace for {} s: the program may hang with these \
-                 decisions, try --mode recorded; if it only takes long, give more --patience",
-                patience.as_secs()
+                "error: rank {rank} has waited in call {call} of its trace for {patience}: the program may hang with these \
+                 decisions, try --mode recorded; if it only takes long, give more --patience"
             );
             std::process::exit(STUCK);
         })

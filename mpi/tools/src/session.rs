@@ -23,6 +23,13 @@ pub fn is_first() -> bool {
     told.is_none_or(|rank| rank == "0")
 }
 
+/// The switches above this node, where Slurm knows them.
+fn switch() -> Option<String> {
+    let [address, pattern] =
+        ["SLURM_TOPOLOGY_ADDR", "SLURM_TOPOLOGY_ADDR_PATTERN"].map(|name| std::env::var(name).ok());
+    straggler_model::switches::of_slurm(&address?, &pattern?)
+}
+
 /// Bytes of one message at most.
 const CHUNK: usize = 1 << 28;
 
@@ -69,7 +76,8 @@ impl Session {
         let bound = cores::allowed().is_ok_and(|cores| cores.len() == 1);
         let core = rustix::thread::sched_getcpu();
         let host = mpi::environment::processor_name().unwrap_or_default();
-        let own = place(Path::new("/"), rank, Some(host), u32::try_from(core).unwrap_or_default());
+        let mut own = place(Path::new("/"), rank, Some(host), u32::try_from(core).unwrap_or_default());
+        own.switch = switch();
         let mut session =
             Session { world, rank, size, timer, processes: Vec::new(), local: Vec::new(), unbound: false };
         session.unbound = session.any(!bound);

@@ -150,7 +150,7 @@ impl Validator<'_> {
         let took = found.iter().map(|rank| rank.took_ns).max().unwrap_or(1).max(1);
         let wanted = i64::from(TRIAL).saturating_mul(ns(self.options.length)) / took;
         let most = MOST_MESSAGES / u64::from(self.session.size * (self.session.size.ilog2() + 2));
-        Ok(u32::try_from(wanted).unwrap_or(u32::MAX).clamp(10, most as u32))
+        Ok(u32::try_from(wanted).unwrap_or(u32::MAX).clamp(10, most.max(10) as u32))
     }
 
     /// What happened to all ranks.

@@ -1,4 +1,4 @@
-//! The calls of MPI that replays and validations make: the crate `mpi` lacks some, and for others it cannot say when buffers are free.
+//! The calls of MPI that replays, validations and clusters make: the crate `mpi` lacks some, and for others it cannot say when buffers are free.
 //!
 //! All `unsafe` of this program is here. What makes it sound:
 //! - [`Wire::new`] takes a communicator of a running MPI, and only the thread that made a wire has it: it is not `Send`.
@@ -8,6 +8,9 @@
 #![allow(unsafe_code)]
 
 mod collective;
+mod letter;
+
+pub use letter::Letter;
 
 use mpi::ffi::{self, MPI_Comm, MPI_Request, MPI_Status};
 use mpi::raw::AsRaw;
@@ -241,10 +244,12 @@ impl Wire {
 }
 
 fn counted(what: &'static str, bytes: usize, room: &Room) -> Result<c_int> {
-    match c_int::try_from(bytes) {
-        Ok(count) if bytes <= room.len() * 8 => Ok(count),
-        _ => Err(Fault { call: what, text: format!("{bytes} bytes are more than one call takes") }),
-    }
+    counted_bytes(what, if bytes <= room.len() * 8 { bytes } else { usize::MAX })
+}
+
+fn counted_bytes(what: &'static str, bytes: usize) -> Result<c_int> {
+    let too_many = |_| Fault { call: what, text: format!("{bytes} bytes are more than one call takes") };
+    c_int::try_from(bytes).map_err(too_many)
 }
 
 impl Pending {

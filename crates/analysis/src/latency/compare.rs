@@ -1,11 +1,12 @@
 //! Two distributions side by side: where they differ, by how much, and how.
 
+use super::Variation;
 use super::draws::Draws;
 use super::rank_tests::{Aligned, AndersonDarling, KolmogorovSmirnov, MannWhitney};
 use super::summary::ladder;
 use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use straggler_model::latency::Outside;
 use straggler_model::stats::quantile_of_sorted;
 
@@ -13,6 +14,8 @@ use straggler_model::stats::quantile_of_sorted;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
     pub counts: [u64; 2],
+    /// How far the trials of each depend on each other.
+    pub variation: [Variation; 2],
     pub min_ps: [f64; 2],
     pub max_ps: [f64; 2],
     pub mean: MeanDifference,
@@ -35,6 +38,8 @@ pub struct MeanDifference {
     pub difference_ps: f64,
     /// Nothing for single trials.
     pub interval_ps: Option<[f64; 2]>,
+    /// Of the second by the first, less 1.
+    pub share_interval: Option<[f64; 2]>,
 }
 
 /// A quantile of both.
@@ -47,11 +52,17 @@ pub struct Difference {
     pub outside: [Option<Outside>; 2],
     /// Nothing where one of them is not known.
     pub difference_ps: Option<f64>,
-    /// Between what the difference lies with 95 % confidence, if trials are independent: a bootstrap, and half a bin more.
-    /// Quantiles outside the bins lie anywhere between their bound and the minimum or maximum.
+    /// Between what the difference of these samples lies: both are the difference where it is known.
+    pub ends_ps: [f64; 2],
+    /// Between what the difference lies with 95 % confidence: a bootstrap, and half a bin more. Trials that depend on each
+    /// other count as fewer. Quantiles outside the bins lie anywhere between their bound and the minimum or maximum.
     pub interval_ps: [f64; 2],
+    /// The same of the second by the first, less 1.
+    pub share_ends: [f64; 2],
+    pub share_interval: [f64; 2],
     /// What is left of the difference when the medians are brought together.
     pub beyond_shift_ps: Option<f64>,
+    pub beyond_ends_ps: [f64; 2],
     pub beyond_interval_ps: [f64; 2],
 }
 
@@ -69,11 +80,20 @@ impl Difference {
 
     /// The difference, or what it is at least.
     fn least_ps(&self) -> f64 {
-        self.difference_ps.unwrap_or_else(|| nearest_to_zero(self.interval_ps))
+        nearest_to_zero(self.ends_ps)
     }
 
     fn least_beyond_shift_ps(&self) -> f64 {
-        self.beyond_shift_ps.unwrap_or_else(|| nearest_to_zero(self.beyond_interval_ps))
+        nearest_to_zero(self.beyond_ends_ps)
+    }
+
+    /// Whether a difference that matters may hide outside the bins: the bounds allow it, but do not show it.
+    fn may_hide(&self, matters: f64) -> bool {
+        self.difference_ps.is_none() && farthest_from_zero(self.ends_ps) >= matters * self.base_ps()
+    }
+
+    fn may_hide_beyond_shift(&self, matters: f64) -> bool {
+        self.beyond_shift_ps.is_none() && farthest_from_zero(self.beyond_ends_ps) >= matters * self.base_ps()
     }
 
     pub fn is_sure(&self) -> bool {
@@ -82,24 +102,33 @@ impl Difference {
 
     /// Whether it is sure among so many statements.
     fn is_sure_among(&self, statements: f64) -> bool {
-        excludes(stretched(self.least_ps(), self.interval_ps, statements), 0.0)
+        excludes(stretched(self.ends_ps, self.interval_ps, statements), 0.0)
     }
 
     fn differs_beyond_shift(&self, statements: f64) -> bool {
-        excludes(stretched(self.least_beyond_shift_ps(), self.beyond_interval_ps, statements), 0.0)
+        excludes(stretched(self.beyond_ends_ps, self.beyond_interval_ps, statements), 0.0)
+    }
+
+    /// Whether the tail differs here with the medians brought together, surely and by enough to matter.
+    fn shows_tail(&self, statements: f64) -> bool {
+        let matters = self.least_beyond_shift_ps().abs() >= TAIL * self.base_ps();
+        self.q >= DEEP && matters && self.differs_beyond_shift(statements)
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ratio {
-    pub value: f64,
+    /// Nothing where it depends on times outside the bins.
+    pub value: Option<f64>,
+    /// Between what it lies: both are the value where it is known.
+    pub ends: [f64; 2],
     pub interval: [f64; 2],
 }
 
 /// How the second differs; several may be true. Samples of one distribution are told apart in 5 of 100 cases at most:
-/// tests and intervals are corrected for their number. Only what is large enough to matter counts: 1 % of the median for
+/// tests and intervals are corrected for their number, and for trials that depend on each other. Only what is large enough to matter counts: 1 % of the median for
 /// the shift, 10 % for the spread, 5 % for the tail.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Change {
     /// The median.
     pub shift: Option<Direction>,
@@ -107,10 +136,21 @@ pub struct Change {
     pub spread: Option<Direction>,
     /// What is beyond 99 %, with the medians brought together.
     pub tail: Option<Direction>,
+    /// The deepest quantile that shows how the tail differs.
+    pub tail_at: Option<f64>,
     /// There is a difference, but none that matters.
     pub slight: bool,
     /// The counts do not even support an interval of the median.
     pub too_few: bool,
+    pub unknown: Unknown,
+}
+
+/// What cannot be told, because the times that decide lie outside the bins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Unknown {
+    pub shift: bool,
+    pub spread: bool,
+    pub tail: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -130,6 +170,10 @@ const REPLICATES: usize = 1000;
 const SHIFT: f64 = 0.01;
 const SPREAD: f64 = 0.1;
 const TAIL: f64 = 0.05;
+/// Quantiles up to this one vary as the median does, those beyond as 99 %.
+const BODY: f64 = 0.9;
+/// Where the tail begins.
+const DEEP: f64 = 0.99;
 /// Kolmogorov–Smirnov, Mann–Whitney and Anderson–Darling.
 const TESTS: f64 = 3.0;
 
@@ -144,6 +188,7 @@ impl Comparison {
         let width = drawn.width();
         let mut comparison = Comparison {
             counts: both.map(Distribution::count),
+            variation: both.map(|one| one.variation),
             min_ps: both.map(|one| one.min_ps),
             max_ps: both.map(|one| one.max_ps),
             mean: MeanDifference::of(both),
@@ -158,7 +203,7 @@ impl Comparison {
             },
             change: Change::default(),
         };
-        comparison.change = comparison.judged(both.map(range));
+        comparison.change = comparison.judged(both.map(range_ends));
         comparison
     }
 
@@ -168,22 +213,36 @@ impl Comparison {
 
     /// Several tests and a dozen quantiles all get their chance to see a difference where there is none. Bonferroni's
     /// correction keeps the chance that any of them does at 5 %.
-    fn judged(&self, widths: [Option<f64>; 2]) -> Change {
+    fn judged(&self, widths: [Ends; 2]) -> Change {
         let Some(median) = self.at(0.5) else { return Change { too_few: true, ..Change::default() } };
         let statements = TESTS + 2.0 * self.quantiles.len() as f64;
-        if !self.differs(statements) {
-            return Change::default();
-        }
+        let found = match self.differs(statements) {
+            true => self.found(median, widths, statements),
+            false => Change::default(),
+        };
+        let [first, second] = widths;
+        let spread_hides = self.width.is_none_or(|width| width.value.is_none())
+            && [first, second].iter().any(|(low, high)| low < high)
+            && (second.1 - first.0).max(first.1 - second.0) >= SHIFT * median.base_ps();
+        let tail_hides = |found: &Difference| found.q >= DEEP && found.may_hide_beyond_shift(TAIL);
+        let unknown = Unknown {
+            shift: found.shift.is_none() && median.may_hide(SHIFT),
+            spread: found.spread.is_none() && spread_hides,
+            tail: found.tail.is_none() && self.quantiles.iter().any(tail_hides),
+        };
+        Change { unknown, ..found }
+    }
+
+    /// How they differ, where they do.
+    fn found(&self, median: &Difference, widths: [Ends; 2], statements: f64) -> Change {
         let (base, moved) = (median.base_ps(), median.least_ps());
         let shift = (median.is_sure() && moved.abs() >= SHIFT * base).then(|| Direction::of(moved));
         let spread = self.spread(widths, SHIFT * base);
-        let tail = self.quantiles.iter().rfind(|found| {
-            let matters = found.least_beyond_shift_ps().abs() >= TAIL * found.base_ps();
-            found.q >= 0.99 && found.differs_beyond_shift(statements) && matters
-        });
-        let tail = tail.map(|found| Direction::of(found.least_beyond_shift_ps()));
+        let tail = self.quantiles.iter().rfind(|found| found.shows_tail(statements));
+        let (tail_at, tail) =
+            tail.map(|found| (found.q, Direction::of(found.least_beyond_shift_ps()))).unzip();
         let slight = shift.is_none() && spread.is_none() && tail.is_none();
-        Change { shift, spread, tail, slight, too_few: false }
+        Change { shift, spread, tail, tail_at, slight, ..Change::default() }
     }
 
     fn differs(&self, statements: f64) -> bool {
@@ -197,33 +256,40 @@ impl Comparison {
     }
 
     /// Trials that are all equal have no width to compare with: any that matters is more.
-    fn spread(&self, widths: [Option<f64>; 2], least: f64) -> Option<Direction> {
-        let [first, second] = [widths[0]?, widths[1]?];
+    fn spread(&self, [first, second]: [Ends; 2], least: f64) -> Option<Direction> {
+        let wider = nearest_to_zero(less(second, first).into());
         let is_sure = match self.width {
-            Some(width) => excludes(width.interval, 1.0) && (width.value - 1.0).abs() >= SPREAD,
-            None => first <= 0.0,
+            Some(Ratio { ends: [low, high], interval, .. }) => {
+                excludes(interval, 1.0) && nearest_to_zero([low - 1.0, high - 1.0]).abs() >= SPREAD
+            }
+            None => first.1 <= 0.0,
         };
-        (is_sure && (second - first).abs() >= least).then(|| Direction::of(second - first))
+        (is_sure && wider.abs() >= least).then(|| Direction::of(wider))
     }
 }
 
-/// An interval as wide as it must be to hold with 95 % confidence together with so many others: by the deviates of a
-/// normal distribution, and on both sides what the wider side needs.
-fn stretched(value: f64, [low, high]: [f64; 2], statements: f64) -> [f64; 2] {
+/// An interval as wide as it must be to hold with 95 % confidence together with so many others: what it reaches beyond the
+/// `ends` of what is known of the samples grows as the deviates of a normal distribution do, on both sides as on the wider one.
+fn stretched(ends: [f64; 2], [low, high]: [f64; 2], statements: f64) -> [f64; 2] {
     let deviate = |doubt: f64| Normal::standard().inverse_cdf(1.0 - doubt / 2.0);
     let doubt = 1.0 - CONFIDENCE;
-    let half = (value - low).max(high - value) * deviate(doubt / statements) / deviate(doubt);
-    [value - half, value + half]
+    let more = (ends[0] - low).max(high - ends[1]).max(0.0) * deviate(doubt / statements) / deviate(doubt);
+    [ends[0] - more, ends[1] + more]
 }
 
-/// From 10 to 90 % of the trials; nothing where these lie outside the bins.
-fn range(one: &Distribution) -> Option<f64> {
-    Some(one.known_quantile(0.9)? - one.known_quantile(0.1)?)
+/// From 10 to 90 % of the trials, as narrow and as wide as it may be.
+fn range_ends(one: &Distribution) -> Ends {
+    let (low, high) = less(one.quantile_ends(0.9), one.quantile_ends(0.1));
+    (low.max(0.0), high)
 }
 
 /// The number of an interval that is closest to 0.
 fn nearest_to_zero([low, high]: [f64; 2]) -> f64 {
     0f64.clamp(low.min(high), high)
+}
+
+fn farthest_from_zero([low, high]: [f64; 2]) -> f64 {
+    low.abs().max(high.abs())
 }
 
 fn excludes([low, high]: [f64; 2], value: f64) -> bool {
@@ -236,16 +302,62 @@ pub fn all_alike(samples: &[&Distribution]) -> Option<AndersonDarling> {
 }
 
 impl MeanDifference {
-    /// Means and variances are exact; their difference is normal to a good approximation.
+    /// Means and variances are exact; the interval is Welch's. That of the ratio goes by the relative variances.
     pub fn of(both: [&Distribution; 2]) -> MeanDifference {
         let values_ps = both.map(|one| one.mean_ps);
         let difference_ps = values_ps[1] - values_ps[0];
-        let share = |one: &Distribution| one.variance_ps2.map(|variance| variance / one.count() as f64);
-        let variance = share(both[0]).zip(share(both[1])).map(|(a, b)| a + b);
-        let deviate = Normal::standard().inverse_cdf(0.5 + CONFIDENCE / 2.0);
-        let around = |variance: f64| [-1.0, 1.0].map(|side| difference_ps + side * deviate * variance.sqrt());
-        MeanDifference { values_ps, difference_ps, interval_ps: variance.map(around) }
+        let ratio = values_ps[1] / values_ps[0].max(1.0);
+        let parts = both.map(MeanVariance::of);
+        let around = |middle: f64, weights: [f64; 2]| -> Option<[f64; 2]> {
+            let half = half_width(&[parts[0]?.times(weights[0]), parts[1]?.times(weights[1])]);
+            Some([middle - half, middle + half])
+        };
+        let base = values_ps[0].max(1.0);
+        MeanDifference {
+            values_ps,
+            difference_ps,
+            interval_ps: around(difference_ps, [1.0, 1.0]),
+            share_interval: around(ratio - 1.0, [(ratio / base).powi(2), base.powi(-2)]),
+        }
     }
+}
+
+/// What the mean of one distribution lies between.
+pub fn mean_interval(one: &Distribution) -> Option<[f64; 2]> {
+    let half = half_width(&[MeanVariance::of(one)?]);
+    Some([one.mean_ps - half, one.mean_ps + half])
+}
+
+/// The variance of a mean, and how well it is known.
+#[derive(Clone, Copy)]
+struct MeanVariance {
+    variance: f64,
+    freedom: f64,
+}
+
+impl MeanVariance {
+    /// Nothing for a single trial.
+    fn of(one: &Distribution) -> Option<MeanVariance> {
+        let count = one.count() as f64;
+        let variance = one.variance_ps2? / count * one.variation.mean;
+        Some(MeanVariance { variance, freedom: count - 1.0 })
+    }
+
+    fn times(self, weight: f64) -> MeanVariance {
+        MeanVariance { variance: self.variance * weight, ..self }
+    }
+}
+
+/// Half the interval of a sum of means, with the degrees of freedom of Welch and Satterthwaite.
+fn half_width(parts: &[MeanVariance]) -> f64 {
+    let variance: f64 = parts.iter().map(|part| part.variance).sum();
+    if variance <= 0.0 {
+        return 0.0;
+    }
+    let squares: f64 = parts.iter().map(|part| part.variance.powi(2) / part.freedom).sum();
+    let deviate = StudentsT::new(0.0, 1.0, variance * variance / squares)
+        .map_or(f64::INFINITY, |student| student.inverse_cdf(0.5 + CONFIDENCE / 2.0));
+    deviate * variance.sqrt()
 }
 
 /// The quantiles of a comparison: those that both counts support, ascending.
@@ -263,6 +375,13 @@ pub fn difference(both: [&Distribution; 2], q: f64, seed: u64) -> Option<Differe
     Drawn::of(both, &levels, seed).differences().into_iter().find(|found| !is_other(&found.q))
 }
 
+/// What a quantile of one distribution lies between.
+pub fn quantile_interval(one: &Distribution, q: f64, seed: u64) -> [f64; 2] {
+    let levels = [q];
+    let drawn = Drawn::of([one, one], &levels, seed);
+    drawn.interval(|_, second| second[0], drawn.half_bin(q))
+}
+
 /// Quantiles of both as they might have been: a row for each replicate, a column for each level. Each is known to lie between
 /// two ends, which are equal within the bins.
 struct Drawn<'a> {
@@ -272,6 +391,11 @@ struct Drawn<'a> {
 }
 
 type Ends = (f64, f64);
+
+/// The ends of the second by the first, less 1.
+fn share(first: Ends, second: Ends) -> Ends {
+    (second.0 / first.1.max(1.0) - 1.0, second.1 / first.0.max(1.0) - 1.0)
+}
 
 /// The ends of a difference.
 fn less((low, high): Ends, (other_low, other_high): Ends) -> Ends {
@@ -283,8 +407,17 @@ impl<'a> Drawn<'a> {
         let rows = [0, 1].map(|side| {
             let sample: &Distribution = both[side];
             let mut draws = Draws::new(seed, side as u32);
+            let (body, tail) = levels.split_at(levels.partition_point(|&level| level <= BODY));
+            let count = sample.count() as f64;
+            let Variation { body: for_body, tail: for_tail, .. } = sample.variation;
             let mut row = || {
-                let drawn = draws.levels(sample.count(), levels);
+                // Alike, body and tail are drawn together.
+                let drawn = match for_body == for_tail {
+                    true => draws.levels(count / for_body, levels),
+                    false => {
+                        [draws.levels(count / for_body, body), draws.levels(count / for_tail, tail)].concat()
+                    }
+                };
                 drawn.into_iter().map(|level| sample.quantile_ends(level)).collect()
             };
             (0..REPLICATES).map(|_| row()).collect()
@@ -325,9 +458,12 @@ impl<'a> Drawn<'a> {
         let at = |q: f64| self.both.map(|one| one.known_quantile(q));
         let (shift, middle) = (known(at(0.5)), self.place(0.5));
         let ends = self.both.map(|one| one.quantile_ends(0.5));
+        let moved_ends = less(ends[1], ends[0]);
         let difference = |(place, &q): (usize, &f64)| {
             let difference_ps = known(at(q));
             let half = self.half_bin(q);
+            let [first, second] = self.both.map(|one| one.quantile_ends(q));
+            let ends_ps = less(second, first);
             let moved = |first: &[Ends], second: &[Ends]| match middle {
                 Some(middle) => less(second[middle], first[middle]),
                 None => less(ends[1], ends[0]),
@@ -343,31 +479,38 @@ impl<'a> Drawn<'a> {
                 values_ps: at(q),
                 outside: self.both.map(|one| one.outside(q)),
                 difference_ps,
+                ends_ps: ends_ps.into(),
                 interval_ps: self.interval(|first, second| less(second[place], first[place]), half),
+                share_ends: share(first, second).into(),
+                share_interval: self.interval(|a, b| share(a[place], b[place]), half / first.0.max(1.0)),
                 beyond_shift_ps: if own {
                     Some(0.0)
                 } else {
                     difference_ps.zip(shift).map(|(all, shift)| all - shift)
                 },
+                beyond_ends_ps: if own { [0.0; 2] } else { less(ends_ps, moved_ends).into() },
                 beyond_interval_ps: self.interval(beyond, wider),
             }
         };
         self.levels.iter().enumerate().map(difference).collect()
     }
 
-    /// Nothing where the first has no width, or where one is not known.
+    /// Nothing where the first has no width, or where the counts do not support it.
     fn width(&self) -> Option<Ratio> {
         let (low, high) = self.place(0.1).zip(self.place(0.9))?;
-        let (first, second) = (range(self.both[0])?, range(self.both[1])?);
+        let [first, second] = self.both.map(range_ends);
         let least = self.half_bin(0.9) + self.half_bin(0.1);
-        if first <= 0.0 {
+        if first.1 <= 0.0 {
             return None;
         }
-        let ratio = |a: &[Ends], b: &[Ends]| {
-            let (a, b) = (less(a[high], a[low]), less(b[high], b[low]));
-            (b.0 / a.1.max(1.0), b.1 / a.0.max(1.0))
+        let divided = |a: Ends, b: Ends| (b.0.max(0.0) / a.1.max(1.0), b.1 / a.0.max(1.0));
+        let ratio = |a: &[Ends], b: &[Ends]| divided(less(a[high], a[low]), less(b[high], b[low]));
+        let ends = match first.0 == first.1 && second.0 == second.1 {
+            true => [second.0 / first.0; 2],
+            false => divided(first, second).into(),
         };
-        Some(Ratio { value: second / first, interval: self.interval(ratio, least / first) })
+        let interval = self.interval(ratio, least / first.1);
+        Some(Ratio { value: (ends[0] == ends[1]).then_some(ends[0]), ends, interval })
     }
 }
 

@@ -5,13 +5,14 @@ mod peers;
 mod split;
 mod ticks;
 
-pub use crowd::Crowd;
+pub use crowd::{Crowd, SharedCore, find as crowds, shared_cores};
 pub use peers::{AbovePeers, AtPeers};
 pub use split::{PairSplit, SplitKind};
 pub use ticks::Ticks;
 
+use super::fits::Family;
 use super::groups::Group;
-use super::noise::NoiseTail;
+use super::noise::{NoTail, NoiseTail};
 use super::pairs::{SlowPair, SlowProcess};
 use super::stationarity::Steadiness;
 use super::steps::Steps;
@@ -57,8 +58,11 @@ pub struct GroupFound {
     pub ranks: Option<Ranks>,
     /// How modes split by pair, where there are several of both.
     pub split: Option<PairSplit>,
-    /// Where a recording of noise was given.
+    /// What a recording of noise explains, where one was given.
     pub noise: Option<NoiseTail>,
+    /// Why it explains nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_noise: Option<NoTail>,
 }
 
 /// Something that may be behind the shape; `group` is a position in [`Diagnosis::groups`].
@@ -67,6 +71,8 @@ pub struct GroupFound {
 pub enum Hint {
     /// More processes on a host than it has cores: they wait for each other, whatever else there is.
     Oversubscribed(Crowd),
+    /// Several processes on one core of a host: they wait for each other as well.
+    SameCore(SharedCore),
     /// A mode that is only there with more peers: resources for each peer run out.
     AbovePeers(AbovePeers),
     /// Some pairs are in one mode, some in the other, or every pair is in both.
@@ -93,6 +99,8 @@ pub enum Hint {
     SeveralModes { group: usize },
     /// A mode that holds few trials, but lies apart from all others.
     SmallMode { group: usize, centre_ps: f64, weight: f64 },
+    /// A narrow peak on a wide distribution, which has no valley that would make it a mode.
+    NarrowPeak { group: usize, centre_ps: f64, weight: f64 },
     /// A good part of all time is spent in the slowest trials.
     HeavyTail { group: usize, share: f64 },
     /// Noise explains the tail, or does not.
@@ -106,8 +114,13 @@ pub const WEIGHTY: f64 = 0.02;
 /// Modes below this weight, or with fewer trials, are not worth a hint.
 const SMALL: f64 = 0.005;
 const LEAST_OF_MODE: f64 = 20.0;
-/// A mode is apart where next to nothing lies between it and the others.
-const APART: f64 = 0.9;
+/// A peak is narrow if the rest of the trials is so many times as wide, and worth a hint with such a weight, and where two parts
+/// are so much likelier than any single distribution.
+const NARROW: f64 = 5.0;
+const PEAK: std::ops::Range<f64> = 0.05..0.5;
+const MUCH_LIKELIER: f64 = 50.0;
+/// A small mode is apart where the valley to its neighbours is at most half as high as it.
+const APART: f64 = 0.5;
 /// The slowest 1 % of exponential times take 6 % of all time, of log-normal ones with a sigma of 1 it is 9 %.
 const HEAVY: f64 = 0.15;
 const LEAST_OF_TAIL: u64 = 1000;
@@ -129,7 +142,12 @@ impl Diagnosis {
         };
         let of_groups = groups.iter().enumerate().flat_map(of_group).filter(|hint| !is_explained(hint));
         let crowds = crowd::find(measurement).into_iter().map(Hint::Oversubscribed);
-        let hints = crowds.chain(sweeps.iter().cloned().map(Hint::AbovePeers)).chain(of_groups).collect();
+        let shared = crowd::shared_cores(measurement).into_iter().map(Hint::SameCore);
+        let hints = crowds
+            .chain(shared)
+            .chain(sweeps.iter().cloned().map(Hint::AbovePeers))
+            .chain(of_groups)
+            .collect();
         Diagnosis { groups, hints, empty }
     }
 }
@@ -142,6 +160,7 @@ impl GroupFound {
         let pairs = Pairs::of(measurement, &group.pairs);
         let split = split::find(&modes, &group.pairs);
         let timer = Distribution::of(&group.all.timer.calls);
+        let explained = noise.map(|recording| NoiseTail::of(measurement, group, recording));
         Some(GroupFound {
             name: group.labels.to_string(),
             labels: group.labels.clone(),
@@ -151,7 +170,7 @@ impl GroupFound {
             minima_modes: minima.as_ref().map(modes::find).unwrap_or_default(),
             minima: minima.as_ref().map(Summary::of),
             modes,
-            stationarity: Stationarity::of(&group.cycles()),
+            stationarity: Stationarity::of(&group.cycles),
             fits: Fits::of(&distribution),
             steps: Steps::of(&distribution),
             ticks: Ticks::of(&distribution),
@@ -160,7 +179,8 @@ impl GroupFound {
             pairs,
             ranks: Ranks::of(&group.ranks),
             split,
-            noise: noise.and_then(|recording| NoiseTail::of(measurement, group, recording)),
+            no_noise: explained.as_ref().and_then(|found| found.as_ref().err().copied()),
+            noise: explained.and_then(Result::ok),
         })
     }
 
@@ -174,24 +194,45 @@ impl GroupFound {
         self.modes.iter().filter(move |mode| (least..WEIGHTY).contains(&mode.weight) && mode.depth >= APART)
     }
 
+    /// Where a narrow peak lies above the middle of the other trials, and its weight: the upper part of the fitted mixture, if
+    /// there is one mode. Below the middle it would be the usual body of a long tail.
+    fn narrow_peak(&self) -> Option<(f64, f64)> {
+        let [best, next, ..] = &self.fits.as_ref()?.fits[..] else { return None };
+        let is_two = best.family == Family::TwoLogNormals && next.aic - best.aic > MUCH_LIKELIER;
+        if !is_two || self.weighty_modes().count() > 1 {
+            return None;
+        }
+        let width = |median: f64, sigma: &str| Some(median * best.parameter(sigma)?);
+        let (lower, upper) = (best.parameter("median_1_ps")?, best.parameter("median_2_ps")?);
+        let weight = 1.0 - best.parameter("weight_1")?;
+        let is_narrow = width(upper, "sigma_2")? * NARROW < width(lower, "sigma_1")?;
+        (is_narrow && PEAK.contains(&weight)).then_some((upper + best.shift_ps, weight))
+    }
+
     /// What is sure about the instrument comes first: it may explain the rest.
     fn hints(&self, group: usize) -> Vec<Hint> {
         let median =
             self.trials.at(0.5).and_then(|level| level.value_ps).unwrap_or(self.trials.mean_ps).max(1.0);
         let cost = self.timer_ps.map(|cost| cost / median).filter(|&share| share >= TIMER_COST);
-        let is_unsteady = !matches!(self.stationarity.verdict, Steadiness::Steady | Steadiness::TooFew);
+        let is_untold = matches!(self.stationarity.verdict, Steadiness::TooFew | Steadiness::OutsideBins);
+        let is_steady = is_untold || self.stationarity.verdict == Steadiness::Steady;
+        let is_unsteady = !is_steady || self.stationarity.warm_up.is_some();
         let mut hints = Vec::new();
         hints.extend(self.steps.map(|_| Hint::CoarseTimer { group }));
         hints.extend(cost.map(|share| Hint::TimerCost { group, share }));
-        match self.split {
-            Some(_) => hints.push(Hint::ModesByPair { group }),
-            None if self.weighty_modes().count() > 1 => hints.push(Hint::SeveralModes { group }),
-            None => {}
-        }
+        let about_modes = match self.split {
+            Some(_) => Some(Hint::ModesByPair { group }),
+            None if self.weighty_modes().count() > 1 => Some(Hint::SeveralModes { group }),
+            None => None,
+        };
+        // Whoever is slow explains the modes, where they are the slow one.
+        let slow_first = self.pairs.as_ref().is_some_and(Pairs::slow_ones_are_a_cluster);
+        hints.extend(about_modes.clone().filter(|_| !slow_first));
         if let Some(pairs) = &self.pairs {
             hints.extend(pairs.slow_processes.iter().map(|&process| Hint::SlowProcess { group, process }));
             hints.extend(pairs.slow_pairs.iter().map(|&pair| Hint::SlowPair { group, pair }));
         }
+        hints.extend(about_modes.filter(|_| slow_first));
         hints.extend(self.ticks.map(|_| Hint::TickSteps { group }));
         if self.ticks.is_none() {
             hints.extend(self.small_modes().map(|mode| Hint::SmallMode {
@@ -199,6 +240,8 @@ impl GroupFound {
                 centre_ps: mode.centre_ps,
                 weight: mode.weight,
             }));
+            let peak = self.narrow_peak();
+            hints.extend(peak.map(|(centre_ps, weight)| Hint::NarrowPeak { group, centre_ps, weight }));
             let heavy = self.slowest_share.filter(|&share| share >= HEAVY);
             hints.extend(heavy.map(|share| Hint::HeavyTail { group, share }));
         }

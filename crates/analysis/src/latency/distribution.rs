@@ -1,7 +1,9 @@
 //! A distribution as cells: what every layout of bins, and a list of times, comes to.
 
+use super::{Group, Variation};
 use straggler_model::Time;
 use straggler_model::latency::{Bins, Histogram, Outside};
+use straggler_model::noise::recording::Origin;
 use straggler_model::stats::quantile_ranks;
 
 /// Trials from `low` up to, but without, `high`, in ps.
@@ -34,6 +36,8 @@ pub struct Distribution {
     /// Trials of which no time is known, only a bound.
     below: Unknown,
     above: Unknown,
+    /// How far trials depend on each other.
+    pub variation: Variation,
 }
 
 /// Trials outside the bins, and the edge that they lie beyond.
@@ -79,6 +83,13 @@ impl Distribution {
         })
     }
 
+    /// All trials of a group, and how they vary from cycle to cycle or from run to run.
+    pub fn of_group(group: &Group, origins: &[Origin]) -> Option<Distribution> {
+        let mut found = Distribution::of(&group.all.trials)?;
+        found.variation = Variation::of(&found, &group.cycles, origins);
+        Some(found)
+    }
+
     /// The same of times that are known exactly.
     pub fn of_sorted(times: &[Time]) -> Option<Distribution> {
         let (first, last) = (times.first()?, times.last()?);
@@ -106,24 +117,82 @@ impl Distribution {
         };
         let up_to = cells.iter().scan(0, add).collect();
         let (below, above) = (Unknown::default(), Unknown::default());
-        Distribution { cells, up_to, min_ps, max_ps, mean_ps, variance_ps2, bins: None, below, above }
+        let variation = Variation::default();
+        Distribution {
+            cells,
+            up_to,
+            min_ps,
+            max_ps,
+            mean_ps,
+            variance_ps2,
+            bins: None,
+            below,
+            above,
+            variation,
+        }
     }
 
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Those within the bins, and a single trial beyond them, which is the maximum.
-    pub fn known_cells(&self) -> &[Cell] {
-        &self.cells[..self.cells.len() - usize::from(self.above.count > 1)]
+    /// Trials whose time is known: those within the bins, and a single one beyond them, which is the maximum.
+    pub fn known_cells(&self) -> impl DoubleEndedIterator<Item = Cell> + '_ {
+        let known = self.cells.len() - usize::from(self.above.count > 1);
+        let within = self.cells[..known].iter().enumerate().map(|(place, &cell)| {
+            let below = if place == 0 { self.below.count } else { 0 };
+            Cell { count: cell.count - below, ..cell }
+        });
+        within.filter(|cell| cell.count > 0)
     }
 
-    /// Cells for comparing ranks: all trials beyond the last bin are equal, in a cell up to `end`.
-    pub fn ranked_cells(&self, end: f64) -> impl Iterator<Item = Cell> + '_ {
+    /// From where to where times are known; nothing where no trial lies within the bins.
+    pub fn known_range(&self) -> Option<(f64, f64)> {
+        let (first, last) = (self.known_cells().next()?, self.known_cells().next_back()?);
+        let low = if self.below.count > 0 { first.low } else { self.ends(&first).0 };
+        Some((low, self.ends(&last).1))
+    }
+
+    /// A quantile of the trials whose time is known.
+    pub fn quantile_of_known(&self, level: f64) -> f64 {
+        let [below, above] = self.unknown();
+        let known = (self.count() - below - above) as f64;
+        self.quantile((below as f64 + level * known) / self.count() as f64)
+    }
+
+    /// The ends of the cell in which the median of the trials lies whose time is known.
+    pub fn bounds_of_known_median(&self) -> (f64, f64) {
+        let [below, above] = self.unknown();
+        let known = (self.count() - below - above) as f64;
+        self.bounds((below as f64 + 0.5 * known) / self.count() as f64)
+    }
+
+    /// Where the last bin ends, if more than one trial lies beyond it.
+    pub fn known_up_to(&self) -> Option<f64> {
+        (self.above.count > 1).then_some(self.above.edge.ps() as f64)
+    }
+
+    /// Where the last bin ends, if any trial lies beyond it.
+    pub fn edge_of_bins(&self) -> Option<f64> {
+        (self.above.count > 0).then_some(self.above.edge.ps() as f64)
+    }
+
+    /// Cells for comparing ranks: all trials beyond `cut` are equal, in a cell up to `end`. A cell that is cut keeps the part of
+    /// its trials that lies below.
+    pub fn ranked_cells(&self, cut: f64, end: f64) -> Vec<Cell> {
+        let (mut cells, mut beyond) = (Vec::new(), 0.0);
         let binned = self.cells.len() - usize::from(self.above.count > 0);
-        let count = self.above.count;
-        let beyond = Cell { low: self.above.edge.ps() as f64, high: end.max(self.max_ps + 1.0), count };
-        self.cells[..binned].iter().copied().chain((count > 0).then_some(beyond))
+        for cell in &self.cells[..binned] {
+            let share = ((cut - cell.low) / (cell.high - cell.low)).clamp(0.0, 1.0);
+            let kept = (share * cell.count as f64).round();
+            beyond += cell.count as f64 - kept;
+            if kept > 0.0 {
+                cells.push(Cell { high: cell.high.min(cut), count: kept as u64, ..*cell });
+            }
+        }
+        let count = self.above.count + beyond as u64;
+        cells.extend((count > 0).then_some(Cell { low: cut, high: end, count }));
+        cells
     }
 
     /// How many trials were shorter than the timer's cost, and how many lie beyond the last bin. A single one of the latter
@@ -181,6 +250,10 @@ impl Distribution {
         let index = self.cell_of(rank);
         let cell = &self.cells[index];
         let (low, high) = self.ends(cell);
+        // Times are whole picoseconds: such a cell holds a single value.
+        if high - low <= 1.0 {
+            return low;
+        }
         let inside = (rank - (self.up_to[index] - cell.count) as f64) / cell.count as f64;
         low + inside.clamp(0.0, 1.0) * (high - low)
     }
@@ -203,6 +276,12 @@ impl Distribution {
         Some((at(low).0, at(high).1))
     }
 
+    /// The ends of the cell in which a time lies; both are the time itself where no trial does.
+    pub(super) fn cell_around(&self, ps: f64) -> (f64, f64) {
+        let place = self.cells.partition_point(|cell| cell.high <= ps);
+        self.cells.get(place).filter(|cell| cell.low <= ps).map_or((ps, ps), |cell| self.ends(cell))
+    }
+
     /// The share of trials below `ps`.
     pub fn share_below(&self, ps: f64) -> f64 {
         let index = self.cells.partition_point(|cell| cell.high <= ps);
@@ -218,14 +297,14 @@ impl Distribution {
     /// Counts on a grid of `ln` steps: all trials of which the time is known, each cell spread evenly over at least `smear` ps. The grid begins at
     /// the logarithm that is returned.
     pub fn on_log_grid(&self, step: f64, smear: f64) -> (f64, Vec<f64>) {
-        let least = (self.quantile(0.0) - smear / 2.0).max(self.max_ps * 1e-12).max(1.0);
-        let last = self.known_cells().last().map_or(self.min_ps, |cell| self.ends(cell).1);
+        let (first, last) = self.known_range().unwrap_or((self.min_ps, self.min_ps));
+        let least = (first - smear / 2.0).max(last * 1e-12).max(1.0);
         let most = (last + smear / 2.0).max(least * 1.01);
         let from = (least.ln() / step).floor() * step - step;
         let places = (((most.ln() - from) / step).ceil() as usize + 2).min(MOST_PLACES);
         let mut grid = vec![0.0; places];
         for cell in self.known_cells() {
-            let (low, high) = self.ends(cell);
+            let (low, high) = self.ends(&cell);
             let more = ((smear - (high - low)) / 2.0).max(0.0);
             let (low, high) = ((low - more).max(least), (high + more).max(least));
             spread(
@@ -316,7 +395,10 @@ mod tests {
         // The longest is known.
         assert_eq!((found.outside(1.0), found.quantile(1.0)), (None, 3900.0));
         assert_eq!(found.unknown(), [10, 30]);
-        assert_eq!(found.on_log_grid(0.01, 0.0).1.iter().sum::<f64>().round(), 70.0);
+        let (from, grid) = found.on_log_grid(0.01, 0.0);
+        assert_eq!((from.exp() > 25.0, grid.iter().sum::<f64>().round()), (true, 60.0));
+        assert_eq!((found.known_range(), found.known_up_to()), (Some((30.0, 40.0)), Some(100.0)));
+        assert!((found.quantile_of_known(0.5) - 35.0).abs() < 1e-9);
         // A single one beyond the last bin is the longest.
         let one = Distribution::of(&histogram(bins, &[5, 12, 250])).unwrap();
         assert_eq!((one.unknown(), one.outside(0.99)), ([0, 0], None));

@@ -46,8 +46,8 @@ impl Draws {
 
     /// Where in the distribution behind `count` trials the sample's quantiles at ascending `levels` may lie: spacings of
     /// order statistics are gamma deviates. This is Rubin's Bayesian bootstrap, whose weights are those of the trials
-    /// between two quantiles, so that nothing depends on how many trials there are.
-    pub fn levels(&mut self, count: u64, levels: &[f64]) -> Vec<f64> {
+    /// between two quantiles, so that nothing depends on how many trials there are. Trials that depend on each other count as fewer.
+    pub fn levels(&mut self, count: f64, levels: &[f64]) -> Vec<f64> {
         let ends = levels.iter().copied().chain([1.0]);
         let mut before = 0.0;
         let mut sum = 0.0;
@@ -56,7 +56,7 @@ impl Draws {
                 let share = (level - before).max(0.0);
                 before = level;
                 if share > 0.0 {
-                    sum += self.gamma(share * count as f64);
+                    sum += self.gamma(share * count);
                 }
                 sum
             })
@@ -80,7 +80,7 @@ mod tests {
             assert!((mean / shape - 1.0).abs() < 5.0 / (4000.0 * shape.min(1.0)).sqrt(), "{shape} {mean}");
             assert!((variance / shape - 1.0).abs() < 0.25, "{shape} {variance}");
         }
-        let drawn: Vec<Vec<f64>> = (0..2000).map(|_| draws.levels(10_000, &[0.5, 0.99])).collect();
+        let drawn: Vec<Vec<f64>> = (0..2000).map(|_| draws.levels(10_000.0, &[0.5, 0.99])).collect();
         for (place, q) in [(0, 0.5), (1, 0.99)] {
             let mean = drawn.iter().map(|levels| levels[place]).sum::<f64>() / 2000.0;
             let variance = drawn.iter().map(|levels| (levels[place] - mean).powi(2)).sum::<f64>() / 2000.0;

@@ -2,10 +2,10 @@
 //!
 //! `p99>+5%` trips when the second's quantile of 99 % is more than 5 % above the first's, `median>+1us` when it is more
 //! than 1 µs above, `p99>50us` when it is above 50 µs at all; `<` asks for the other side. A gate trips only when the whole
-//! confidence interval is beyond the limit: what might be chance fails no build. A value beyond the limit whose interval is
-//! not is undecided, and said.
+//! confidence interval is beyond the limit. A value beyond the limit whose interval is not is undecided, and said. The interval
+//! holds what runs differ by where both files have three or more, else what one run does from cycle to cycle. Of a quantile outside the bins only a bound is known: where that decides, the gate is judged.
 
-use super::compare::{MeanDifference, difference};
+use super::compare::{MeanDifference, difference, mean_interval, quantile_interval};
 use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
 use std::fmt;
@@ -58,9 +58,17 @@ pub enum Unjudged {
     TooFew { gate: String, needed: u64, count: u64 },
     #[error(
         "{gate}: it cannot be decided, because the quantile of the {file} file lies outside the bins ({outside}): \
-         measure again with more or wider --bins, or choose another quantile"
+         {}, or choose another quantile", advice(*outside)
     )]
     Outside { gate: String, file: &'static str, outside: Outside },
+}
+
+/// What to do about a quantile that lies outside the bins: no bins help against trials shorter than the timer's cost.
+fn advice(outside: Outside) -> &'static str {
+    match outside {
+        Outside::Above(_) => "measure again with more or wider --bins",
+        Outside::Below(_) => "time several operations at once",
+    }
 }
 
 /// What a gate came to.
@@ -68,8 +76,10 @@ pub enum Unjudged {
 pub struct Judgement {
     pub gate: String,
     pub outcome: GateOutcome,
-    /// A share for limits in percent, else ps.
-    pub value: f64,
+    /// A share for limits in percent, else ps. Nothing where it depends on a quantile outside the bins.
+    pub value: Option<f64>,
+    /// Between what it lies: both are the value where it is known.
+    pub ends: [f64; 2],
     pub interval: [f64; 2],
     pub limit: f64,
     /// Whether these are shares.
@@ -142,60 +152,72 @@ fn limit(text: &str) -> Result<Limit, String> {
 impl Gate {
     /// Compares the second with the first; the same seed gives the same numbers.
     pub fn judge(&self, both: [&Distribution; 2], seed: u64) -> Result<Judgement, Unjudged> {
-        let (values, difference, interval) = self.measured(both, seed)?;
-        let (value, interval, limit) = match self.limit {
-            Limit::Share(limit) => {
-                let base = values[0].max(1.0);
-                (difference / base, interval.map(|end| end / base), limit)
-            }
-            Limit::Difference(limit) => (difference, interval, limit),
-            Limit::Level(limit) => (values[1], self.level_interval(both[1], values[1]), limit),
+        let Compared { second, ends, interval, share_ends, share_interval } = self.compared(both, seed)?;
+        let (ends, interval, limit) = match self.limit {
+            Limit::Share(limit) => (share_ends, share_interval, limit),
+            Limit::Difference(limit) => (ends, interval, limit),
+            Limit::Level(limit) => (second, self.level_interval(both[1], second, seed), limit),
         };
+        // However skewed what was drawn is, the interval holds what was found.
+        let interval = [interval[0].min(ends[0]), interval[1].max(ends[1])];
         let beyond = |value: f64| if self.above { value > limit } else { value < limit };
-        let outcome = match (beyond(value), interval.into_iter().all(beyond)) {
-            (true, true) => GateOutcome::Tripped,
-            (true, false) => GateOutcome::Undecided,
-            _ => GateOutcome::Passed,
+        let outcome = match (ends.map(beyond), interval.into_iter().all(beyond)) {
+            ([true, true], true) => GateOutcome::Tripped,
+            ([true, true], false) => GateOutcome::Undecided,
+            ([false, false], _) => GateOutcome::Passed,
+            // The limit lies between the bounds.
+            _ => return Err(self.outside(both)),
         };
         let is_share = matches!(self.limit, Limit::Share(_));
-        Ok(Judgement { gate: self.text.clone(), outcome, value, interval, limit, is_share })
+        let value = (ends[0] == ends[1]).then_some(ends[0]);
+        Ok(Judgement { gate: self.text.clone(), outcome, value, ends, interval, limit, is_share })
     }
 
-    /// Both values, their difference and its interval.
-    fn measured(&self, both: [&Distribution; 2], seed: u64) -> Result<([f64; 2], f64, [f64; 2]), Unjudged> {
+    /// What there is to compare.
+    fn compared(&self, both: [&Distribution; 2], seed: u64) -> Result<Compared, Unjudged> {
         let exact = |values: [f64; 2]| {
-            let difference = values[1] - values[0];
-            Ok((values, difference, [difference; 2]))
+            let [ends, share_ends] =
+                [values[1] - values[0], values[1] / values[0].max(1.0) - 1.0].map(|end| [end; 2]);
+            Compared { second: [values[1]; 2], ends, interval: ends, share_ends, share_interval: share_ends }
         };
         match self.statistic {
-            Statistic::Min => exact(both.map(|one| one.min_ps)),
-            Statistic::Max => exact(both.map(|one| one.max_ps)),
+            Statistic::Min => Ok(exact(both.map(|one| one.min_ps))),
+            Statistic::Max => Ok(exact(both.map(|one| one.max_ps))),
             Statistic::Mean => {
                 let mean = MeanDifference::of(both);
-                let interval = mean.interval_ps.ok_or_else(|| self.too_few(2, both))?;
-                Ok((mean.values_ps, mean.difference_ps, interval))
+                let intervals = mean.interval_ps.zip(mean.share_interval);
+                let (interval, share_interval) = intervals.ok_or_else(|| self.too_few(2, both))?;
+                Ok(Compared { interval, share_interval, ..exact(mean.values_ps) })
             }
             Statistic::Quantile(q) => {
                 if both.iter().any(|one| one.interval(q, CONFIDENCE).is_none()) {
                     return Err(self.too_few(samples_needed(q, CONFIDENCE).unwrap_or(u64::MAX), both));
                 }
-                let values = self.known(both, q)?;
                 let found = difference(both, q, seed).ok_or_else(|| self.too_few(1, both))?;
-                Ok((values, values[1] - values[0], found.interval_ps))
+                Ok(Compared {
+                    second: both[1].quantile_ends(q).into(),
+                    ends: found.ends_ps,
+                    interval: found.interval_ps,
+                    share_ends: found.share_ends,
+                    share_interval: found.share_interval,
+                })
             }
         }
     }
 
-    /// The quantiles of both. For a limit of the second alone, the first does not matter.
-    fn known(&self, both: [&Distribution; 2], q: f64) -> Result<[f64; 2], Unjudged> {
-        let is_asked = [!matches!(self.limit, Limit::Level(_)), true];
-        for ((one, file), _) in both.iter().zip(["first", "second"]).zip(is_asked).filter(|(_, asked)| *asked)
+    /// The first of the files that matter whose quantile lies outside the bins: a limit of the second alone does not look at the
+    /// first.
+    fn outside(&self, both: [&Distribution; 2]) -> Unjudged {
+        let gate = self.text.clone();
+        let Statistic::Quantile(q) = self.statistic else { return self.too_few(1, both) };
+        let first = both[0].outside(q).filter(|_| !matches!(self.limit, Limit::Level(_)));
+        match first
+            .map(|outside| ("first", outside))
+            .or(both[1].outside(q).map(|outside| ("second", outside)))
         {
-            if let Some(outside) = one.outside(q) {
-                return Err(Unjudged::Outside { gate: self.text.clone(), file, outside });
-            }
+            Some((file, outside)) => Unjudged::Outside { gate, file, outside },
+            None => self.too_few(1, both),
         }
-        Ok(both.map(|one| one.quantile(q)))
     }
 
     fn too_few(&self, needed: u64, both: [&Distribution; 2]) -> Unjudged {
@@ -204,20 +226,24 @@ impl Gate {
     }
 
     /// Of the second alone.
-    fn level_interval(&self, second: &Distribution, value: f64) -> [f64; 2] {
+    fn level_interval(&self, second: &Distribution, ends: [f64; 2], seed: u64) -> [f64; 2] {
         match self.statistic {
-            Statistic::Quantile(q) => {
-                second.interval(q, CONFIDENCE).map_or([value; 2], |(low, high)| [low, high])
-            }
-            Statistic::Mean => {
-                let own = MeanDifference::of([second, second]);
-                // Of a difference of two equal means, whose variance is twice that of one.
-                let half = own.interval_ps.map_or(0.0, |[_, high]| high / std::f64::consts::SQRT_2);
-                [value - half, value + half]
-            }
-            Statistic::Min | Statistic::Max => [value; 2],
+            Statistic::Quantile(q) => quantile_interval(second, q, seed),
+            Statistic::Mean => mean_interval(second).unwrap_or(ends),
+            Statistic::Min | Statistic::Max => ends,
         }
     }
+}
+
+/// What a gate looks at, in ps; values outside the bins lie between two ends.
+struct Compared {
+    second: [f64; 2],
+    /// Of the difference of the samples.
+    ends: [f64; 2],
+    interval: [f64; 2],
+    /// Of the second by the first, less 1.
+    share_ends: [f64; 2],
+    share_interval: [f64; 2],
 }
 
 #[cfg(test)]
@@ -259,20 +285,17 @@ mod tests {
         for (text, q) in [("median>+1ns", 0.5), ("p99>+1ns", 0.99), ("p1>+1ns", 0.01)] {
             let judged = text.parse::<Gate>().unwrap().judge([&one, &other], 7).unwrap();
             let shown = table.at(q).unwrap();
-            assert_eq!(
-                (judged.interval, Some(judged.value)),
-                (shown.interval_ps, shown.difference_ps),
-                "{text}"
-            );
+            assert_eq!((judged.interval, judged.value), (shown.interval_ps, shown.difference_ps), "{text}");
         }
         // One that no table has lies between its neighbours.
         let judged = "p60>+1ns".parse::<Gate>().unwrap().judge([&one, &other], 7).unwrap();
-        assert!(judged.interval[0] < judged.value && judged.value < judged.interval[1]);
+        let value = judged.value.unwrap();
+        assert!(judged.interval[0] < value && value < judged.interval[1]);
     }
 
-    /// Beyond the last bin nothing is known that a gate could compare.
+    /// Beyond the last bin only a bound is known: 10 % of the trials of the second file take 90 µs or more, the bins end at 10 µs.
     #[test]
-    fn quantiles_outside_the_bins_are_not_judged() {
+    fn bounds_decide_where_they_can() {
         use straggler_model::latency::{Bins, Histogram};
         let binned = |beyond: u64| {
             let mut times = Histogram::new(Bins::FixedWidth { width_ps: 1_000_000, count: 10 });
@@ -283,16 +306,32 @@ mod tests {
         };
         let (good, bad) = (binned(0), binned(100));
         let judge = |gate: &str, both: [&Distribution; 2]| gate.parse::<Gate>().unwrap().judge(both, 1);
-        for gate in ["p99>+5%", "p95<-1us", "p95>1s"] {
-            let fault = judge(gate, [&good, &bad]).unwrap_err().to_string();
-            let said = "it cannot be decided, because the quantile of the second file lies outside the bins (> 10 µs)";
-            assert!(fault.starts_with(gate) && fault.contains(said), "{fault}");
+        let outcome = |gate: &str, both: [&Distribution; 2]| judge(gate, both).unwrap().outcome;
+        // From 5 µs to something between 10 and 90 µs.
+        for gate in ["p99>+5%", "p99>+50%", "p99>+3us", "p95>9us", "p95<+100us"] {
+            assert_eq!(outcome(gate, [&good, &bad]), GateOutcome::Tripped, "{gate}");
         }
-        assert!(judge("p95>+5%", [&bad, &good]).unwrap_err().to_string().contains("the first file"));
-        // The first does not matter for a limit of the second alone, and medians and means are known.
-        assert_eq!(judge("p95>1s", [&bad, &good]).unwrap().outcome, GateOutcome::Passed);
-        assert_eq!(judge("median>+50%", [&good, &bad]).unwrap().outcome, GateOutcome::Passed);
-        assert_eq!(judge("mean>+50%", [&good, &bad]).unwrap().outcome, GateOutcome::Tripped);
+        for gate in ["p95>1s", "p95<-1us", "p95<-1%", "p99>+2000%", "p99>+100us"] {
+            assert_eq!(outcome(gate, [&good, &bad]), GateOutcome::Passed, "{gate}");
+        }
+        assert_eq!(outcome("p95<-40%", [&bad, &good]), GateOutcome::Tripped);
+        assert_eq!(outcome("p95>+5%", [&bad, &good]), GateOutcome::Passed);
+        let judged = judge("p99>+5%", [&good, &bad]).unwrap();
+        assert!(judged.value.is_none() && judged.ends[0] > 0.6 && judged.ends[1] > 14.0, "{judged:?}");
+        for (gate, file, both) in [
+            ("p99>+400%", "second", [&good, &bad]),
+            ("p95>50us", "second", [&good, &bad]),
+            ("p95>50us", "second", [&bad, &bad]),
+            ("p95<-80%", "first", [&bad, &good]),
+            ("p99>+1%", "first", [&bad, &bad]),
+        ] {
+            let fault = judge(gate, both).unwrap_err().to_string();
+            let said = format!("because the quantile of the {file} file lies outside the bins (> 10 µs)");
+            assert!(fault.starts_with(gate) && fault.contains(&said), "{fault}");
+        }
+        // Medians and means are known.
+        assert_eq!(outcome("median>+50%", [&good, &bad]), GateOutcome::Passed);
+        assert_eq!(outcome("mean>+50%", [&good, &bad]), GateOutcome::Tripped);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Which series of a measurement belong together: those that differ only in their pair of processes, or in their rank.
 
+use std::collections::BTreeMap;
+use straggler_model::Rank;
 use straggler_model::latency::{Cycle, Labels, Measurement, MergeError, Series};
 
 /// One distribution over all pairs or ranks, and those of each where they were kept.
@@ -12,6 +14,8 @@ pub struct Group {
     pub pairs: Vec<Series>,
     /// Of a collective, by rank; empty where only the whole was kept.
     pub ranks: Vec<Series>,
+    /// Cycles that follow each other in time: those of each pair or rank, or else of each process and class.
+    pub cycles: Vec<Vec<Cycle>>,
 }
 
 impl Group {
@@ -34,29 +38,34 @@ impl Group {
         let pairs = kept(|labels| labels.pair.is_some());
         let ranks = kept(|labels| labels.rank.is_some());
         let is_part = |series: &&Series| series.labels.pair.is_some() || series.labels.rank.is_some();
-        let all = match members.iter().find(|series| series.labels == labels) {
+        let parts = if pairs.is_empty() { &ranks } else { &pairs };
+        let whole: Vec<&Series> = members.iter().filter(|series| series.labels == labels).copied().collect();
+        let classes = members.iter().filter(|series| !is_part(series)).copied();
+        let cycles = match (parts.is_empty(), whole.is_empty()) {
+            (false, _) => parts.iter().flat_map(in_a_row).collect(),
+            (true, false) => whole.iter().copied().flat_map(in_a_row).collect(),
+            (true, true) => classes.clone().flat_map(in_a_row).collect(),
+        };
+        let all = match whole.first() {
             Some(&whole) => whole.clone(),
-            None if !members.iter().all(is_part) => {
-                merged(&labels, members.into_iter().filter(|series| !is_part(series)))?
-            }
+            None if !members.iter().all(is_part) => merged(&labels, classes)?,
             None => merged(&labels, pairs.iter().chain(&ranks))?,
         };
-        Ok(Group { labels, all, pairs, ranks })
+        Ok(Group { labels, all, pairs, ranks, cycles })
     }
 
     /// A series that stands for itself, such as that of one pair.
     pub fn single(series: &Series) -> Group {
-        Group { labels: series.labels.clone(), all: series.clone(), pairs: Vec::new(), ranks: Vec::new() }
+        let (pairs, ranks) = (Vec::new(), Vec::new());
+        Group { labels: series.labels.clone(), all: series.clone(), pairs, ranks, cycles: in_a_row(series) }
     }
+}
 
-    /// The cycles of each pair or rank, or of all where these were not kept apart.
-    pub fn cycles(&self) -> Vec<&[Cycle]> {
-        let parts = if self.pairs.is_empty() { &self.ranks } else { &self.pairs };
-        if parts.is_empty() {
-            return vec![&self.all.cycles];
-        }
-        parts.iter().map(|series| series.cycles.as_slice()).collect()
-    }
+/// The cycles of a series by the process that recorded them: those of several processes run at the same time.
+fn in_a_row(series: &Series) -> Vec<Vec<Cycle>> {
+    let mut by_process: BTreeMap<Option<Rank>, Vec<Cycle>> = BTreeMap::new();
+    series.cycles.iter().for_each(|cycle| by_process.entry(cycle.process).or_default().push(*cycle));
+    by_process.into_values().collect()
 }
 
 fn stripped(labels: &Labels) -> Labels {
@@ -73,8 +82,10 @@ fn merged<'a>(labels: &Labels, mut series: impl Iterator<Item = &'a Series>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::latency::Stationarity;
+    use crate::latency::stationarity::Steadiness;
     use straggler_model::Time;
-    use straggler_model::latency::{Bins, Kind, Pair};
+    use straggler_model::latency::{Bins, Histogram, Kind, Pair};
 
     #[test]
     fn classes_come_before_pairs() {
@@ -103,11 +114,32 @@ mod tests {
         for count in [2, 4] {
             let groups = Group::of(&collective).unwrap();
             assert_eq!((groups.len(), groups[0].ranks.len(), groups[0].all.trials.count()), (1, 2, count));
-            assert_eq!(groups[0].cycles().len(), 2);
+            assert_eq!(groups[0].cycles.len(), 0);
             collective.series.retain(|series| series.labels.rank.is_some());
         }
         // Only pairs.
+        assert!(Group::of(&measurement).unwrap()[0].cycles.is_empty());
         measurement.series.retain(|series| series.labels.pair.is_some());
         assert_eq!(Group::of(&measurement).unwrap()[0].all.trials.count(), 1);
+    }
+
+    /// Cycles of many processes at different levels, which were kept together, are no change over time.
+    #[test]
+    fn merged_cycles_of_processes_stay_apart() {
+        let mut measurement = Measurement::default();
+        let class = Labels { class: Some("same node".into()), ..Labels::default() };
+        for process in 0..40 {
+            let mut series = Series::new(class.clone(), Bins::default());
+            for cycle in 0..10 {
+                let mut trials = Histogram::default();
+                (0..20).for_each(|_| trials.record(Time::from_ns(1000 + 100 * u64::from(process))));
+                series.add_cycle(&trials, 1_000_000 * cycle + u64::from(process)).unwrap();
+            }
+            measurement.add(series.recorded_by(process)).unwrap();
+        }
+        let group = &Group::of(&measurement).unwrap()[0];
+        assert_eq!((group.all.cycles.len(), group.cycles.len()), (400, 40));
+        assert_eq!(Stationarity::of(&group.cycles).verdict, Steadiness::Steady);
+        assert_ne!(Stationarity::of(std::slice::from_ref(&group.all.cycles)).verdict, Steadiness::Steady);
     }
 }

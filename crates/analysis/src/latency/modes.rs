@@ -11,10 +11,11 @@ pub struct Mode {
     pub centre_ps: f64,
     /// The share of all trials between the bounds.
     pub weight: f64,
-    /// The valleys at both sides; minimum and maximum at the ends.
+    /// The valleys at both sides; at the ends the shortest and the longest time that is known. Trials outside the bins belong
+    /// to no mode.
     pub low_ps: f64,
     pub high_ps: f64,
-    /// How deep the deeper of both valleys is, as a share of the peak: 1 for the only mode.
+    /// How deep the shallower of both valleys is, as a share of the peak: 1 for the only mode.
     pub depth: f64,
 }
 
@@ -39,14 +40,15 @@ pub fn find(distribution: &Distribution) -> Vec<Mode> {
     let smooth = smoothed(&counts);
     let peaks = Peaks::of(&smooth, distribution.count() as f64);
     let edge = |place: usize| (from + (place as f64 + 0.5) * step).exp();
+    let Some((first, last)) = distribution.known_range() else { return Vec::new() };
+    let [below, above] = distribution.unknown().map(|count| count as f64 / distribution.count() as f64);
     peaks
         .modes(&smooth)
         .map(|found| {
-            let low_ps = found.low.map_or(distribution.min_ps, edge);
-            let high_ps = found.high.map_or(distribution.max_ps, edge);
-            let upper = found.high.map_or(1.0, |_| distribution.share_below(high_ps));
-            let lower = found.low.map_or(0.0, |_| distribution.share_below(low_ps));
-            let centre_ps = edge(found.top).clamp(distribution.min_ps, distribution.max_ps);
+            let (low_ps, high_ps) = (found.low.map_or(first, edge), found.high.map_or(last, edge));
+            let upper = found.high.map_or(1.0 - above, |_| distribution.share_below(high_ps));
+            let lower = found.low.map_or(below, |_| distribution.share_below(low_ps));
+            let centre_ps = edge(found.top).clamp(first, last);
             Mode { centre_ps, weight: upper - lower, low_ps, high_ps, depth: found.depth }
         })
         .collect()
@@ -54,10 +56,10 @@ pub fn find(distribution: &Distribution) -> Vec<Mode> {
 
 /// Silverman's rule on the logarithms; never narrower than two cells.
 fn bandwidth(distribution: &Distribution) -> f64 {
-    let ln = |q: f64| distribution.quantile(q).max(1.0).ln();
+    let ln = |q: f64| distribution.quantile_of_known(q).max(1.0).ln();
     let spread = ((ln(0.75) - ln(0.25)) / 1.349).max((ln(0.9) - ln(0.1)) / 2.563 * 0.3);
     let rule = 0.9 * spread * (distribution.count() as f64).powf(-0.2);
-    let (low, high) = distribution.bounds(0.5);
+    let (low, high) = distribution.bounds_of_known_median();
     let cell = if low > 0.0 { (high / low).ln() } else { 0.0 };
     rule.max(2.0 * cell).clamp(NARROWEST, 1.0)
 }
@@ -145,9 +147,9 @@ impl Peaks {
         self.tops.iter().enumerate().map(|(index, &top)| {
             let low = index.checked_sub(1).map(|before| self.valleys[before]);
             let high = self.valleys.get(index).copied();
-            let deepest =
-                [low, high].into_iter().flatten().map(|valley| smooth[valley]).fold(f64::INFINITY, f64::min);
-            let depth = if deepest.is_finite() { 1.0 - deepest / smooth[top] } else { 1.0 };
+            let shallowest =
+                [low, high].into_iter().flatten().map(|valley| smooth[valley]).fold(0.0, f64::max);
+            let depth = 1.0 - shallowest / smooth[top];
             Found { top, low, high, depth }
         })
     }
@@ -157,6 +159,8 @@ impl Peaks {
 mod tests {
     use super::*;
     use crate::latency::samples::{distribution, lognormal};
+    use straggler_model::Time;
+    use straggler_model::latency::{Bins, Histogram};
 
     /// Samples of one log-normal distribution have one mode, whatever their number and width.
     #[test]
@@ -185,8 +189,33 @@ mod tests {
                 assert!((mode.centre_ps / centre - 1.0).abs() < 0.03, "{mode:?}");
                 assert!((mode.weight - weight).abs() < 0.01, "{mode:?}");
                 assert!(mode.low_ps < mode.centre_ps && mode.centre_ps < mode.high_ps);
+                assert!(mode.depth > 0.8, "{mode:?}");
             }
         }
+    }
+
+    /// A mode is no deeper than its shallower valley: that in the middle is far from one, and joined to the other.
+    #[test]
+    fn a_mode_is_as_deep_as_its_shallower_valley() {
+        let mut values = lognormal(1, 20_000, 0.0, 4e6, 0.03);
+        values.extend(lognormal(2, 6500, 0.0, 8e6, 0.03));
+        values.extend(lognormal(3, 6500, 0.0, 1e7, 0.03));
+        let modes = find(&distribution(&values));
+        assert_eq!(modes.len(), 3, "{modes:?}");
+        assert!(modes[0].depth > 0.99 && modes[1].depth < 0.8, "{modes:?}");
+    }
+
+    /// What lies outside the bins is neither a mode nor part of one.
+    #[test]
+    fn trials_outside_the_bins_are_no_modes() {
+        let mut times = Histogram::new(Bins::FixedWidth { width_ps: 100_000, count: 100 });
+        lognormal(1, 6000, 0.0, 5e6, 0.05).iter().for_each(|&ps| times.record(Time(ps)));
+        (0..3000).for_each(|trial| times.record(Time(500_000_000 + trial)));
+        (0..1000).for_each(|_| times.record_underflow());
+        let modes = find(&Distribution::of(&times).unwrap());
+        assert_eq!(modes.len(), 1, "{modes:?}");
+        assert!((modes[0].weight - 0.6).abs() < 1e-9 && modes[0].high_ps < 1e7, "{modes:?}");
+        assert!(modes[0].low_ps > 3e6 && (modes[0].centre_ps / 5e6 - 1.0).abs() < 0.03, "{modes:?}");
     }
 
     /// A timer of 1 µs makes a comb of every distribution; it is no row of modes.

@@ -18,10 +18,12 @@ pub struct NoiseTail {
     /// The share of trials in it, measured and predicted.
     pub measured: f64,
     pub predicted: f64,
+    /// Whether far more is predicted than was measured: then the recording is not of what the trials met, and explains nothing.
+    pub overpredicts: bool,
     /// The share of the measured tail that is predicted at its place, by number of trials.
     pub explained: f64,
-    /// The same by time beyond the beginning of the tail.
-    pub explained_time: f64,
+    /// The same by time beyond the beginning of the tail; nothing where trials lie beyond the bins, whose times are not known.
+    pub explained_time: Option<f64>,
     /// Detours a second on a core.
     pub rate_hz: f64,
     /// Processes whose detours make a trial longer.
@@ -30,6 +32,18 @@ pub struct NoiseTail {
     pub cores: Vec<u32>,
     /// Shares of trials longer than each time.
     pub points: Vec<TailPoint>,
+}
+
+/// Why it is not known what noise explains.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoTail {
+    /// Few trials take longer than most.
+    NoTail,
+    /// The tail begins outside the bins.
+    OutsideBins,
+    /// The recording has no length.
+    EmptyRecording,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -43,20 +57,24 @@ pub struct TailPoint {
 const LEAST_TRIALS: f64 = 20.0;
 /// Times of a factor of this are compared as one: a prediction need not hit the very bin.
 const BAND: f64 = 1.25;
+/// A prediction beyond so many times the measured tail does not fit.
+const MOST_PREDICTED: f64 = 2.0;
 /// Equal parts of the body, each for its own time.
 const BODY_PARTS: usize = 50;
 
 impl NoiseTail {
-    /// Nothing where there is no tail or the recording has no length.
-    pub fn of(measurement: &Measurement, group: &Group, recording: &Recording) -> Option<NoiseTail> {
-        let distribution = Distribution::of(&group.all.trials)?;
+    pub fn of(measurement: &Measurement, group: &Group, recording: &Recording) -> Result<NoiseTail, NoTail> {
+        let distribution = Distribution::of(&group.all.trials).ok_or(NoTail::NoTail)?;
         let (processes, cores) = (processes(measurement, group), cores(measurement, recording));
         let used = || recording.cores.iter().filter(|core| cores.contains(&core.core));
         let length: f64 = used().map(|core| core.length.ps() as f64).sum();
-        let from_ps = beginning(&distribution);
+        let from_ps = beginning(&distribution).ok_or(NoTail::OutsideBins)?;
         let measured = 1.0 - distribution.share_below(from_ps);
-        if length <= 0.0 || measured * (distribution.count() as f64) < LEAST_TRIALS {
-            return None;
+        if measured * (distribution.count() as f64) < LEAST_TRIALS {
+            return Err(NoTail::NoTail);
+        }
+        if length <= 0.0 {
+            return Err(NoTail::EmptyRecording);
         }
         let body = body(&distribution, from_ps);
         let trial = body.iter().sum::<f64>() / body.len() as f64;
@@ -65,7 +83,12 @@ impl NoiseTail {
         detours.sort_by(f64::total_cmp);
         let each = f64::from(processes) * trial / length;
         let tail = Tail { body, detours, each };
-        let points: Vec<TailPoint> = bands(from_ps, distribution.max_ps)
+        // Trials beyond the bins are one band: how many there are is known, how long they take is not.
+        let end = distribution.known_up_to();
+        let within =
+            bands(from_ps, end.unwrap_or(distribution.max_ps)).filter(|&at| end.is_none_or(|end| at < end));
+        let points: Vec<TailPoint> = within
+            .chain(end)
             .map(|at_ps| TailPoint {
                 at_ps,
                 measured: 1.0 - distribution.share_below(at_ps),
@@ -73,11 +96,14 @@ impl NoiseTail {
             })
             .collect();
         let (explained, explained_time) = explained(&points);
-        let (predicted, rate_hz) = (points.first()?.predicted, tail.detours.len() as f64 / length * 1e12);
-        Some(NoiseTail {
+        let explained_time = end.is_none().then_some(explained_time);
+        let predicted = points.first().map_or(0.0, |point| point.predicted);
+        let rate_hz = tail.detours.len() as f64 / length * 1e12;
+        Ok(NoiseTail {
             from_ps,
             measured,
             predicted,
+            overpredicts: predicted > MOST_PREDICTED * measured,
             explained,
             explained_time,
             rate_hz,
@@ -89,10 +115,12 @@ impl NoiseTail {
 }
 
 /// The tail begins eight times as far above the median as the upper quartile (five standard deviations of a normal
-/// distribution), and beyond 90 % of the trials.
-fn beginning(distribution: &Distribution) -> f64 {
-    let median = distribution.median();
-    (median + 8.0 * (distribution.quantile(0.75) - median)).max(distribution.quantile(0.9))
+/// distribution), and beyond 90 % of the trials; nothing where that is outside the bins.
+fn beginning(distribution: &Distribution) -> Option<f64> {
+    let at = |q: f64| distribution.known_quantile(q);
+    let (median, upper, most) = (at(0.5)?, at(0.75)?, at(0.9)?);
+    let from = (median + 8.0 * (upper - median)).max(most);
+    distribution.known_up_to().is_none_or(|end| from < end).then_some(from)
 }
 
 /// Both ends of an exchange can be hit, and every process of a collective.
@@ -100,9 +128,11 @@ fn processes(measurement: &Measurement, group: &Group) -> u32 {
     match group.labels.kind {
         Kind::Operation => 1,
         Kind::OneSided | Kind::Pairwise | Kind::RoundTrip | Kind::OneWay => 2,
-        Kind::PerRank | Kind::AllRanks => {
-            u32::try_from(measurement.processes.len()).unwrap_or(u32::MAX).max(1)
-        }
+        // Others of the job may have slept.
+        Kind::PerRank | Kind::AllRanks => match group.labels.peers {
+            Some(peers) => peers.saturating_add(1),
+            None => u32::try_from(measurement.processes.len()).unwrap_or(u32::MAX).max(1),
+        },
     }
 }
 
@@ -168,7 +198,7 @@ mod tests {
     use crate::latency::draws::Draws;
     use crate::latency::samples::{histogram, lognormal};
     use straggler_model::Time;
-    use straggler_model::latency::{Labels, Series};
+    use straggler_model::latency::{Bins, Histogram, Labels, Series};
     use straggler_model::noise::recording::{Core, Detour};
 
     /// Synthetic: a detour of 50 µs in every millisecond, for a second.
@@ -193,7 +223,7 @@ mod tests {
         values.iter_mut().for_each(|ps| *ps += if draws.unit() < share { 50_000_000 } else { 0 });
         let labels = Labels { kind: Kind::Pairwise, ..Labels::default() };
         let all = Series { labels: labels.clone(), trials: histogram(&values), ..Series::default() };
-        Group { labels, all, pairs: Vec::new(), ranks: Vec::new() }
+        Group { labels, all, pairs: Vec::new(), ranks: Vec::new(), cycles: Vec::new() }
     }
 
     /// Two processes, trials of 5 µs, 1000 detours a second: one trial in a hundred.
@@ -202,7 +232,33 @@ mod tests {
         let found = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(50)).unwrap();
         assert!((found.predicted - 0.01).abs() < 3e-4, "{found:?}");
         assert!((found.rate_hz - 1000.0).abs() < 1e-6);
-        assert!(found.explained > 0.9 && found.explained_time > 0.9, "{found:?}");
+        assert!(found.explained > 0.9 && found.explained_time.unwrap() > 0.9, "{found:?}");
+        assert!(!found.overpredicts);
+    }
+
+    /// A tail of 0.1 % cannot be that of noise that predicts 1 %, though it holds all of it.
+    #[test]
+    fn noise_that_predicts_more_does_not_fit() {
+        let found = NoiseTail::of(&Measurement::default(), &group(0.001), &recording(50)).unwrap();
+        assert!(found.overpredicts && found.explained > 0.9, "{found:?}");
+    }
+
+    /// Of 8 processes, only the 4 that took part in a collective can be hit.
+    #[test]
+    fn processes_that_slept_do_not_count() {
+        use straggler_model::latency::Process;
+        let processes = (0..8).map(|rank| Process { rank, ..Process::default() }).collect();
+        let measurement = Measurement { processes, ..Measurement::default() };
+        let mut group = group(0.01);
+        for (kind, peers, hit) in [
+            (Kind::AllRanks, Some(3), 4),
+            (Kind::PerRank, Some(7), 8),
+            (Kind::AllRanks, None, 8),
+            (Kind::Pairwise, Some(3), 2),
+        ] {
+            (group.labels.kind, group.labels.peers) = (kind, peers);
+            assert_eq!(NoiseTail::of(&measurement, &group, &recording(50)).unwrap().processes, hit);
+        }
     }
 
     #[test]
@@ -210,8 +266,31 @@ mod tests {
         let part = NoiseTail::of(&Measurement::default(), &group(0.04), &recording(50)).unwrap();
         assert!((part.explained - 0.25).abs() < 0.03, "{part:?}");
         let none = NoiseTail::of(&Measurement::default(), &group(0.01), &recording(2)).unwrap();
-        assert!(none.explained < 0.1 && none.explained_time < 0.1, "{none:?}");
-        assert!(NoiseTail::of(&Measurement::default(), &group(0.0), &recording(50)).is_none());
-        assert!(NoiseTail::of(&Measurement::default(), &group(0.01), &Recording::default()).is_none());
+        assert!(none.explained < 0.1 && none.explained_time.unwrap() < 0.1, "{none:?}");
+        let fault = |group: &Group, recording: &Recording| {
+            NoiseTail::of(&Measurement::default(), group, recording).unwrap_err()
+        };
+        assert_eq!(fault(&group(0.0), &recording(50)), NoTail::NoTail);
+        assert_eq!(fault(&group(0.01), &Recording::default()), NoTail::EmptyRecording);
+    }
+
+    /// How many trials lie beyond the bins is known, but not how long they take.
+    #[test]
+    fn a_tail_beyond_the_bins() {
+        let binned = |width_ps: u64| {
+            let mut times = Histogram::new(Bins::FixedWidth { width_ps, count: 200 });
+            let mut draws = Draws::new(3, 3);
+            for ps in lognormal(1, 100_000, 0.0, 5e6, 0.05) {
+                times.record(Time(ps + if draws.unit() < 0.01 { 50_000_000 } else { 0 }));
+            }
+            let mut group = group(0.0);
+            group.all.trials = times;
+            group
+        };
+        let found = NoiseTail::of(&Measurement::default(), &binned(100_000), &recording(50)).unwrap();
+        assert!(found.explained > 0.9 && found.explained_time.is_none(), "{found:?}");
+        assert!((found.points.last().unwrap().at_ps - 2e7).abs() < 1.0, "{found:?}");
+        let unknown = NoiseTail::of(&Measurement::default(), &binned(20_000), &recording(50));
+        assert_eq!(unknown.unwrap_err(), NoTail::OutsideBins);
     }
 }

@@ -7,8 +7,9 @@ pub use property::Property;
 use super::Distribution;
 use super::agreement::adjusted_mutual_information;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use straggler_model::Rank;
-use straggler_model::latency::{Measurement, Pair, Series};
+use straggler_model::latency::{Measurement, Outside, Pair, Series};
 use straggler_model::stats::quantile_of_sorted;
 
 /// What the pairs of one group show.
@@ -21,6 +22,8 @@ pub struct Pairs {
     /// Properties that tell pairs apart, by how far they agree with the clusters; empty for a single cluster, or where
     /// nothing is known of where processes ran.
     pub explanations: Vec<Explanation>,
+    /// What every pair has, as in "different nodes": it explains no clusters.
+    pub all_are: Option<&'static str>,
     pub slow_processes: Vec<SlowProcess>,
     pub slow_pairs: Vec<SlowPair>,
     /// How much the median of one pair typically changes from cycle to cycle, as a share.
@@ -32,7 +35,10 @@ pub struct PairFound {
     pub from: Rank,
     pub to: Rank,
     pub count: u64,
+    /// The bound, where it lies outside the bins.
     pub median_ps: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Outside>,
     pub min_ps: f64,
     /// A position in [`Pairs::clusters`].
     pub cluster: usize,
@@ -46,6 +52,8 @@ pub struct Cluster {
     pub median_ps: f64,
     pub low_ps: f64,
     pub high_ps: f64,
+    /// Pairs among them whose median lies outside the bins, and counts as its bound.
+    pub outside: usize,
 }
 
 /// A property of pairs and how far it goes with the clusters.
@@ -61,7 +69,17 @@ pub struct Explanation {
 pub struct PropertyValue {
     pub name: &'static str,
     pub pairs: usize,
+    /// The median of the pairs' medians, and the smallest and largest of them.
     pub median_ps: f64,
+    pub low_ps: f64,
+    pub high_ps: f64,
+}
+
+impl PropertyValue {
+    /// Whether its pairs are all about as fast.
+    pub fn is_alike(&self) -> bool {
+        self.high_ps <= self.low_ps * (1.0 + ALIKE)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -70,6 +88,8 @@ pub struct SlowProcess {
     pub pairs: usize,
     /// How many times as long its pairs typically take as others of their kind.
     pub ratio: f64,
+    /// Whether it is more than that: medians lie beyond the bins.
+    pub at_least: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -77,6 +97,8 @@ pub struct SlowPair {
     pub from: Rank,
     pub to: Rank,
     pub ratio: f64,
+    /// Whether it is more than that: its median lies beyond the bins.
+    pub at_least: bool,
 }
 
 /// Medians closer than this are alike, however sure the difference is.
@@ -93,7 +115,7 @@ impl Pairs {
     /// Nothing for less than two pairs with trials.
     pub fn of(measurement: &Measurement, series: &[Series]) -> Option<Pairs> {
         let mut pairs: Vec<PairFound> = series.iter().filter_map(found).collect();
-        if pairs.len() < 2 {
+        if different(series) < 2 {
             return None;
         }
         let scatter = scatter(series);
@@ -102,10 +124,21 @@ impl Pairs {
         ranks.sort_unstable();
         ranks.dedup();
         let explanations = explanations(measurement, &pairs, clusters.len());
+        let all_are = all_are(measurement, &pairs);
         let residuals = smallest_residuals(measurement, &pairs);
         let slow_processes = slow_processes(&ranks, &pairs, &residuals, scatter);
         let slow_pairs = slow_pairs(&pairs, &residuals, &slow_processes, scatter);
-        Some(Pairs { ranks, pairs, clusters, explanations, slow_processes, slow_pairs, scatter })
+        Some(Pairs { ranks, pairs, clusters, explanations, all_are, slow_processes, slow_pairs, scatter })
+    }
+
+    /// Whether there are two clusters, and the slower one has the pairs of slow processes and the slow pairs, no others.
+    pub fn slow_ones_are_a_cluster(&self) -> bool {
+        let is_slow = |pair: &PairFound| {
+            let of = |process: &SlowProcess| process.rank == pair.from || process.rank == pair.to;
+            let is = |slow: &SlowPair| (slow.from, slow.to) == (pair.from, pair.to);
+            self.slow_processes.iter().any(of) || self.slow_pairs.iter().any(is)
+        };
+        self.clusters.len() == 2 && self.pairs.iter().all(|pair| is_slow(pair) == (pair.cluster == 1))
     }
 
     /// The property that explains the clusters, if one does.
@@ -114,11 +147,20 @@ impl Pairs {
     }
 }
 
+/// How many pairs have trials; both directions are one pair.
+pub(super) fn different(series: &[Series]) -> usize {
+    let filled = series.iter().filter(|one| !one.trials.is_empty()).filter_map(|one| one.labels.pair);
+    filled.map(|Pair { from, to }| (from.min(to), from.max(to))).collect::<BTreeSet<_>>().len()
+}
+
 fn found(series: &Series) -> Option<PairFound> {
     let Pair { from, to } = series.labels.pair?;
     let distribution = Distribution::of(&series.trials)?;
-    let (median_ps, min_ps) = (distribution.median().max(1.0), distribution.min_ps);
-    Some(PairFound { from, to, count: distribution.count(), median_ps, min_ps, cluster: 0 })
+    let outside = distribution.outside(0.5);
+    let bound = outside.map(|outside| outside.bound().ps() as f64);
+    let median_ps = bound.unwrap_or_else(|| distribution.median()).max(1.0);
+    let (count, min_ps) = (distribution.count(), distribution.min_ps);
+    Some(PairFound { from, to, count, median_ps, outside, min_ps, cluster: 0 })
 }
 
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
@@ -135,8 +177,8 @@ fn deviation(values: &[f64]) -> f64 {
 /// What the medians of a pair's cycles scatter by, on a logarithmic axis; half of the pairs scatter less.
 fn scatter(series: &[Series]) -> f64 {
     let of_pair = |series: &Series| {
-        let logs: Vec<f64> =
-            series.cycles.iter().map(|cycle| (cycle.median.ps().max(1) as f64).ln()).collect();
+        let known = series.cycles.iter().filter(|cycle| cycle.median_outside.is_none());
+        let logs: Vec<f64> = known.map(|cycle| (cycle.median.ps().max(1) as f64).ln()).collect();
         (logs.len() >= 3).then(|| deviation(&logs))
     };
     median(series.iter().filter_map(of_pair).collect())
@@ -163,6 +205,7 @@ fn cluster(pairs: &mut [PairFound], scatter: f64) -> Vec<Cluster> {
             median_ps: at((start + end - 1) / 2),
             low_ps: at(start),
             high_ps: at(end - 1),
+            outside: order[start..end].iter().filter(|&&pair| pairs[pair].outside.is_some()).count(),
         }
     });
     let clusters: Vec<Cluster> = clusters.collect();
@@ -194,7 +237,9 @@ fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize)
                 .filter(|(_, other)| **other == name)
                 .map(|(pair, _)| pair.median_ps)
                 .collect();
-            PropertyValue { name, pairs: medians.len(), median_ps: median(medians) }
+            let low_ps = medians.iter().copied().fold(f64::INFINITY, f64::min);
+            let high_ps = medians.iter().copied().fold(0.0, f64::max);
+            PropertyValue { name, pairs: medians.len(), low_ps, high_ps, median_ps: median(medians) }
         };
         let mut values: Vec<PropertyValue> = known.iter().map(value).collect();
         values.sort_by(|a, b| a.median_ps.total_cmp(&b.median_ps));
@@ -204,6 +249,17 @@ fn explanations(measurement: &Measurement, pairs: &[PairFound], clusters: usize)
     // Stable: of equals the first, which is the simpler, stays first.
     list.sort_by_key(|explanation| std::cmp::Reverse((explanation.agreement * 1e6).round() as i64));
     list
+}
+
+/// What every pair has, by the simplest property that all of them share.
+fn all_are(measurement: &Measurement, pairs: &[PairFound]) -> Option<&'static str> {
+    let of_all = |property: Property| {
+        let mut names = pairs.iter().map(|pair| property.of(measurement, pair.from, pair.to));
+        let first = names.next()??;
+        names.all(|name| name == Some(first)).then_some(first)
+    };
+    // The place of processes of which nothing is known is the same, too.
+    Property::ALL.into_iter().filter(|&property| property != Property::Place).find_map(of_all)
 }
 
 /// By the property that leaves least unexplained. Clusters would not do: whoever is slow is a cluster of its own.
@@ -248,8 +304,17 @@ fn slow_processes(ranks: &[Rank], pairs: &[PairFound], residuals: &[f64], scatte
     let levels: Vec<f64> = scores.iter().map(|score| score.2).collect();
     let limit = SLOWER.ln_1p().max(5.0 * deviation(&levels)).max(SCATTERS * scatter);
     let slow =
-        scores.into_iter().filter(|&(_, pairs, level)| pairs >= 3 && level - median(levels.clone()) > limit);
-    slow.map(|(rank, pairs, level)| SlowProcess { rank, pairs, ratio: level.exp() }).collect()
+        scores.into_iter().filter(|&(_, count, level)| count >= 3 && level - median(levels.clone()) > limit);
+    let is_beyond = |rank: Rank| {
+        pairs.iter().any(|pair| (pair.from == rank || pair.to == rank) && pair.outside.is_some())
+    };
+    slow.map(|(rank, count, level)| SlowProcess {
+        rank,
+        pairs: count,
+        ratio: level.exp(),
+        at_least: is_beyond(rank),
+    })
+    .collect()
 }
 
 /// Pairs that are slower than both their processes and their kind explain; where they are many, it is not about pairs.
@@ -259,7 +324,8 @@ fn slow_pairs(pairs: &[PairFound], residuals: &[f64], slow: &[SlowProcess], scat
         |rank: Rank| slow.iter().find(|process| process.rank == rank).map_or(0.0, |one| one.ratio.ln());
     let beyond = |(pair, residual): (&PairFound, &f64)| {
         let rest = residual - of_process(pair.from).max(of_process(pair.to));
-        (rest > limit).then_some(SlowPair { from: pair.from, to: pair.to, ratio: rest.exp() })
+        let PairFound { from, to, outside, .. } = *pair;
+        (rest > limit).then_some(SlowPair { from, to, ratio: rest.exp(), at_least: outside.is_some() })
     };
     let list: Vec<SlowPair> = pairs.iter().zip(residuals).filter_map(beyond).collect();
     if pairs.len() < 4 || list.len() > (pairs.len() / 20).max(1) { Vec::new() } else { list }

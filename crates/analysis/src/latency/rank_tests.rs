@@ -2,7 +2,8 @@
 //!
 //! Trials of one bin are equal to each other: ties, of which Mann–Whitney and Anderson–Darling take account, and which
 //! make the p-value of Kolmogorov–Smirnov too large rather than too small. With millions of trials every difference is
-//! sure, so that each test has a size of the effect beside its p-value.
+//! sure, so that each test has a size of the effect beside its p-value. Trials that depend on each other count as fewer
+//! (see [`super::variation`]).
 
 use super::Distribution;
 use serde::Serialize;
@@ -15,15 +16,19 @@ pub struct Aligned {
     counts: Vec<Vec<f64>>,
     /// Whether the samples have the same cells, so that every count is exact.
     pub exact: bool,
+    /// How many trials of each sample say as much as an independent one.
+    for_one: Vec<f64>,
 }
 
 impl Aligned {
-    /// Cells of different layouts are cut at each other's edges; trials are taken as spread evenly over their cell.
+    /// Cells of different layouts are cut at each other's edges; trials are taken as spread evenly over their cell. Beyond the
+    /// bins of any of them, all trials of all of them are equal.
     pub fn of(samples: &[&Distribution]) -> Aligned {
+        let cut = samples.iter().filter_map(|sample| sample.edge_of_bins()).fold(f64::INFINITY, f64::min);
         let end = samples.iter().map(|sample| sample.max_ps + 1.0).fold(0.0, f64::max);
         let mut edges: Vec<f64> = samples
             .iter()
-            .flat_map(|sample| sample.ranked_cells(end))
+            .flat_map(|sample| sample.ranked_cells(cut, end))
             .flat_map(|cell| [cell.low, cell.high])
             .collect();
         edges.sort_by(f64::total_cmp);
@@ -31,7 +36,7 @@ impl Aligned {
         let mut exact = true;
         let mut of_sample = |sample: &Distribution| {
             let mut counts = vec![0.0; edges.len()];
-            for cell in sample.ranked_cells(end) {
+            for cell in sample.ranked_cells(cut, end) {
                 let first = edges.partition_point(|&edge| edge < cell.low);
                 let end = edges.partition_point(|&edge| edge < cell.high);
                 exact &= end - first <= 1;
@@ -43,7 +48,8 @@ impl Aligned {
             counts
         };
         let counts = samples.iter().map(|sample| of_sample(sample)).collect();
-        Aligned { counts, exact }
+        let for_one = samples.iter().map(|sample| sample.variation.body).collect();
+        Aligned { counts, exact, for_one }
     }
 
     /// Samples of few values, each a cell of its own.
@@ -56,11 +62,17 @@ impl Aligned {
             sample.iter().for_each(|value| counts[values.partition_point(|other| other < value)] += 1.0);
             counts
         };
-        Aligned { counts: samples.iter().map(of_sample).collect(), exact: true }
+        let counts = samples.iter().map(of_sample).collect();
+        Aligned { counts, exact: true, for_one: vec![1.0; samples.len()] }
     }
 
     fn total(&self, sample: usize) -> f64 {
         self.counts[sample].iter().sum()
+    }
+
+    /// So many independent trials say as much.
+    fn worth(&self, sample: usize) -> f64 {
+        self.total(sample) / self.for_one[sample]
     }
 
     /// Two of the samples, cell by cell.
@@ -85,6 +97,7 @@ impl KolmogorovSmirnov {
             below = (below.0 + first, below.1 + second);
             distance = distance.max((below.0 / n - below.1 / m).abs());
         }
+        let (n, m) = (aligned.worth(one), aligned.worth(other));
         let effective = (n * m / (n + m)).sqrt();
         let p = kolmogorov((effective + 0.12 + 0.11 / effective) * distance);
         KolmogorovSmirnov { distance, p }
@@ -121,6 +134,8 @@ impl MannWhitney {
             let tied = first + second;
             ties += (tied / all).powi(3) - tied / all / all / all;
         }
+        let (n, m) = (aligned.worth(one), aligned.worth(other));
+        let all = n + m;
         // The variance of U over (n m)², with what ties take off.
         let variance = (all + 1.0 - ties * all * all / (all - 1.0)) / (12.0 * n * m);
         let z = if variance > 0.0 { (wins - 0.5).abs() / variance.sqrt() } else { 0.0 };
@@ -157,16 +172,18 @@ const CRITICAL: [(f64, [f64; 3]); 7] = [
 impl AndersonDarling {
     /// Nothing for less than two samples, or for samples whose trials are all equal.
     pub fn of(aligned: &Aligned) -> Option<AndersonDarling> {
-        let sizes: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.total(sample)).collect();
+        let totals: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.total(sample)).collect();
+        let sizes: Vec<f64> = (0..aligned.counts.len()).map(|sample| aligned.worth(sample)).collect();
         let all: f64 = sizes.iter().sum();
         if sizes.len() < 2 || all < 5.0 || sizes.contains(&0.0) {
             return None;
         }
+        let together: f64 = totals.iter().sum();
         let raw: f64 = aligned
             .counts
             .iter()
-            .zip(&sizes)
-            .map(|(counts, &size)| distance(aligned, counts, size, all))
+            .zip(totals.iter().zip(&sizes))
+            .map(|(counts, (&total, &size))| size * distance(aligned, counts, total, together))
             .sum();
         let freedom = sizes.len() as f64 - 1.0;
         let sd = variance(&sizes, all).sqrt();
@@ -175,7 +192,7 @@ impl AndersonDarling {
     }
 }
 
-/// The part of one sample, weighted by the variance of the common distribution.
+/// How far one sample is from the common distribution, weighted by the variance of that.
 fn distance(aligned: &Aligned, counts: &[f64], size: f64, all: f64) -> f64 {
     let (mut common, mut own, mut sum) = (0.0, 0.0, 0.0);
     for (place, &count) in counts.iter().enumerate() {
@@ -191,7 +208,7 @@ fn distance(aligned: &Aligned, counts: &[f64], size: f64, all: f64) -> f64 {
         common += tied;
         own += count;
     }
-    sum * size
+    sum
 }
 
 /// The variance of the statistic for samples of these sizes.

@@ -31,8 +31,10 @@ pub struct Stationarity {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Steadiness {
-    /// Less than 8 cycles.
+    /// Less than 8 cycles, or less than 8 after a warm-up.
     TooFew,
+    /// Medians of cycles lie outside the bins.
+    OutsideBins,
     Steady,
     /// The first cycles lie apart from all others, which are steady.
     WarmsUp,
@@ -88,31 +90,30 @@ const RELEVANT: f64 = 0.01;
 impl Stationarity {
     /// Of the cycles of one series, or of several pairs: each pair is measured by its own median, so that a pair that is
     /// slower than others is no change over time.
-    pub fn of(pairs: &[&[Cycle]]) -> Stationarity {
+    pub fn of(pairs: &[Vec<Cycle>]) -> Stationarity {
         let (levels, cycles) = (levels(pairs), longest(pairs));
         if levels.len() < LEAST {
-            return Stationarity::too_few(cycles);
+            return Stationarity::untested(cycles, Steadiness::TooFew);
+        }
+        if pairs.iter().flatten().any(|cycle| cycle.median_outside.is_some()) {
+            return Stationarity::untested(cycles, Steadiness::OutsideBins);
         }
         let first = apart::first(&levels);
         let rest = Stationarity::of_levels(&levels[first..], cycles);
         let warm_up = Apart::of(&levels, |place| place < first);
         match rest.verdict {
-            // What is left tells nothing else.
-            Steadiness::Steady | Steadiness::TooFew if first > 0 => {
-                Stationarity { verdict: Steadiness::WarmsUp, warm_up, ..rest }
-            }
+            Steadiness::Steady if first > 0 => Stationarity { verdict: Steadiness::WarmsUp, warm_up, ..rest },
             _ => Stationarity { warm_up, ..rest },
         }
     }
 
-    fn too_few(cycles: usize) -> Stationarity {
-        let verdict = Steadiness::TooFew;
+    fn untested(cycles: usize, verdict: Steadiness) -> Stationarity {
         Stationarity { cycles, trend: None, runs: None, spread: None, warm_up: None, bursts: None, verdict }
     }
 
     fn of_levels(levels: &[f64], cycles: usize) -> Stationarity {
         if levels.len() < LEAST {
-            return Stationarity::too_few(cycles);
+            return Stationarity::untested(cycles, Steadiness::TooFew);
         }
         let slow = apart::bursts(levels);
         let bursts = Apart::of(levels, |place| slow.contains(&place));
@@ -140,7 +141,7 @@ impl Stationarity {
 /// One level for each cycle, in order: the median over all pairs of what each pair's cycle took, as a share of that pair's own
 /// median. Cycles are matched by their number: those of one process begin at the same time for all its peers, those of different
 /// processes nearly so.
-fn levels(pairs: &[&[Cycle]]) -> Vec<f64> {
+fn levels(pairs: &[Vec<Cycle>]) -> Vec<f64> {
     let mut cycles: Vec<Vec<f64>> = vec![Vec::new(); longest(pairs)];
     for pair in pairs {
         let mut medians: Vec<u64> = pair.iter().map(|cycle| cycle.median.ps()).collect();
@@ -154,7 +155,7 @@ fn levels(pairs: &[&[Cycle]]) -> Vec<f64> {
 }
 
 /// The cycles of the pair that has most.
-fn longest(pairs: &[&[Cycle]]) -> usize {
+fn longest(pairs: &[Vec<Cycle>]) -> usize {
     pairs.iter().map(|cycles| cycles.len()).max().unwrap_or(0)
 }
 
@@ -225,18 +226,19 @@ mod tests {
     use super::*;
     use crate::latency::draws::Draws;
     use straggler_model::Time;
+    use straggler_model::latency::Outside;
 
     fn cycles(seed: u64, count: usize, level: impl Fn(usize) -> f64) -> Vec<Cycle> {
         let mut draws = Draws::new(seed, 1);
         let cycle = |index: usize| {
             let median = Time((5e6 * level(index) * (1.0 + 0.005 * draws.normal())) as u64);
-            Cycle { started_ns: index as u64, count: 100, sum_ps: 0, min: Time(0), median, max: median }
+            Cycle { started_ns: index as u64, count: 100, median, max: median, ..Cycle::default() }
         };
         (0..count).map(cycle).collect()
     }
 
     fn verdict(seed: u64, count: usize, level: impl Fn(usize) -> f64) -> Steadiness {
-        Stationarity::of(&[&cycles(seed, count, level)]).verdict
+        Stationarity::of(&[cycles(seed, count, level)]).verdict
     }
 
     /// Medians that scatter by 3 %, far more than what is left alone, in any number of cycles.
@@ -246,7 +248,7 @@ mod tests {
             let wrong = (0..200).filter(|&seed| {
                 let mut cycles = cycles(seed, count, |_| 1.0);
                 cycles.iter_mut().for_each(|cycle| cycle.median = Time(cycle.median.ps() * 6 - 25_000_000));
-                Stationarity::of(&[&cycles]).verdict != Steadiness::Steady
+                Stationarity::of(&[cycles]).verdict != Steadiness::Steady
             });
             let wrong = wrong.count();
             assert!(wrong <= 10, "{wrong} of 200 with {count} cycles");
@@ -262,10 +264,10 @@ mod tests {
             let mut of = |level: &mut dyn FnMut(&mut Draws) -> f64| {
                 let cycle = |index: u64| {
                     let median = Time((5e6 * level(&mut draws)) as u64);
-                    Cycle { started_ns: index, count: 2, sum_ps: 0, min: Time(0), median, max: median }
+                    Cycle { started_ns: index, count: 2, median, max: median, ..Cycle::default() }
                 };
                 let cycles: Vec<Cycle> = (0..20).map(cycle).collect();
-                usize::from(Stationarity::of(&[&cycles]).verdict != Steadiness::Steady)
+                usize::from(Stationarity::of(&[cycles]).verdict != Steadiness::Steady)
             };
             skewed += of(&mut |draws| 1.0 - draws.unit().ln());
             coarse += of(&mut |draws| if draws.unit() < 0.15 { 1.2 } else { 1.0 });
@@ -287,18 +289,25 @@ mod tests {
             let single = |index: usize| if index == 7 { 2.0 } else { 1.0 };
             assert_eq!(verdict(seed, 20, single), Steadiness::Bursts, "{seed}");
         }
-        let found = Stationarity::of(&[&cycles(1, 20, |index| if index < 2 { 1.5 } else { 1.0 })]);
+        let found = Stationarity::of(&[cycles(1, 20, |index| if index < 2 { 1.5 } else { 1.0 })]);
         let warm_up = found.warm_up.unwrap();
         assert_eq!((found.verdict, warm_up.cycles), (Steadiness::WarmsUp, 2));
         assert!((warm_up.change - 0.5).abs() < 0.02, "{warm_up:?}");
+        // With 8 cycles, what is left after the warm-up is too little to call it steady.
+        let few = Stationarity::of(&[cycles(1, 8, |index| if index == 0 { 1.5 } else { 1.0 })]);
+        assert_eq!((few.verdict, few.warm_up.map(|first| first.cycles)), (Steadiness::TooFew, Some(1)));
+        // A median outside the bins is not known.
+        let mut unknown = cycles(1, 20, |_| 1.0);
+        unknown[3].median_outside = Some(Outside::Above(Time(100)));
+        assert_eq!(Stationarity::of(&[unknown]).verdict, Steadiness::OutsideBins);
         // Exact levels, of which one is the median itself.
         let exact = |index: usize| -> Cycle {
             let median = Time(5_000_000 + 500_000 * (index as u64 % 2));
-            Cycle { started_ns: index as u64, count: 100, sum_ps: 0, min: Time(0), median, max: median }
+            Cycle { started_ns: index as u64, count: 100, median, max: median, ..Cycle::default() }
         };
         for count in [20, 21] {
             let cycles: Vec<Cycle> = (0..count).map(exact).collect();
-            assert_eq!(Stationarity::of(&[&cycles]).verdict, Steadiness::Alternates, "{count}");
+            assert_eq!(Stationarity::of(&[cycles]).verdict, Steadiness::Alternates, "{count}");
         }
         // What drifts after its warm-up drifts.
         let both = |index: usize| if index == 0 { 3.0 } else { 1.0 + 0.005 * index as f64 };
@@ -317,7 +326,7 @@ mod tests {
         assert!(wrong <= 3, "{wrong}");
         assert_eq!(verdict(1, 7, |index| index as f64), Steadiness::TooFew);
         assert_eq!(Stationarity::of(&[]).verdict, Steadiness::TooFew);
-        let found = Stationarity::of(&[&cycles(5, 40, |index| 1.0 + 0.002 * index as f64)]);
+        let found = Stationarity::of(&[cycles(5, 40, |index| 1.0 + 0.002 * index as f64)]);
         assert!((found.trend.unwrap().change - 0.078).abs() < 0.02, "{found:?}");
     }
 
@@ -330,10 +339,9 @@ mod tests {
             cycles
         };
         let pairs: Vec<Vec<Cycle>> = (0..6).map(pair).collect();
-        let lists: Vec<&[Cycle]> = pairs.iter().map(Vec::as_slice).collect();
-        assert_eq!(Stationarity::of(&lists).verdict, Steadiness::Steady);
+        assert_eq!(Stationarity::of(&pairs).verdict, Steadiness::Steady);
         let whole: Vec<Cycle> = pairs.concat();
-        assert_eq!(Stationarity::of(&[&whole]).verdict, Steadiness::Drifts);
+        assert_eq!(Stationarity::of(&[whole]).verdict, Steadiness::Drifts);
     }
 
     /// All peers of a process have cycles that begin at the same time; which of them is slower is no change over time.
@@ -351,8 +359,7 @@ mod tests {
                 cycles
             };
             let pairs: Vec<Vec<Cycle>> = (0..56).map(pair).collect();
-            let lists: Vec<&[Cycle]> = pairs.iter().map(Vec::as_slice).collect();
-            wrong += usize::from(Stationarity::of(&lists).verdict != Steadiness::Steady);
+            wrong += usize::from(Stationarity::of(&pairs).verdict != Steadiness::Steady);
         }
         assert!(wrong <= 3, "{wrong}");
     }

@@ -9,7 +9,7 @@ pub struct Steps {
     pub step_ps: f64,
     /// Different values among the middle 98 % of the trials.
     pub values: usize,
-    /// How many steps the median trial takes.
+    /// How many steps the median of these trials takes.
     pub median_steps: f64,
 }
 
@@ -24,9 +24,9 @@ impl Steps {
     /// The largest step that nearly all of the middle 98 % of trials keep; nothing where there is none, where there are
     /// less than three values, or where values hardly repeat.
     pub fn of(distribution: &Distribution) -> Option<Steps> {
-        let (low, high) = (distribution.quantile(0.01), distribution.quantile(0.99));
+        let [low, high] = [0.01, 0.99].map(|level| distribution.quantile_of_known(level));
         let cells: Vec<_> =
-            distribution.known_cells().iter().filter(|cell| cell.high > low && cell.low <= high).collect();
+            distribution.known_cells().filter(|cell| cell.high > low && cell.low <= high).collect();
         let trials: u64 = cells.iter().map(|cell| cell.count).sum();
         if cells.len() < 3 || (cells.len() as u64) * 3 > trials {
             return None;
@@ -46,7 +46,7 @@ impl Steps {
         let kept: u64 =
             cells.iter().filter(|cell| off(cell.middle()) <= TOLERANCE).map(|cell| cell.count).sum();
         let is_kept = kept as f64 >= IN_STEP * trials as f64;
-        let median_steps = distribution.median() / step_ps;
+        let median_steps = distribution.quantile_of_known(0.5) / step_ps;
         is_kept.then_some(Steps { step_ps, values: cells.len(), median_steps })
     }
 }

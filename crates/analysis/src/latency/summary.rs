@@ -9,7 +9,10 @@ use straggler_model::latency::Outside;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
     pub count: u64,
+    /// 0 where trials were shorter than the timer's cost; then `min_outside` has its bound.
     pub min_ps: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_outside: Option<Outside>,
     pub max_ps: f64,
     /// As deep as the count supports: each has an interval.
     pub quantiles: Vec<Level>,
@@ -23,7 +26,8 @@ pub struct Summary {
     pub skew: Option<f64>,
     /// The fourth moment by the variance squared, less the 3 of a normal distribution.
     pub kurtosis: Option<f64>,
-    pub about_minimum: AboutMinimum,
+    /// Nothing where trials were shorter than the timer's cost: the minimum is not known then.
+    pub about_minimum: Option<AboutMinimum>,
 }
 
 /// A quantile of the distribution behind the trials.
@@ -87,6 +91,7 @@ impl Summary {
         Summary {
             count: distribution.count(),
             min_ps: distribution.min_ps,
+            min_outside: distribution.outside(0.0),
             max_ps: distribution.max_ps,
             quantiles: ladder().filter_map(level).collect(),
             mean_ps: distribution.mean_ps,
@@ -104,7 +109,10 @@ impl Summary {
 }
 
 impl AboutMinimum {
-    fn of(distribution: &Distribution) -> AboutMinimum {
+    fn of(distribution: &Distribution) -> Option<AboutMinimum> {
+        if distribution.unknown()[0] > 0 {
+            return None;
+        }
         let about = |power: i32| moment(distribution, distribution.min_ps, power);
         let mean_ps = distribution.mean_ps - distribution.min_ps;
         // The mean square about any point is the variance and the square of the distance to it, both exact.
@@ -113,7 +121,7 @@ impl AboutMinimum {
         let rms_ps = (variance + mean_ps * mean_ps).sqrt();
         let is_known = rms_ps > 0.0 && distribution.unknown() == [0, 0];
         let scaled = |power: i32| is_known.then(|| about(power) / rms_ps.powi(power));
-        AboutMinimum { mean_ps, rms_ps, skew: scaled(3), kurtosis: scaled(4) }
+        Some(AboutMinimum { mean_ps, rms_ps, skew: scaled(3), kurtosis: scaled(4) })
     }
 }
 
@@ -144,8 +152,8 @@ mod tests {
         near(found.sd_ps.unwrap(), sd * 1e6);
         near(found.skew.unwrap(), 42.0 / 8.0 / sd.powi(3));
         near(found.kurtosis.unwrap(), 356.0 / 8.0 / sd.powi(4) - 3.0);
-        near(found.about_minimum.mean_ps, 3e6);
-        near(found.about_minimum.rms_ps, 13f64.sqrt() * 1e6);
+        near(found.about_minimum.unwrap().mean_ps, 3e6);
+        near(found.about_minimum.unwrap().rms_ps, 13f64.sqrt() * 1e6);
         assert_eq!(found.quantiles.iter().map(|level| level.q).collect::<Vec<f64>>(), [0.5]);
         let one = Summary::of(&Distribution::of_sorted(&values[..1]).unwrap());
         assert_eq!((one.sd_ps, one.skew, one.quantiles.len()), (None, None, 0));
@@ -178,9 +186,16 @@ mod tests {
         assert_eq!((deep.value_ps, deep.outside), (None, Some(Outside::Above(Time(100)))));
         assert_eq!((deep.low_ps, deep.high_ps), (100.0, 1999.0));
         assert_eq!((found.outside, found.skew, found.kurtosis), ([0, 500], None, None));
-        assert_eq!((found.about_minimum.skew, found.about_minimum.kurtosis), (None, None));
+        let about = found.about_minimum.unwrap();
+        assert_eq!((about.skew, about.kurtosis), (None, None));
         // These are exact whatever the bins are.
-        assert!(found.sd_ps.is_some() && found.about_minimum.rms_ps > 0.0);
+        assert!(found.sd_ps.is_some() && about.rms_ps > 0.0);
+        // Below the timer's cost there is only a bound, of quantiles and of the minimum alike.
+        (0..200).for_each(|_| times.record_underflow());
+        let found = Summary::of(&Distribution::of(&times).unwrap());
+        let bound = Some(Outside::Below(Time(60)));
+        assert_eq!((found.min_outside, found.at(0.05).unwrap().outside), (bound, bound));
+        assert_eq!((found.about_minimum, found.at(0.05).unwrap().high_ps), (None, 60.0));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::experiments::{Samples, Series};
 use super::{Estimate, Settings};
-use crate::regression::{Line, Point, robust_line, segments};
+use crate::regression::{LEAST, Line, Point, robust_line, segments};
 use std::ops::Range;
 use straggler_model::philox::Stream;
 use straggler_model::stats::{median_in_place, quantile_of_sorted};
@@ -128,6 +128,17 @@ fn error(series: &Series) -> f64 {
         + OF_MEDIAN * deviation / (series.len().max(1) as f64).sqrt()
 }
 
+/// Pieces of which none holds sizes on both sides of `cut`, the first size beyond S: larger messages are sent in another way, whether or
+/// not their times show it. Too few sizes on one side make no line of their own.
+fn segments_around(points: &[Point], cut: usize) -> Vec<Range<usize>> {
+    let (eager, waiting) = points.split_at(cut.min(points.len()));
+    if eager.len() < LEAST || waiting.len() < LEAST {
+        return segments(points);
+    }
+    let behind = segments(waiting).into_iter().map(|piece| piece.start + cut..piece.end + cut);
+    segments(eager).into_iter().chain(behind).collect()
+}
+
 /// A line at the median of some times.
 fn level(times: &[f64]) -> Line {
     let mut times: Vec<i64> = times.iter().map(|time| time.round() as i64).collect();
@@ -149,7 +160,7 @@ impl<'a> Analysis<'a> {
         let single = medians(&samples.single, &all);
         let points: Vec<Point> =
             (0..single.len()).map(|index| analysis.single_point(&single, index)).collect();
-        analysis.pieces = segments(&points);
+        analysis.pieces = segments_around(&points, samples.sends.len());
         let (sent, sends) = (medians(&samples.sent, &all), medians(&samples.sends, &all));
         let points: Vec<Point> = (0..sends.len()).map(|index| analysis.send_point(&sends, index)).collect();
         analysis.copied = segments(&points).pop().unwrap_or(0..0);
@@ -228,5 +239,23 @@ impl<'a> Analysis<'a> {
         let half = sizes.partition_point(|&bytes| bytes < largest / 2);
         let bytes = self.paid(last) - self.paid(half);
         if bytes > 0.0 { (stream[last] - stream[half]) / bytes } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One line through all sizes is cut at S all the same, unless a side has too few.
+    #[test]
+    fn pieces_end_at_the_eager_limit() {
+        let points: Vec<Point> =
+            (0..20).map(|x| Point { x: f64::from(x), y: 100.0 + f64::from(x), error: 1.0 }).collect();
+        let whole = std::slice::from_ref(&(0..20));
+        assert_eq!(segments(&points), whole);
+        assert_eq!(segments_around(&points, 12), [0..12, 12..20]);
+        for cut in [0, LEAST - 1, 20 - LEAST + 1, 20, 30] {
+            assert_eq!(segments_around(&points, cut), whole, "{cut}");
+        }
     }
 }

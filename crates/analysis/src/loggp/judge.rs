@@ -29,7 +29,7 @@ pub(super) fn judge(samples: &Samples, estimates: &Estimates, limit: &Limit, sil
     let gap = gap(estimates, &mut doubts);
     let points = points(samples);
     let usual = usual_line(&points, &estimates.point);
-    let (gap_per_byte, overhead_per_byte) = rates(estimates, usual, &mut doubts);
+    let (gap_per_byte, overhead_per_byte) = rates(estimates, usual, &points, &mut doubts);
     let stream_per_byte = stream(estimates, &mut doubts);
     eager_limit(limit, &mut doubts);
     doubts.extend(silent_limit(limit, silent));
@@ -140,9 +140,18 @@ fn slope(estimates: &Estimates, protocol: usize) -> Estimate {
 }
 
 /// G and O.
-fn rates(estimates: &Estimates, usual: usize, doubts: &mut Vec<String>) -> (Estimate, Estimate) {
+fn rates(
+    estimates: &Estimates,
+    usual: usize,
+    points: &[Measured],
+    doubts: &mut Vec<String>,
+) -> (Estimate, Estimate) {
     let gap = slope(estimates, usual);
-    if gap.low_ps <= 0.0 {
+    if points.iter().all(|point| point.bytes == points[0].bytes) {
+        doubts.push(
+            "G is taken to be 0: messages of one size do not show what a byte takes; measure up to a larger --largest".into(),
+        );
+    } else if gap.low_ps <= 0.0 {
         doubts
             .push("G cannot be told from 0: the noise is larger than what the bytes of messages take".into());
     }
@@ -263,7 +272,9 @@ fn one_line(measured: &LogGp) -> Option<String> {
         modelled / point.one_way_ps - 1.0
     };
     let worst = measured.points.iter().filter(|point| point.one_way_ps > 0.0);
-    let worst = worst.max_by(|one, other| off(one).abs().total_cmp(&off(other).abs()))?;
+    // By factor: half as long is as far off as twice as long.
+    let factor = |point: &Measured| off(point).ln_1p().abs();
+    let worst = worst.max_by(|one, other| factor(one).total_cmp(&factor(other)))?;
     let share = off(worst);
     (share.abs() > OFF).then(|| {
         let direction = if share > 0.0 { "longer" } else { "shorter" };

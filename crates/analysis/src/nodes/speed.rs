@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 /// A node is slow if it is slower than the median by this share,
 const SLOWER: f64 = 0.05;
+/// by this one where there are too few nodes to tell how much they differ,
+const SLOWER_OF_FEW: f64 = 0.15;
+const FEW: usize = 4;
 /// and by so many robust standard deviations of the nodes.
 const DEVIATIONS: f64 = 5.0;
 /// From the median of absolute deviations to the standard deviation of normal values.
@@ -57,8 +60,9 @@ impl Speeds {
         let times: Vec<f64> = nodes.iter().map(|&node| self.iteration_ps[node]).collect();
         let middle = median(times.clone());
         let spread = MAD_TO_SIGMA * median(times.iter().map(|time| (time - middle).abs()).collect());
+        let slower = if nodes.len() < FEW { SLOWER_OF_FEW } else { SLOWER };
         for (&node, time) in nodes.iter().zip(times) {
-            if time - middle >= (SLOWER * middle).max(DEVIATIONS * spread) {
+            if time - middle >= (slower * middle).max(DEVIATIONS * spread) {
                 let name = cluster.name(node).to_string();
                 let (speed, iteration_ps) = (middle / time, time);
                 self.slow.push(SlowNode { name, node, speed, iteration_ps, median_iteration_ps: middle });

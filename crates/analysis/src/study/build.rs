@@ -1,8 +1,10 @@
 //! Builds the points and tasks of a study, sweep by sweep.
 
 use super::inputs::Inputs;
+use super::latencies::{Latencies, Wanted};
 use super::lines::line_of;
 use super::schedules::{Schedules, Wish, usual_bytes};
+use super::spec::NONE;
 use super::{FIT, PlanError, Point, Sweep, Task};
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,6 +21,7 @@ const MOST_POINTS: usize = 1_000_000;
 struct Key {
     schedule: usize,
     network: u64,
+    latency: Option<u64>,
     noise: Option<u64>,
     flags: [bool; 3],
     seed: u64,
@@ -29,6 +32,7 @@ struct Key {
 /// Points and tasks as they are found, with everything they name.
 pub(super) struct Builder<'a> {
     pub inputs: Inputs<'a>,
+    pub latencies: Latencies<'a>,
     pub schedules: Schedules<'a>,
     pub points: Vec<Point>,
     pub tasks: Vec<Task>,
@@ -68,6 +72,25 @@ impl What<'_> {
     }
 }
 
+/// What messages go over.
+#[derive(Clone, Copy)]
+struct Link<'a> {
+    network: &'a str,
+    scale: Option<Factor>,
+    /// A file of measured latencies, or `none`.
+    latency: &'a str,
+}
+
+impl Link<'_> {
+    /// What results call it.
+    fn name(&self) -> String {
+        match self.latency {
+            NONE => self.network.into(),
+            latency => format!("{}, latencies of {latency}", self.network),
+        }
+    }
+}
+
 /// Everything that a sweep runs.
 fn works(sweep: &Sweep) -> Vec<What<'_>> {
     let mut all = Vec::new();
@@ -87,6 +110,7 @@ impl<'a> Builder<'a> {
     pub fn new(folder: &'a Path, text: &'a str) -> Builder<'a> {
         Builder {
             inputs: Inputs::new(folder),
+            latencies: Latencies::new(folder),
             schedules: Schedules::new(folder),
             points: Vec::new(),
             tasks: Vec::new(),
@@ -102,6 +126,7 @@ impl<'a> Builder<'a> {
         let others = [
             sweep.networks.len(),
             sweep.network_scales.len().max(1),
+            sweep.latencies.len(),
             sweep.noises.len(),
             sweep.cosched.len(),
             sweep.seeds.len(),
@@ -118,10 +143,13 @@ impl<'a> Builder<'a> {
         for what in &all {
             for network in &sweep.networks {
                 for &scale in &scales {
-                    for noise in &sweep.noises {
-                        for &cosched in &sweep.cosched {
-                            for &seed in &sweep.seeds {
-                                self.series(sweep, what, network, scale, noise, cosched, seed)?;
+                    for latency in &sweep.latencies {
+                        for noise in &sweep.noises {
+                            for &cosched in &sweep.cosched {
+                                for &seed in &sweep.seeds {
+                                    let link = Link { network, scale, latency };
+                                    self.series(sweep, what, link, noise, cosched, seed)?;
+                                }
                             }
                         }
                     }
@@ -160,19 +188,40 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// What messages draw from; nothing for `none`.
+    fn latency(
+        &mut self,
+        sweep: &Sweep,
+        network: usize,
+        Link { latency, scale, .. }: Link<'_>,
+        seed: u64,
+    ) -> Result<Option<usize>, PlanError> {
+        let key = "latency-distribution";
+        if latency == NONE {
+            return Ok(None);
+        }
+        if scale.is_some() {
+            let fault = "measured times do not change with network-scale: leave out one of the two";
+            return Err(self.wrong(sweep, key, latency, fault));
+        }
+        let Some(loaded) = self.inputs.networks.get(network) else { return Ok(None) };
+        let wish = Wanted { text: latency, meaning: sweep.latency_is, size: sweep.latency_size, seed };
+        let found = self.latencies.drawn(wish, network, loaded);
+        found.map(Some).map_err(|fault| self.wrong(sweep, key, latency, fault))
+    }
+
     /// The points at all scales.
-    #[allow(clippy::too_many_arguments, reason = "the dimensions of the product")]
     fn series(
         &mut self,
         sweep: &Sweep,
         what: &What<'_>,
-        network_name: &str,
-        scale: Option<Factor>,
+        link: Link<'_>,
         noise_name: &str,
         cosched: bool,
         seed: u64,
     ) -> Result<(), PlanError> {
-        let network = self.network(sweep, what, network_name, scale)?;
+        let network = self.network(sweep, what, link.network, link.scale)?;
+        let latency = self.latency(sweep, network, link, seed)?;
         let noise = self.inputs.noise(noise_name, seed, sweep.wallclock);
         let noise = noise.map_err(|fault| self.wrong(sweep, "noise", noise_name, fault))?;
         for &at in what.scales(sweep) {
@@ -186,11 +235,13 @@ impl<'a> Builder<'a> {
             let quiet = Task {
                 schedule,
                 network,
+                latency,
                 noise: None,
                 cosched: false,
                 wallclock: false,
                 receive_overlap: sweep.receive_overlap,
-                seed: 0,
+                // The run without noise draws the latencies of the first replica.
+                seed: if latency.is_some() { seed } else { 0 },
                 processes,
                 replicas: 1,
                 until_ci: None,
@@ -207,13 +258,13 @@ impl<'a> Builder<'a> {
                 ..quiet.clone()
             };
             let quiet = self.put(quiet);
-            let task = if noise.is_some() { self.put(noisy) } else { quiet };
+            let task = if noisy.is_drawn() { self.put(noisy) } else { quiet };
             let coordinates = Coordinates {
                 sweep: sweep.name.clone(),
                 workload,
                 size,
-                network: network_name.into(),
-                network_scale: scale.and_then(|factor| factor.to_string().parse().ok()).unwrap_or(1.0),
+                network: link.name(),
+                network_scale: link.scale.and_then(|factor| factor.to_string().parse().ok()).unwrap_or(1.0),
                 noise: noise_name.into(),
                 cosched,
                 seed,
@@ -258,6 +309,7 @@ impl<'a> Builder<'a> {
         let key = Key {
             schedule: task.schedule,
             network: self.inputs.networks.get(task.network).map_or(0, |network| network.mark),
+            latency: task.latency.and_then(|index| self.latencies.all.get(index)).map(|one| one.mark),
             noise: task.noise.map(mark),
             flags: [task.cosched, task.wallclock, task.receive_overlap],
             seed: task.seed,

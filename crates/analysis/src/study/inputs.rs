@@ -130,10 +130,10 @@ impl<'a> Inputs<'a> {
 /// A hash that is the same on every machine and in every release: Fowler, Noll and Vo's 1a, 64 bits. It tells
 /// apart what was changed by accident, which is all it is for.
 #[derive(Debug)]
-struct Mark(u64);
+pub(super) struct Mark(pub u64);
 
 impl Mark {
-    fn new() -> Mark {
+    pub fn new() -> Mark {
         Mark(0xcbf2_9ce4_8422_2325)
     }
 
@@ -143,11 +143,11 @@ impl Mark {
         }
     }
 
-    fn number(&mut self, number: u64) {
+    pub fn number(&mut self, number: u64) {
         self.bytes(&number.to_le_bytes());
     }
 
-    fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes(text.as_bytes());
     }

@@ -2,6 +2,7 @@
 
 use super::build::Builder;
 use super::inputs::{LoadedNetwork, LoadedNoise};
+use super::latencies::LoadedLatency;
 use super::programs::Fitted;
 use super::schedules::Schedule;
 use super::{MODEL_VERSION, Study};
@@ -27,6 +28,7 @@ pub struct Plan {
     pub(super) schedules: Vec<Schedule>,
     pub(super) networks: Vec<LoadedNetwork>,
     pub(super) noises: Vec<LoadedNoise>,
+    pub(super) latencies: Vec<LoadedLatency>,
 }
 
 /// A point of the product and the tasks that give its numbers.
@@ -43,6 +45,8 @@ pub struct Point {
 pub struct Task {
     pub(super) schedule: usize,
     pub(super) network: usize,
+    /// What its messages draw their latencies from.
+    pub(super) latency: Option<usize>,
     pub(super) noise: Option<usize>,
     pub(super) cosched: bool,
     pub(super) wallclock: bool,
@@ -54,6 +58,13 @@ pub struct Task {
     pub until_ci: Option<f64>,
     /// Of one replica.
     pub messages: u64,
+}
+
+impl Task {
+    /// Whether replicas differ: noise or latencies are drawn.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.noise.is_some() || self.latency.is_some()
+    }
 }
 
 /// Why a study cannot be run.
@@ -94,6 +105,7 @@ impl Plan {
         let mut builder = Builder::new(folder, &study.text);
         study.sweeps.iter().try_for_each(|sweep| builder.sweep(sweep))?;
         let mut warnings = builder.inputs.warnings;
+        warnings.append(&mut builder.latencies.warnings);
         warnings.append(&mut builder.schedules.warnings);
         warnings.append(&mut builder.schedules.programs.warnings);
         Ok(Plan {
@@ -106,6 +118,7 @@ impl Plan {
             schedules: builder.schedules.all,
             networks: builder.inputs.networks,
             noises: builder.inputs.noises,
+            latencies: builder.latencies.all,
         })
     }
 
@@ -113,7 +126,7 @@ impl Plan {
     pub fn stop_at(&mut self, width: f64) {
         self.tasks
             .iter_mut()
-            .filter(|task| task.noise.is_some())
+            .filter(|task| task.is_drawn() && task.replicas > 1)
             .for_each(|task| task.until_ci = Some(width));
     }
 
@@ -166,6 +179,9 @@ impl Plan {
         let mut text = format!("{schedule}; network {network}");
         if task.receive_overlap {
             text.push_str("; receive-overlap");
+        }
+        if let Some(latency) = task.latency.and_then(|index| self.latencies.get(index)) {
+            let _ = write!(text, "; latency #{:016x}, seed {}", latency.mark, task.seed);
         }
         if let Some(noise) = task.noise.and_then(|index| self.noises.get(index)) {
             let names: Vec<&str> = noise.sources.iter().take(3).map(|source| source.name.as_str()).collect();
@@ -278,6 +294,45 @@ mod tests {
         let before = print();
         std::fs::write(folder.path().join("a.goal"), "num_ranks 1\nrank 0 {\ncalc 6\n}").unwrap();
         assert_ne!(before, print());
+    }
+
+    /// Messages of every point draw from each file; a file that is not there or does not fit is named.
+    #[test]
+    fn measured_latencies_are_an_axis() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("near.txt"), "9us\n11us\n").unwrap();
+        let plan = |lines: &str| {
+            let base =
+                "name='a'\nreplicas=5\nnetwork='chic'\ncollective='barrier'\nprocesses=[4,8]\nseed=[1,2]\n";
+            Plan::new(&Study::parse(&format!("{base}{lines}")).unwrap(), folder.path())
+        };
+        let found = plan("latency-distribution = ['none', 'near.txt']").unwrap();
+        assert_eq!((found.points.len(), found.latencies.len()), (8, 2));
+        let names: Vec<&str> = found.points.iter().map(|point| point.coordinates.network.as_str()).collect();
+        assert_eq!((names[0], names[7]), ("chic", "chic, latencies of near.txt"));
+        // What is drawn has replicas without noise, too, and a seed.
+        let last = &found.points[7];
+        assert_eq!((found.tasks[last.task].replicas, found.tasks[last.quiet].replicas), (5, 1));
+        assert_ne!(last.task, found.points[5].task);
+        let print = |lines: &str| plan(lines).unwrap().fingerprint();
+        let total = print("latency-distribution = 'near.txt'");
+        assert_ne!(total, print("latency-distribution = 'near.txt'\nlatency-is = 'wire'"));
+        std::fs::write(folder.path().join("near.txt"), "9us\n12us\n").unwrap();
+        assert_ne!(total, print("latency-distribution = 'near.txt'"));
+        for (lines, complaint) in [
+            (
+                "latency-distribution = 'no.txt'",
+                "line 7: the study: latency-distribution: no.txt: cannot be read",
+            ),
+            ("latency-distribution = 'near.txt'\nnetwork-scale = 2", "measured times do not change"),
+            ("latency-distribution = 'x=near.txt'", "no link class `x`"),
+        ] {
+            let fault = plan(lines).unwrap_err().to_string();
+            assert!(fault.contains(complaint), "{lines}: {fault}");
+        }
+        let unused =
+            Study::parse("name='a'\nnetwork='chic'\ncollective='barrier'\nprocesses=4\nlatency-is='wire'");
+        assert!(unused.unwrap_err().to_string().contains("belongs to `latency-distribution`"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use straggler_model::Time;
+use straggler_model::network::Drawn;
 use straggler_model::noise::{Injection, Phases, Source};
 use straggler_sim::cluster::Cluster;
 use straggler_sim::outcome::RunError;
@@ -267,17 +268,18 @@ impl Runner<'_> {
         let Some(task) = self.plan.tasks.get(index) else { return Ok(()) };
         let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
         let mut noise = noise.map(|noise| task.injection(&noise.sources));
+        let latency = task.latency.and_then(|latency| self.plan.latencies.get(latency));
         for replica in replicas {
             // Members of a cluster stop together: the engine sees to that.
             if on.1.is_none() && self.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted.into());
             }
             noise.iter_mut().for_each(|noise| noise.set_replica(replica));
-            let makespan = match self.one(task, noise.as_ref(), on) {
+            let latency = latency.map(|latency| latency.drawn.of_replica(replica));
+            let drawn = (noise.as_ref(), latency.as_ref());
+            let makespan = match self.one(task, drawn, on) {
                 // Every member runs it then.
-                Err(Fault::Run(RunError::NoClusterWithoutLookahead)) => {
-                    self.one(task, noise.as_ref(), (1, None))
-                }
+                Err(Fault::Run(RunError::NoClusterWithoutLookahead)) => self.one(task, drawn, (1, None)),
                 makespan => makespan,
             };
             makespans.push(makespan?);
@@ -288,7 +290,7 @@ impl Runner<'_> {
     fn one(
         &self,
         task: &Task,
-        noise: Option<&Injection>,
+        (noise, latency): (Option<&Injection>, Option<&Drawn>),
         (threads, cluster): (usize, Option<&dyn Cluster>),
     ) -> Result<Time, Fault> {
         let plan = self.plan;
@@ -307,7 +309,7 @@ impl Runner<'_> {
         };
         let mut control = Control { cluster, ..Control::new(threads, self.stop, &mut progress) };
         let receive_overlap = task.receive_overlap;
-        let simulation = Simulation { noise, receive_overlap, ..Simulation::new(&network.network) };
+        let simulation = Simulation { noise, latency, receive_overlap, ..Simulation::new(&network.network) };
         let outcome = simulation.run(&schedule.runnable, &mut control)?.outcome;
         (self.advance)(task.messages.saturating_sub(seen));
         match outcome.stuck {

@@ -20,13 +20,16 @@
 use super::values::{Count, Many, One, Processes, Share, Size};
 use serde::Deserialize;
 use straggler_model::Time;
-use straggler_model::network::Factor;
+use straggler_model::network::{Factor, Meaning};
 use straggler_model::spelling::{hint, meant};
 use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::{Only, Workload};
 
 /// Replicas of a point if the study does not say.
 pub const DEFAULT_REPLICAS: u32 = 100;
+
+/// Neither noise nor measured latencies.
+pub const NONE: &str = "none";
 
 /// The network that is fitted from a trace.
 pub const FIT: &str = "fit";
@@ -72,6 +75,12 @@ pub struct Sweep {
     pub only: Only,
     pub networks: Vec<String>,
     pub network_scales: Vec<Factor>,
+    /// Files of measured latencies that messages draw from, or `none`.
+    pub latencies: Vec<String>,
+    /// What measured latencies are.
+    pub latency_is: Meaning,
+    /// The messages of a measurement; the smallest if not given.
+    pub latency_size: Option<u64>,
     pub noises: Vec<String>,
     pub cosched: Vec<bool>,
     pub receive_overlap: bool,
@@ -156,6 +165,9 @@ with_settings! {
     only: One<Only>,
     network: Many<String>,
     network_scale: Many<Factor>,
+    latency_distribution: Many<String>,
+    latency_is: One<Meaning>,
+    latency_size: One<Size>,
     noise: Many<String>,
     cosched: Many<bool>,
     receive_overlap: One<bool>,
@@ -228,6 +240,9 @@ impl Sweep {
         refuse(no_collective && own.compute.is_some(), "compute", "collective")?;
         refuse(no_workload && no_trace && own.only.is_some(), "only", "workload")?;
         refuse(no_trace && own.copies.is_some(), "copies", "trace")?;
+        let no_latency = all.latency_distribution.is_none();
+        refuse(no_latency && own.latency_is.is_some(), "latency-is", "latency-distribution")?;
+        refuse(no_latency && own.latency_size.is_some(), "latency-size", "latency-distribution")?;
         let fixed = no_collective && no_workload;
         let missing = |key, mend| SpecError::Missing { place: place.into(), key, mend };
         if fixed && no_goal && no_trace {
@@ -265,7 +280,10 @@ impl Sweep {
             only: all.only.map_or(Only::All, |One(only)| only),
             networks,
             network_scales: all.network_scale.map_or_else(Vec::new, |list| list.0),
-            noises: many(all.noise, "none".into()),
+            latencies: many(all.latency_distribution, NONE.into()),
+            latency_is: all.latency_is.map_or(Meaning::Total, |One(meaning)| meaning),
+            latency_size: all.latency_size.map(|One(size)| size.0),
+            noises: many(all.noise, NONE.into()),
             cosched: many(all.cosched, false),
             receive_overlap: is_set(all.receive_overlap),
             algorithms: all.algorithms.map(|One(text)| text),

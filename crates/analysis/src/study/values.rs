@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 use straggler_model::Time;
-use straggler_model::network::Factor;
+use straggler_model::network::{Factor, Meaning};
 use straggler_model::units;
 use straggler_schedule::collectives::Choice;
 use straggler_schedule::workloads::{Only, Workload};
@@ -109,6 +109,17 @@ impl Written for bool {
     const EXPECTED: &'static str = "true or false";
     fn read(text: &str) -> Result<bool, String> {
         text.parse().map_err(|_| format!("`{text}` is neither true nor false"))
+    }
+}
+
+impl Written for Meaning {
+    const EXPECTED: &'static str = "\"total\" or \"wire\"";
+    fn read(text: &str) -> Result<Meaning, String> {
+        match text {
+            "total" => Ok(Meaning::Total),
+            "wire" => Ok(Meaning::Wire),
+            _ => Err(format!("`{text}` is neither total (o_s + L + o_r) nor wire (L alone)")),
+        }
     }
 }
 

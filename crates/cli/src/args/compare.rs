@@ -24,12 +24,13 @@ GATES  median, mean, min, max or pNN, then > or <, then the limit:
          median>+1us  the median is more than 1 us above
          p99.9>50us   it is above 50 us, whatever the first file says
        A gate trips when the whole 95 % interval is beyond the limit. Where only the value is, the
-       gate is undecided, and a warning says so. min and max have no interval
+       gate is undecided, and a warning says so. min and max have no interval. Of a quantile outside
+       the bins a bound is known: where that decides, the gate is judged
 
 EXIT CODES
   0  good, whether or not they differ
   3  a file cannot be read, or a gate cannot be judged: a series is missing in a file, there are too
-     few trials, or the quantile lies outside the bins
+     few trials, or the quantile lies outside the bins and its bound does not decide
   5  a gate tripped";
 
 /// Whether measured latencies differ, where, by how much, and how surely
@@ -43,9 +44,10 @@ pub struct Compare {
     /// Measured latencies, at least two; all others are compared with the first
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Only series whose name contains this, such as `1 B`, `0-1` or `rank 3`
+    /// Only series whose name contains this, such as `1 B`, `0-1` or `rank 3`; given once for each file, it chooses one
+    /// series of each
     #[arg(long, value_name = "TEXT")]
-    pub series: Option<String>,
+    pub series: Vec<String>,
     /// Fail if this is true of a file; may be given several times
     #[arg(long, value_name = "GATE")]
     pub fail_if: Vec<Gate>,

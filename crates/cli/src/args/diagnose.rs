@@ -32,6 +32,9 @@ pub struct Diagnose {
     /// A recording of noise taken at the same time on the same node: how much of the tail does it explain?
     #[arg(long, value_name = "FILE")]
     pub with_noise: Option<PathBuf>,
+    /// Which switch each node is connected to, as Slurm's topology.conf says: SwitchName=leaf1 Nodes=n[001-016]
+    #[arg(long, value_name = "FILE")]
+    pub topology: Option<PathBuf>,
     /// Only series whose name contains this, such as `1 B`, `0-1` or `rank 3`
     #[arg(long, value_name = "TEXT")]
     pub series: Option<String>,

@@ -46,7 +46,7 @@ pub struct Latency {
     /// Bytes of a message, a file access or a copy [default: 1B, 4KiB for file, 64KiB for copy]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub size: Vec<Bytes>,
-    /// Where to measure, as in 0-3,8: the first core measures, the second answers; futex takes all pairs
+    /// Where to measure, as in 0-3,8: the first core measures, the second answers; futex takes all pairs, --listen the first
     #[arg(long, value_name = "LIST", value_parser = cores_list)]
     pub cores: Option<CoreList>,
     /// How times are sorted into bins: hdr, fixed:LONGEST/BINS or log:SIZE/BINS

@@ -51,8 +51,8 @@ Files must be of the same kernel, layout of bins and placement; `straggler compa
 
 #[derive(Debug, Args)]
 pub struct Merge {
-    /// Measured latencies (.lat)
-    #[arg(value_name = "FILE", required = true)]
+    /// Measured latencies (.lat), two or more
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
     pub files: Vec<PathBuf>,
     /// Write the merged measurement to a file
     #[arg(short, long, value_name = "FILE")]

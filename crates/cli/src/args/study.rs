@@ -20,6 +20,7 @@ A STUDY is a TOML file. Every key that spans the product takes one value or a li
                                           # trace = \"run\" with copies = [1, 16, 256]
   size = [\"8\", \"1MiB\"]
   network = \"chic\"                        # network-scale = [0.1, 1, 10]
+  latency-distribution = \"four.lat\"       # measured; latency-is, latency-size
   noise = \"chic\"                          # as --noise takes it, or a signature's name
   cosched = [false, true]
   seed = 1

@@ -21,9 +21,16 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
             "compare needs at least two files; `straggler diagnose FILE` looks at one alone",
         ));
     }
+    if typed.series.len() > 1 && typed.series.len() != typed.files.len() {
+        return Err(Failure::usage(format!(
+            "--series is given {} times for {} files: give it once for all of them, or once for each",
+            typed.series.len(),
+            typed.files.len()
+        )));
+    }
     let files: Vec<LatencyFile> =
         typed.files.iter().map(|path| latency_file::read(path, typed.unit)).collect::<Outcome<_>>()?;
-    let (sets, mut warnings) = matched(&files, typed.series.as_deref(), !typed.fail_if.is_empty())?;
+    let (sets, mut warnings) = matched(&files, &typed.series, !typed.fail_if.is_empty())?;
     let answer = Answer::of(&files, &sets, &typed.fail_if, seed, &mut warnings)?;
     report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &files, &sets))?;
     if console.json {
@@ -49,27 +56,44 @@ pub struct Set {
 
 /// Series of the same labels; a file with a single one is compared with others of that kind whatever its labels are. What is not
 /// in every file is left out with a warning, or refused where gates would pass without having seen it.
-fn matched(files: &[LatencyFile], wanted: Option<&str>, gated: bool) -> Outcome<(Vec<Set>, Vec<String>)> {
+fn matched(files: &[LatencyFile], wanted: &[String], gated: bool) -> Outcome<(Vec<Set>, Vec<String>)> {
     let mut warnings: Vec<String> = files.iter().flat_map(|file| file.warnings.clone()).collect();
-    let groups: Vec<Vec<Group>> =
-        files.iter().map(|file| latency_file::groups(file, wanted)).collect::<Outcome<_>>()?;
-    let distribution = |group: &Group| Distribution::of(&group.all.trials);
+    let of_file = |(place, file)| {
+        let text = if wanted.len() > 1 { wanted.get(place) } else { wanted.first() };
+        let groups = latency_file::groups(file, text.map(String::as_str))?;
+        if wanted.len() > 1 && groups.len() > 1 {
+            return Err(Failure::bad_input(format!(
+                "{}: several series are called `{}`: {}; say which one",
+                file.name,
+                text.map_or("", String::as_str),
+                words::names(&groups)
+            )));
+        }
+        Ok(groups)
+    };
+    let groups: Vec<Vec<Group>> = files.iter().enumerate().map(of_file).collect::<Outcome<_>>()?;
+    let distribution =
+        |(group, file): (&Group, &LatencyFile)| Distribution::of_group(group, &file.measurement.origins);
     if groups.iter().all(|groups| groups.len() == 1) {
         let names: Vec<String> = groups.iter().map(|groups| groups[0].labels.to_string()).collect();
         if names.iter().any(|name| *name != names[0]) {
-            warnings.push(format!("the files hold different things: {}", names.join("; ")));
+            warnings.push(format!("different things are compared: {}", names.join("; ")));
         }
-        let distributions = groups.iter().filter_map(|groups| distribution(&groups[0])).collect();
-        return Ok((vec![Set { name: names[0].clone(), distributions }], warnings));
+        let name =
+            if names.iter().all(|name| *name == names[0]) { names[0].clone() } else { names.join(" / ") };
+        let firsts = groups.iter().map(|groups| &groups[0]);
+        let distributions = firsts.zip(files).filter_map(distribution).collect();
+        return Ok((vec![Set { name, distributions }], warnings));
     }
     let mut all: Vec<&Labels> = groups.iter().flatten().map(|group| &group.labels).collect();
     all.sort();
     all.dedup();
     let (mut sets, mut missing) = (Vec::new(), Vec::new());
     for labels in all {
-        let same =
-            |groups: &Vec<Group>| groups.iter().find(|group| group.labels == *labels).and_then(distribution);
-        let found: Vec<Option<Distribution>> = groups.iter().map(same).collect();
+        let same = |(groups, file): (&Vec<Group>, _)| {
+            groups.iter().find(|group| group.labels == *labels).and_then(|group| distribution((group, file)))
+        };
+        let found: Vec<Option<Distribution>> = groups.iter().zip(files).map(same).collect();
         match found.iter().position(Option::is_none) {
             Some(place) => missing.push(format!("{labels}: not in {}", files[place].name)),
             None => sets
@@ -78,7 +102,7 @@ fn matched(files: &[LatencyFile], wanted: Option<&str>, gated: bool) -> Outcome<
     }
     if sets.is_empty() {
         return Err(Failure::bad_input(format!(
-            "the files have no series in common: {}; choose one of each with --series",
+            "the files have no series in common: {}; choose one of each file, with a --series for each",
             words::series_of(&groups)
         )));
     }
@@ -126,6 +150,8 @@ pub struct FileAnswer {
 pub struct GateAnswer {
     pub file: String,
     pub series: String,
+    /// Whether the interval holds what runs differ by: both files have three runs or more.
+    pub between_runs: bool,
     #[serde(flatten)]
     pub judgement: Judgement,
 }
@@ -153,6 +179,7 @@ impl Answer {
             );
         }
         warnings.extend(words::outside(&series));
+        warnings.extend(words::few_cycles(&series));
         let undecided = gates.iter().filter(|gate| gate.judgement.outcome == GateOutcome::Undecided);
         warnings.extend(undecided.map(words::gate));
         Ok(Answer {
@@ -186,8 +213,11 @@ fn judged(files: &[LatencyFile], sets: &[Set], gates: &[Gate], seed: u64) -> Out
     for gate in gates {
         for set in sets {
             for (distribution, file) in set.distributions.iter().zip(files).skip(1) {
-                let judgement = gate.judge([&set.distributions[0], distribution], seed)?;
-                list.push(GateAnswer { file: file.name.clone(), series: set.name.clone(), judgement });
+                let both = [&set.distributions[0], distribution];
+                let judgement = gate.judge(both, seed)?;
+                let between_runs = both.iter().all(|one| one.variation.between_runs);
+                let (file, series) = (file.name.clone(), set.name.clone());
+                list.push(GateAnswer { file, series, between_runs, judgement });
             }
         }
     }

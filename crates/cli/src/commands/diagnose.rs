@@ -3,6 +3,7 @@
 mod hints;
 mod noise_doubts;
 mod page;
+mod switches;
 mod words;
 
 use super::latency_file::{self, LatencyFile};
@@ -21,7 +22,10 @@ use straggler_report::page::Page;
 
 pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
     typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
-    let file = latency_file::read(&typed.file, typed.unit)?;
+    let mut file = latency_file::read(&typed.file, typed.unit)?;
+    if let Some(path) = &typed.topology {
+        switches::lay_over(path, &mut file)?;
+    }
     let groups = latency_file::groups(&file, typed.series.as_deref())?;
     let noise = match &typed.with_noise {
         Some(path) => Some(noise_file::read(path, None, &FormatOptions::default())?),
@@ -32,9 +36,7 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
     answer.warnings.extend(noise.iter().flat_map(|noise| noise.warnings.clone()));
     let doubts = noise.iter().flat_map(|noise| noise_doubts::of(&file.measurement, &noise.recording));
     answer.warnings.extend(doubts.map(|doubt| format!("--with-noise: {doubt}")));
-    let without = answer.groups.iter().filter(|group| noise.is_some() && group.noise.is_none());
-    let without: Vec<String> =
-        without.map(|group| format!("{}: there is no tail that noise could explain", group.name)).collect();
+    let without: Vec<String> = answer.groups.iter().filter_map(words::no_noise).collect();
     answer.warnings.extend(without);
     report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &groups))?;
     if console.json {

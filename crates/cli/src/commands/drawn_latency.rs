@@ -1,14 +1,13 @@
 //! Measured latencies for a simulation: files become distributions that messages draw from.
 
-pub mod measured;
-
 use super::latency_file;
-use crate::args::drawn_latency::{ClassFile, LatencyOptions};
+use crate::args::drawn_latency::LatencyOptions;
 use crate::exit::{Failure, Outcome};
 use serde::Serialize;
+use straggler_analysis::latency::messages::{self, ClassFile, SizeOption};
 use straggler_model::network::{Class, Distributions, Drawn, Meaning, Measured, Table};
+use straggler_model::units::Bytes;
 use straggler_model::{Network, Time, samples};
-use straggler_report::numbers::percent;
 
 /// Distributions laid over a network, and what is said of them.
 #[derive(Debug)]
@@ -38,6 +37,11 @@ pub struct FileAnswer {
     pub path: String,
     /// How many were measured.
     pub times: u64,
+    /// Of a message; nothing where the file does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Whether they were drawn from a description, not measured.
+    pub synthetic: bool,
 }
 
 /// A link class: what its messages draw.
@@ -69,9 +73,19 @@ pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<O
     if !options.is_given() {
         return Ok(None);
     }
-    let mut files = Vec::new();
-    let latencies = read(&options.latency_distribution, "L", network, &mut files)?;
-    let overheads = read(&options.overhead_distribution, "o", network, &mut files)?;
+    let (mut files, mut warnings) = (Vec::new(), Vec::new());
+    let size = options.latency_size.map(|Bytes(size)| size);
+    let mut fetch = |typed: &[ClassFile], parameter| {
+        typed.iter().try_fold(Vec::new(), |mut all, file| {
+            let read = Read::of(file, parameter, network, size)?;
+            all.extend(read.measured);
+            files.extend(read.files);
+            warnings.extend(read.warnings);
+            Outcome::Ok(all)
+        })
+    };
+    let latencies = fetch(&options.latency_distribution, "L")?;
+    let overheads = fetch(&options.overhead_distribution, "o")?;
     let meaning = options.meaning();
     let drawn = Drawn::new(network, &Distributions { latencies, meaning, overheads }, seed);
     let drawn = drawn.map_err(|fault| Failure::bad_input(format!("{}: {fault}", paths(&files))))?;
@@ -81,54 +95,58 @@ pub fn load(options: &LatencyOptions, network: &Network, seed: u64) -> Outcome<O
         classes: drawn.classes().iter().map(ClassAnswer::of).collect(),
         smallest_flight_ps: drawn.lookahead().ps(),
     };
-    let warnings = drawn.classes().iter().filter_map(too_short).collect();
+    let too_short = |class: &Class| messages::too_short(class, SizeOption::LatencySize);
+    warnings.extend(drawn.classes().iter().filter_map(too_short));
     Ok(Some(LoadedLatency { drawn, answer, warnings }))
 }
 
-fn read(
-    typed: &[ClassFile],
-    parameter: &'static str,
-    network: &Network,
-    files: &mut Vec<FileAnswer>,
-) -> Outcome<Vec<Measured>> {
-    let mut measured = Vec::new();
-    for ClassFile { class, path } in typed {
-        let found = if latency_file::is_measurement(path) {
+/// What a file gives.
+struct Read {
+    measured: Vec<Measured>,
+    files: Vec<FileAnswer>,
+    warnings: Vec<String>,
+}
+
+impl Read {
+    fn of(
+        ClassFile { class, path }: &ClassFile,
+        parameter: &'static str,
+        network: &Network,
+        size: Option<u64>,
+    ) -> Outcome<Read> {
+        let (measured, bytes, synthetic, warnings) = if latency_file::is_measurement(path) {
             let file = latency_file::read(path, None)?;
-            measured::classes(path, &file.measurement, network, class.as_deref())?
+            let fault = |fault| Failure::bad_input(format!("{}: {fault}", file.name));
+            let option = SizeOption::LatencySize;
+            let found = messages::classes(&file.measurement, network, class.as_deref(), size, option);
+            let found = found.map_err(fault)?;
+            let bytes = messages::taken(&file.measurement, size, option).map_err(fault)?;
+            let notes =
+                messages::notes(&file.measurement, network, class.as_deref(), size, option).map_err(fault)?;
+            let mut warnings = file.warnings;
+            warnings.extend(notes.iter().map(|note| format!("{}: {note}", file.name)));
+            (found, bytes, file.measurement.is_synthetic(), warnings)
         } else {
             let times = samples::read(path, None)?;
             let times = times.into_iter().map(|time| (time, 1)).collect();
-            vec![Measured { class: class.clone(), times }]
+            (vec![Measured { class: class.clone(), times }], None, false, Vec::new())
         };
-        files.extend(found.iter().map(|one| FileAnswer {
+        let answer = |one: &Measured| FileAnswer {
             parameter,
             class: one.class.clone(),
             path: path.display().to_string(),
             times: one.times.iter().map(|(_, count)| count).sum(),
-        }));
-        measured.extend(found);
+            bytes,
+            synthetic,
+        };
+        Ok(Read { files: measured.iter().map(answer).collect(), measured, warnings })
     }
-    Ok(measured)
 }
 
 fn paths(files: &[FileAnswer]) -> String {
     let mut paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     paths.dedup();
     paths.join(", ")
-}
-
-/// Says so when measured times are shorter than the overheads they should contain.
-fn too_short(class: &Class) -> Option<String> {
-    let overheads = class.send_overhead.median() + class.recv_overhead.median();
-    (class.below_overheads > 0.0).then(|| {
-        format!(
-            "{} of the measured latencies of link class {} are below o_s + o_r ({overheads}), and L is 0 for them: check \
-             the network's o, or say --latency-is wire if they are L alone",
-            percent(class.below_overheads),
-            class.name
-        )
-    })
 }
 
 impl ClassAnswer {
@@ -156,6 +174,11 @@ impl TableAnswer {
 }
 
 impl LatencyAnswer {
+    /// Whether any of it was drawn from a description.
+    pub fn is_synthetic(&self) -> bool {
+        self.files.iter().any(|file| file.synthetic)
+    }
+
     /// "L 1.2 µs to 90 µs, median 1.5 µs, drawn for each message from a.txt".
     pub fn in_words(&self) -> String {
         let several = self.classes.len() > 1;
@@ -167,6 +190,17 @@ impl LatencyAnswer {
         };
         let measured = self.classes.iter().filter(|class| class.measured);
         let classes: Vec<String> = measured.map(class).collect();
-        format!("{}, drawn for each message from {}", classes.join("; "), paths(&self.files))
+        let mut sizes: Vec<u64> = self.files.iter().filter_map(|file| file.bytes).collect();
+        sizes.dedup();
+        let sizes = match sizes[..] {
+            [size] => format!(" (messages of {})", Bytes(size)),
+            _ => String::new(),
+        };
+        let synthetic = if self.is_synthetic() { ", which is synthetic" } else { "" };
+        format!(
+            "{}, drawn for each message from {}{sizes}{synthetic}",
+            classes.join("; "),
+            paths(&self.files)
+        )
     }
 }

@@ -23,8 +23,9 @@ fn times() -> Axis {
 
 /// Counts in steps of equal ratio: where they begin, their size on a logarithmic axis, and the counts.
 fn stepped(distribution: &Distribution) -> (f64, f64, Vec<f64>) {
-    let low = distribution.min_ps.max(1.0);
-    let step = ((distribution.max_ps.max(low) / low).ln() / POINTS).max(FINEST);
+    let (low, high) = distribution.known_range().unwrap_or((1.0, 1.0));
+    let low = low.max(1.0);
+    let step = ((high.max(low) / low).ln() / POINTS).max(FINEST);
     let (from, counts) = distribution.on_log_grid(step, 0.0);
     (from, step, counts)
 }
@@ -109,7 +110,8 @@ pub fn tail(all: &[Named<'_>], noise: Option<&NoiseTail>, command: &str, synthet
 fn shares_below(distribution: &Distribution) -> Vec<(f64, f64)> {
     let (from, step, counts) = stepped(distribution);
     let total = distribution.count() as f64;
-    let mut seen = 0.0;
+    // Trials shorter than the timer's cost lie below all others.
+    let mut seen = distribution.unknown()[0] as f64;
     let point = |(place, count): (usize, &f64)| {
         seen += count;
         ((from + (place + 1) as f64 * step).exp() * SECONDS, (seen / total).min(1.0))
@@ -129,7 +131,8 @@ pub fn heat(pairs: &Pairs, command: &str, synthetic: bool) -> Chart {
     let ranks: Vec<f64> = pairs.ranks.iter().map(|&rank| f64::from(rank)).collect();
     let mut values = vec![f64::NAN; ranks.len() * ranks.len()];
     let place = |rank| pairs.ranks.partition_point(|&other| other < rank);
-    for pair in &pairs.pairs {
+    // A median outside the bins leaves its place empty.
+    for pair in pairs.pairs.iter().filter(|pair| pair.outside.is_none()) {
         let (from, to) = (place(pair.from), place(pair.to));
         values[from * ranks.len() + to] = pair.median_ps * SECONDS;
         // A pair that was measured in one direction only stands for both.
@@ -143,8 +146,8 @@ pub fn heat(pairs: &Pairs, command: &str, synthetic: bool) -> Chart {
 }
 
 /// Medians of cycles over the run; nothing where there are few.
-pub fn cycles(cycles: &[&[Cycle]], command: &str, synthetic: bool) -> Option<Chart> {
-    let mut all: Vec<&Cycle> = cycles.iter().copied().flatten().collect();
+pub fn cycles(cycles: &[Vec<Cycle>], command: &str, synthetic: bool) -> Option<Chart> {
+    let mut all: Vec<&Cycle> = cycles.iter().flatten().collect();
     all.sort_by_key(|cycle| cycle.started_ns);
     let first = all.first()?.started_ns;
     if all.len() < 3 || cycles.len() > 1 {
@@ -153,9 +156,10 @@ pub fn cycles(cycles: &[&[Cycle]], command: &str, synthetic: bool) -> Option<Cha
     // Lists of times do not tell when they were measured: their cycles are numbered.
     let timed = first > 1_000_000;
     let unit = if timed { 1e-9 } else { 1.0 };
-    let points = all
-        .iter()
-        .map(|cycle| ((cycle.started_ns - first) as f64 * unit, cycle.median.ps() as f64 * SECONDS));
+    // Of a median outside the bins only a bound is known, which is no point of a curve.
+    let known = all.iter().filter(|cycle| cycle.median_outside.is_none());
+    let points =
+        known.map(|cycle| ((cycle.started_ns - first) as f64 * unit, cycle.median.ps() as f64 * SECONDS));
     let x = if timed {
         Axis::linear("time since the first cycle", Unit::Seconds)
     } else {

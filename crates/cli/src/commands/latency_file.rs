@@ -1,12 +1,14 @@
 //! Files of measured latencies: our own, and lists of times of any other program.
 
-use super::drawn_latency::measured;
+use super::compare::words::first_few;
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
 use std::path::Path;
 use straggler_analysis::latency::Group;
+use straggler_analysis::latency::messages::{self, SizeOption};
+use straggler_model::Time;
 use straggler_model::latency::{self, Bins, Histogram, Labels, Measurement, Series};
-use straggler_model::units::{Bytes, TimeUnit};
-use straggler_model::{Time, samples};
+use straggler_model::samples::{self, SamplesError};
+use straggler_model::units::TimeUnit;
 
 /// A measurement and what should be known of it.
 #[derive(Debug)]
@@ -31,12 +33,26 @@ pub fn read(path: &Path, unit: Option<TimeUnit>) -> Outcome<LatencyFile> {
         latency::from_bytes(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?
     } else {
         let times = samples::parse(&bytes, unit);
-        let times = times
-            .map_err(|fault| wrong().unwrap_or_else(|| Failure::bad_input(format!("{name}: {fault}"))))?;
-        of_times(&times)
+        let fault = |fault: SamplesError| match bytes.is_empty() {
+            true => Failure::bad_input(format!("{name}: the file is empty: measure again, or give another")),
+            // A name that promises a measurement is not a list of times.
+            false if path.extension().is_some_and(|ending| ending == "lat") => {
+                Failure::bad_input(format!("{name}: {}", latency::Fault::NoFormat))
+            }
+            false => {
+                wrong().unwrap_or_else(|| Failure::bad_input(with_unit_option(&format!("{name}: "), &fault)))
+            }
+        };
+        of_times(&times.map_err(fault)?)
     };
-    let warnings = warnings(&name, &measurement);
+    let warnings = measurement.doubts().iter().map(|doubt| format!("{name}: {doubt}")).collect();
     Ok(LatencyFile { name, measurement, warnings })
+}
+
+/// What is wrong with a list of times, for commands that have --unit.
+fn with_unit_option(before: &str, fault: &SamplesError) -> String {
+    let option = if fault.is_no_unit() { "; or give it with --unit" } else { "" };
+    format!("{before}{fault}{option}")
 }
 
 /// Exchanges of two processes that were measured.
@@ -47,8 +63,8 @@ pub struct Exchanges {
     pub times: Vec<Time>,
     /// Of a message.
     pub bytes: u64,
-    /// Said where the file has messages of other sizes, too.
-    pub note: Option<String>,
+    /// What should be known of the file, and of the sizes that were left out.
+    pub warnings: Vec<String>,
     pub synthetic: bool,
 }
 
@@ -62,13 +78,14 @@ pub fn exchanges(path: &Path, size: Option<u64>) -> Outcome<Exchanges> {
             ))
         }));
     }
-    let LatencyFile { name, measurement, .. } = read(path, None)?;
-    let sample = Sample::of(path, &measurement, size)?;
+    let file = read(path, None)?;
+    let name = file.name.clone();
+    let sample = Sample::of(file, size)?;
     let bytes = sample.bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
         Failure::bad_input(format!("{name}: it does not say how many bytes were exchanged"))
     })?;
-    let note = sample.note(&name);
-    Ok(Exchanges { name, times: sample.times, bytes, note, synthetic: measurement.is_synthetic() })
+    let Sample { times, warnings, synthetic, .. } = sample;
+    Ok(Exchanges { name, times, bytes, warnings, synthetic })
 }
 
 /// So many times stand for a distribution that has more.
@@ -80,8 +97,10 @@ pub struct Sample {
     pub times: Vec<Time>,
     /// Of a message; nothing where the file does not tell.
     pub bytes: Option<u64>,
-    /// Sizes that are in the file and were not taken without being asked for, ascending.
-    left_out: Vec<u64>,
+    /// What should be known of the file, and of the sizes that were left out.
+    pub warnings: Vec<String>,
+    /// Whether they were drawn from a description.
+    pub synthetic: bool,
 }
 
 impl Sample {
@@ -89,30 +108,32 @@ impl Sample {
     /// typed, each time as often as its bin was met, in order.
     pub fn read(path: &Path, unit: Option<TimeUnit>, size: Option<u64>) -> Outcome<Sample> {
         if !is_measurement(path) {
-            return Ok(Sample { times: samples::read(path, unit)?, bytes: None, left_out: Vec::new() });
+            let fault = |fault: SamplesError| match fault.is_no_unit() {
+                true => Failure::bad_input(with_unit_option("", &fault)),
+                false => fault.into(),
+            };
+            let times = samples::read(path, unit).map_err(fault)?;
+            return Ok(Sample { times, bytes: None, warnings: Vec::new(), synthetic: false });
         }
-        Sample::of(path, &read(path, unit)?.measurement, size)
+        Sample::of(read(path, unit)?, size)
     }
 
-    fn of(path: &Path, measurement: &Measurement, size: Option<u64>) -> Outcome<Sample> {
-        let chosen = measured::chosen(path, measurement, size)?;
+    fn of(file: LatencyFile, size: Option<u64>) -> Outcome<Sample> {
+        let LatencyFile { name, measurement, mut warnings } = file;
+        let fault = |fault| Failure::bad_input(format!("{name}: {fault}"));
+        let chosen = messages::chosen(&measurement, size, SizeOption::Size).map_err(fault)?;
         let mut weighted: Vec<(Time, u64)> =
-            chosen.iter().flat_map(|one| measured::weighted(&one.trials, one.labels.kind)).collect();
+            chosen.iter().flat_map(|one| messages::weighted(&one.trials, one.labels.kind)).collect();
         weighted.sort_unstable();
         let bytes = chosen.first().and_then(|one| one.labels.size);
-        let mut left_out = if size.is_none() { measured::sizes(measurement) } else { Vec::new() };
-        left_out.retain(|&other| Some(other) != bytes);
-        Ok(Sample { times: spread(&weighted), bytes, left_out })
-    }
-
-    /// Which size was taken, where nobody said which and there are several.
-    pub fn note(&self, name: &str) -> Option<String> {
-        let bytes = self.bytes.filter(|_| !self.left_out.is_empty())?;
-        Some(format!(
-            "{name}: messages of {} are used, the smallest; --size chooses others: {}",
-            Bytes(bytes),
-            measured::listed(&self.left_out)
-        ))
+        let left_out = messages::left_out(&measurement, bytes.filter(|_| size.is_none()), SizeOption::Size);
+        warnings.extend(left_out.map(|note| format!("{name}: {note}")));
+        let count: u128 = weighted.iter().map(|(_, count)| u128::from(*count)).sum();
+        warnings.extend(
+            (count > MOST_TIMES)
+                .then(|| format!("{name}: {MOST_TIMES} times, evenly chosen, stand for its {count} trials")),
+        );
+        Ok(Sample { times: spread(&weighted), bytes, warnings, synthetic: measurement.is_synthetic() })
     }
 }
 
@@ -156,14 +177,6 @@ fn of_times(times: &[Time]) -> Measurement {
     Measurement { kernel: "times".into(), series: vec![series], ..Measurement::default() }
 }
 
-fn warnings(name: &str, measurement: &Measurement) -> Vec<String> {
-    let unfinished =
-        measurement.interruptions.iter().map(|why| format!("{name}: the measurement is not complete: {why}"));
-    let doubts =
-        measurement.timer_doubts().map(|why| format!("{name}: the timer may not run at one rate: {why}"));
-    unfinished.chain(doubts).collect()
-}
-
 /// The groups of a file, or the series whose name contains a text; empty ones are left out.
 pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
     let failure = |fault| Failure::bad_input(format!("{}: {fault}", file.name));
@@ -178,13 +191,12 @@ pub fn groups(file: &LatencyFile, wanted: Option<&str>) -> Outcome<Vec<Group>> {
     if !groups.is_empty() {
         return Ok(groups);
     }
-    let known: Vec<String> =
-        file.measurement.series.iter().map(|series| series.labels.to_string()).take(10).collect();
+    let known: Vec<String> = file.measurement.series.iter().map(|series| series.labels.to_string()).collect();
     Err(Failure::bad_input(match wanted {
         Some(text) => format!(
             "{}: no series with trials is called `{text}`; there are: {}",
             file.name,
-            known.join("; ")
+            first_few(&known, 10)
         ),
         None => format!("{}: there is not a single trial in it: measure again", file.name),
     }))
@@ -199,8 +211,10 @@ fn is_named(labels: &Labels, text: &str) -> bool {
         plain
     };
     let (name, text) = (plain(&labels.to_string()), plain(text));
+    // A point is part of a number, too: `5` is not part of 1.5.
+    let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
     let splits_number = |one: Option<char>, other: Option<char>| {
-        one.zip(other).is_some_and(|(one, other)| one.is_ascii_digit() && other.is_ascii_digit())
+        one.zip(other).is_some_and(|(one, other)| is_number(one) && is_number(other))
     };
     name.match_indices(&text).any(|(at, _)| {
         let (before, after) = (name[..at].chars().next_back(), name[at + text.len()..].chars().next());
@@ -247,6 +261,11 @@ mod tests {
         let other = pair(10, 12, 128);
         assert!(is_named(&other, "128B") && !is_named(&other, "8 B") && !is_named(&other, "0-1"));
         assert!(is_named(&pair(3, 4, 2048), "2KiB"));
+        let version = Labels { kernel: "./bench-1.5".into(), ..Labels::default() };
+        for text in ["1.5", "./bench", ".", "bench-1.5"] {
+            assert!(is_named(&version, text), "{text}");
+        }
+        assert!(!is_named(&version, "5") && !is_named(&version, "1") && !is_named(&version, "1."));
         let rank = |rank| Labels { rank: Some(rank), ..Labels::default() };
         assert!(is_named(&rank(3), "rank 3") && !is_named(&rank(30), "rank 3"));
     }

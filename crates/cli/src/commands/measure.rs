@@ -133,7 +133,8 @@ impl<'a> Session<'a> {
     /// Everything that can go wrong before the first measurement.
     fn prepare(plan: &'a Plan, console: &'a Console) -> Outcome<Session<'a>> {
         let allowed = cores::allowed().map_err(MeasureError::from)?;
-        let cores = cores::choose(plan.cores.as_deref(), &allowed).map_err(MeasureError::from)?;
+        let mut cores = cores::choose(plan.cores.as_deref(), &allowed).map_err(MeasureError::from)?;
+        cores.sort_unstable();
         let timer = timer::examine().map_err(|fault| Failure::bad_input(fault.to_string()))?;
         let session = Session { plan, console, timer: examine_cores(timer, &cores), cores };
         noise::check(&session.options(&session.cores), &session.timer)?;

@@ -12,7 +12,7 @@ pub use kept::Measurement;
 use crate::commands::assess::{Finding, FindingKind as Kind};
 use crate::commands::simulate::estimate::seconds_for;
 use crate::commands::simulate::{NetworkAnswer, load_network, stuck_failure};
-use crate::commands::{command_line, quoted, refuse_unwritable, threads};
+use crate::commands::{command_line, make_folder, quoted, refuse_unwritable, threads};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -45,6 +45,8 @@ pub fn prepare(plan: &Plan) -> Outcome<Prepared> {
     refuse_unwritable(&plan.output)?;
     let network = load_network(&plan.network, None)?;
     let earlier = plan.baseline.as_deref().map(earlier::read).transpose()?;
+    // Before hours are measured, not after.
+    make_folder(&plan.output)?;
     let largest = u64::from(plan.scales.iter().copied().max().unwrap_or(2));
     refuse_too_much(largest, largest.saturating_mul(BYTES_A_PROCESS), available_bytes())?;
     Ok(Prepared { network, earlier })
@@ -174,6 +176,10 @@ fn simulate(plan: &Plan, cluster: &Cluster, network: &Network, console: &Console
     let mut scales: Vec<u32> = plan.scales.iter().copied().chain([job_scale(cluster.cores())]).collect();
     scales.sort_unstable();
     scales.dedup();
+    console.note(&format!(
+        "simulating allreduces over up to {} processes with this noise; large scales take minutes",
+        grouped(scales.last().copied().unwrap_or(0))
+    ));
     let question = Question {
         runner: Replicas {
             simulation: Simulation::new(network),

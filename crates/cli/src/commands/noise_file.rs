@@ -18,8 +18,11 @@ pub struct NoiseFile {
 /// Reads a file; `from` says its format, else it is found out.
 pub fn read(path: &Path, from: Option<Format>, options: &FormatOptions) -> Outcome<NoiseFile> {
     let name = path.display();
-    let wrong = || mistaken(path, Wanted::Noise);
+    let wrong = || mistaken(path, Wanted::Recording);
     let bytes = std::fs::read(path).map_err(|fault| wrong().unwrap_or_else(|| unreadable(path, &fault)))?;
+    if bytes.is_empty() {
+        return Err(Failure::bad_input(format!("{name}: the file is empty: record again, or give another")));
+    }
     if from.is_none() && rtla::looks_like(&bytes) {
         let recording = rtla::read(&bytes).map_err(|fault| Failure::bad_input(format!("{name}: {fault}")))?;
         return Ok(NoiseFile { recording, format: None, repairs: Repairs::default(), warnings: Vec::new() });

@@ -2,31 +2,33 @@
 
 mod page;
 
-use crate::commands::simulate::{LoadedNoise, NetworkAnswer, has_drawn_source, load_network};
+use crate::commands::simulate::{LoadedNoise, NetworkAnswer, has_drawn_source, load_network, network_file};
 use crate::commands::{refuse_missing_folder, report, threads};
 use crate::console::{Console, to_json};
 use crate::exit::Outcome;
 use crate::interrupt::{self, Orderly};
-use crate::memory::{available_bytes, refuse_too_much};
+use crate::memory::refuse_too_much_of_share;
 use crate::meter::Meter;
+use crate::on_cluster;
 use crate::plan::redundancy::Plan;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::time::Instant;
 use straggler_analysis::recovery::{self, Case, Trial};
 use straggler_model::stats::{MeanInterval, mean_interval};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped, percent};
 use straggler_report::{Table, replace_file};
+use straggler_sim::cluster::Cluster;
 use straggler_sim::{Replicas, Simulation, Workload};
 
-pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
-    plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
-    let network = load_network(&plan.network, None)?;
-    let workload = Workload::Butterfly(plan.experiment.conventional);
-    let needed = Simulation::new(&network).memory_bytes(&workload);
-    refuse_too_much(plan.processes.into(), needed, available_bytes())?;
-    let mut warnings = Vec::new();
-    let noise = LoadedNoise::load(&plan.noise, plan.seed, plan.processes, &mut warnings)?;
+/// Runs the plan, with all members of a cluster if there is one.
+pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Outcome<()> {
+    let loaded = Inputs::load(plan, cluster);
+    let Inputs { network, noise, warnings } = match cluster {
+        None => loaded?,
+        Some(cluster) => on_cluster::agreed(cluster, loaded, &files(plan))?,
+    };
     warnings.iter().for_each(|warning| console.warn(warning));
     let _orderly = Orderly::begin();
     let expected = plan.experiment.messages().saturating_mul(u64::from(plan.replicas) + 1);
@@ -34,7 +36,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let runner = Replicas {
         simulation: Simulation::new(&network),
         threads: threads(plan.threads),
-        cluster: None,
+        cluster,
         checkpoints: None,
         stop: interrupt::flag(),
         advance: &|more| meter.advance(more),
@@ -44,13 +46,42 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let trials = plan.experiment.trials(&runner, noise.injection(), 0..plan.replicas)?;
     interrupt::check()?;
     let answer = Answer::new(plan, &network, &noise, undisturbed, &trials, began.elapsed().as_secs_f64());
-    if let Some(path) = &plan.output {
-        let text = to_json(&answer)?;
-        replace_file(path, |out| out.write_all(text.as_bytes()))?;
+    if on_cluster::speaks(cluster) {
+        if let Some(path) = &plan.output {
+            let text = to_json(&answer)?;
+            replace_file(path, |out| out.write_all(text.as_bytes()))?;
+        }
+        let synthetic = has_drawn_source(&plan.noise.spec);
+        report::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
     }
-    let synthetic = has_drawn_source(&plan.noise.spec);
-    report::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
     if console.json { console.print_json(&answer) } else { console.print(&say(&answer)) }
+}
+
+/// What is read, as far as it is there.
+fn files(plan: &Plan) -> Vec<PathBuf> {
+    let mut files = plan.noise.files();
+    files.push(network_file(&plan.network));
+    files.retain(|path| path.exists());
+    files
+}
+
+struct Inputs {
+    network: Network,
+    noise: LoadedNoise,
+    warnings: Vec<String>,
+}
+
+impl Inputs {
+    fn load(plan: &Plan, cluster: Option<&dyn Cluster>) -> Outcome<Inputs> {
+        plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+        let network = load_network(&plan.network, None)?;
+        let workload = Workload::Butterfly(plan.experiment.conventional);
+        let needed = Simulation::new(&network).memory_bytes(&workload);
+        refuse_too_much_of_share(plan.processes.into(), needed, cluster)?;
+        let mut warnings = Vec::new();
+        let noise = LoadedNoise::load(&plan.noise, plan.seed, plan.processes, &mut warnings)?;
+        Ok(Inputs { network, noise, warnings })
+    }
 }
 
 #[derive(Serialize)]

@@ -87,6 +87,8 @@ pub struct Made {
     about: String,
     input: String,
     synthesised: bool,
+    /// Whether exchanges of a file took the place of the paper's.
+    exchanges_given: bool,
     size: Size,
     comparisons: Vec<Comparison>,
     remarks: Vec<String>,
@@ -192,12 +194,14 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
         console,
     };
     let mut description = entry.description()?;
-    if let Some(Exchanges { name, bytes, note, .. }) = &setting.exchanges {
-        note.iter().for_each(|note| console.note(note));
+    if let Some(Exchanges { name, bytes, warnings, synthetic, .. }) = &setting.exchanges {
+        warnings.iter().for_each(|warning| console.warn(warning));
+        description.title += ", here from exchanges of another machine";
         description.input = format!(
-            "Exchanges of {} that were measured, {name}; interrupts are in them. What was published is of another machine.{}",
+            "Exchanges of {} that {}, {name}; interrupts are in them. What was published is of another machine.{}",
             Bytes(*bytes),
-            note.as_ref().map_or_else(String::new, |note| format!(" {note}."))
+            if *synthetic { "were synthesised" } else { "were measured" },
+            warnings.iter().map(|warning| format!(" {warning}.")).collect::<String>()
         );
     }
     let Findings { comparisons, remarks, mut section, synthesised } = match entry.kind {
@@ -219,6 +223,7 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
         about: description.about,
         input: description.input,
         synthesised,
+        exchanges_given: setting.exchanges.is_some(),
         size,
         comparisons,
         remarks,

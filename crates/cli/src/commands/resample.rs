@@ -36,6 +36,8 @@ struct Inputs {
     size: Option<Bytes>,
     noise: Option<Injection>,
     measured: Option<Measured>,
+    /// Whether any of the times were drawn from a description.
+    synthetic: bool,
     warnings: Vec<String>,
 }
 
@@ -78,8 +80,8 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         let _orderly = Orderly::begin();
         replace_file(path, |out| out.write_all(text.as_bytes()))?;
     }
-    // Noise that was drawn; where there is none, only the times count, and they were given.
-    let synthetic = has_drawn_source(&plan.noise);
+    // Noise that was drawn, or times that were.
+    let synthetic = has_drawn_source(&plan.noise) || inputs.synthetic;
     report::write_asked(plan.report.as_ref(), console, || page::page(&answer, &histograms, synthetic))?;
     if console.json { console.print_json(&answer) } else { console.print(&words::say(&answer)) }
 }
@@ -89,20 +91,22 @@ impl Inputs {
         let typed = plan.size.map(|Bytes(bytes)| bytes);
         let sample = Sample::read(&plan.times, plan.unit, typed)?;
         let mut warnings = plan.warnings.clone();
-        warnings.extend(sample.note(&plan.times.display().to_string()));
+        warnings.extend(sample.warnings);
+        let mut synthetic = sample.synthetic;
         let (times, size) = (sample.times, typed.or(sample.bytes).map(Bytes));
         let noise = load_noise(plan, &mut warnings)?;
         let measured = match (&plan.measured, &noise) {
             (Some(path), _) => {
                 let sample = Sample::read(path, plan.unit, size.map(|Bytes(bytes)| bytes))?;
-                warnings.extend(sample.note(&path.display().to_string()));
+                warnings.extend(sample.warnings);
+                synthetic |= sample.synthetic;
                 Some(Measured::new(path, &sample.times, false))
             }
             // Without interrupts of their own, the times are what they are compared with.
             (None, None) => Some(Measured::new(&plan.times, &times, true)),
             (None, Some(_)) => None,
         };
-        Ok(Inputs { times, size, noise, measured, warnings })
+        Ok(Inputs { times, size, noise, measured, synthetic, warnings })
     }
 }
 

@@ -13,7 +13,7 @@ mod workload;
 
 pub use answer::NetworkAnswer;
 pub use demand::demand;
-pub use inputs::{LoadedNoise, load_network, what_was_noticed};
+pub use inputs::{LoadedNoise, load_network, network_file, what_was_noticed};
 pub use page::has_drawn_source;
 pub use stuck::circle;
 
@@ -23,15 +23,17 @@ use crate::console::{Console, to_json};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::meter::Meter;
-use crate::on_cluster;
-use crate::plan::simulate::Plan;
+use crate::on_cluster::{self, Exchange, Members, Metered, Sharing, speaks};
+use crate::plan::simulate::{Plan, WorkloadPlan};
 use answer::Answer;
 use details::Details;
 use inputs::Inputs;
 use replicas::{Replicas, Runner};
+use std::path::Path;
 use std::time::Instant;
 use straggler_model::Time;
 use straggler_report::{finish_times, replace_file};
+use straggler_schedule::Graph;
 use straggler_sim::Stuck;
 use straggler_sim::checkpoint::Checkpoints;
 use straggler_sim::cluster::Cluster;
@@ -42,16 +44,21 @@ struct Findings {
     quiet_makespan: Option<Time>,
     wall_seconds: f64,
     load_seconds: f64,
+    /// What the members of a cluster told each other.
+    exchange: Option<Exchange>,
     details: Details,
 }
 
 /// Runs the plan, with all members of a cluster if there is one.
-pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Outcome<()> {
+pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outcome<()> {
     let began = Instant::now();
+    let cluster = members.map(|members| members.cluster);
+    let (graph, sharing) = read_shared(plan, members)?.unzip();
     let load = || {
-        let inputs = Inputs::load(plan, console)?;
+        let inputs = Inputs::load(plan, console, graph)?;
         details::check(plan, &inputs, cluster)?;
-        plan.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+        let written = [&plan.report, &plan.finish_times, &plan.output];
+        written.into_iter().flatten().try_for_each(|path| refuse_missing_folder(path))?;
         Ok(inputs)
     };
     let inputs = match cluster {
@@ -62,7 +69,21 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     estimate::check(plan, &inputs, console)?;
     let load_seconds = began.elapsed().as_secs_f64();
     console.detail(&format!("loaded in {load_seconds:.3} s"));
-    let findings = simulate(plan, &inputs, console, load_seconds, cluster)?;
+    if let (Some(cluster), Some(path)) = (cluster, &plan.finish_times) {
+        if path.metadata().is_ok_and(|there| !there.is_file()) {
+            let why = "is no file, and many processes write into it: give --finish-times a file";
+            return Err(Failure::usage(format!("{} {why}", path.display())));
+        }
+        on_cluster::seen_by_all(
+            cluster,
+            path.parent().filter(|folder| *folder != "").unwrap_or(Path::new(".")),
+        )?;
+    }
+    let findings = simulate(plan, &inputs, console, load_seconds, cluster, sharing.as_ref());
+    let findings = match cluster {
+        Some(cluster) => on_cluster::agreed(cluster, findings, &[])?,
+        None => findings?,
+    };
     let answer = Answer::new(plan, &inputs, &findings);
     let stuck = blocking(plan, &findings);
     if stuck.is_none() {
@@ -71,7 +92,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     if stuck.is_none() && speaks(cluster) {
         write_files(plan, &findings, &answer)?;
         report::write_asked(plan.report.as_ref(), console, || {
-            page::page(&answer, &inputs, &findings, has_drawn_source(&plan.noise.spec))
+            page::page(&answer, &inputs, &findings, is_synthetic(plan, &answer))
         })?;
     }
     match (console.json, stuck) {
@@ -85,9 +106,16 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     }
 }
 
-/// Whether this process writes what is written once.
-fn speaks(cluster: Option<&dyn Cluster>) -> bool {
-    cluster.is_none_or(|cluster| cluster.rank() == 0)
+/// A schedule of which every member of a cluster reads its own part. Whoever goes on from a checkpoint or observes a run needs all of
+/// it.
+fn read_shared(plan: &Plan, members: Option<Members<'_>>) -> Outcome<Option<(Graph, Sharing)>> {
+    let whole = plan.checkpoints.is_some() || plan.explain || plan.timeline.is_some();
+    match (&plan.workload, members) {
+        (WorkloadPlan::File(path), Some(Members { cluster, partition })) if !whole => {
+            on_cluster::read_shared(path, cluster, partition)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The folder of the checkpoints, if any are to be kept. All members of a cluster must see the same one.
@@ -98,7 +126,7 @@ fn open_checkpoints(
     cluster: Option<&dyn Cluster>,
 ) -> Outcome<Option<Folder>> {
     let Some(wanted) = &plan.checkpoints else { return Ok(None) };
-    let opened = Folder::open(wanted, inputs.identity(plan));
+    let opened = inputs.identity(plan).and_then(|identity| Folder::open(wanted, identity));
     let folder = match cluster {
         None => opened?,
         Some(cluster) => {
@@ -115,6 +143,10 @@ fn open_checkpoints(
             folder
         }
     };
+    if speaks(cluster) {
+        folder.clean();
+    }
+    cluster.map_or(Ok(()), |cluster| on_cluster::seen_by_all(cluster, &wanted.folder))?;
     match folder.position() {
         Some(position) => console.note(&format!(
             "goes on from the checkpoint at {} of simulated time",
@@ -132,6 +164,7 @@ fn simulate(
     console: &Console,
     load_seconds: f64,
     cluster: Option<&dyn Cluster>,
+    sharing: Option<&Sharing>,
 ) -> Outcome<Findings> {
     let _orderly = Orderly::begin();
     let runs = plan.replicas.len() as u64 + u64::from(plan.compare_quiet) + Details::runs(plan);
@@ -140,11 +173,14 @@ fn simulate(
     let meter = Meter::new(console, inputs.workload.workload.messages().saturating_mul(runs) / members);
     let advance = |more| meter.advance(more);
     let checkpoints = open_checkpoints(plan, inputs, console, cluster)?;
-    let mut runner = Runner::new(plan, inputs, cluster, &advance);
+    let metered = cluster.map(|cluster| Metered::new(cluster, sharing));
+    let timed = metered.as_ref().map(|metered| metered as &dyn Cluster);
+    let mut runner = Runner::new(plan, inputs, timed, &advance);
     runner.replicas.checkpoints = checkpoints.as_ref().map(|folder| folder as _);
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
-    let wall_seconds = began.elapsed().as_secs_f64();
+    let took = began.elapsed();
+    let exchange = metered.as_ref().map(|metered| metered.summary(took)).transpose()?;
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
     let details = if replicas.stuck().is_none_or(|stuck| stuck.unfinished == 0) {
         Details::find(&runner, &replicas)?
@@ -155,8 +191,9 @@ fn simulate(
     if let Some(folder) = checkpoints.filter(|_| speaks(cluster)) {
         folder.finish();
     }
-    console.detail(&format!("simulated in {wall_seconds:.3} s, {} windows", replicas.shown().windows));
-    Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, details })
+    let (wall_seconds, windows) = (took.as_secs_f64(), replicas.shown().windows);
+    console.detail(&format!("simulated in {wall_seconds:.3} s, {windows} windows"));
+    Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, exchange, details })
 }
 
 /// Why the run counts as one that could not finish, if it does.
@@ -188,6 +225,12 @@ fn write_finish_times(plan: &Plan, findings: &Findings, cluster: Option<&dyn Clu
     }
 }
 
+/// Whether noise or latencies were drawn from a description.
+fn is_synthetic(plan: &Plan, answer: &Answer) -> bool {
+    let latency = answer.latency.as_ref().is_some_and(|latency| latency.is_synthetic());
+    has_drawn_source(&plan.noise.spec) || latency
+}
+
 /// Everything is known by now: what is written is written whole, and an interruption comes too late.
 fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()> {
     let _orderly = Orderly::begin();
@@ -196,7 +239,7 @@ fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()>
             "workload": answer.workload, "network": answer.network, "latency": answer.latency,
             "noise": answer.noise,
             "seed": answer.seed, "replica": findings.replicas.shown().replica,
-            "command": command_line(), "synthetic": has_drawn_source(&plan.noise.spec),
+            "command": command_line(), "synthetic": is_synthetic(plan, answer),
         });
         replace_file(&wanted.path, |out| straggler_trace::chrome::write(timeline, &about, out))?;
     }

@@ -18,6 +18,8 @@ pub enum Wanted {
     Trace,
     Schedule,
     Noise,
+    /// As a file, not as a description.
+    Recording,
     Study,
     Latencies,
 }
@@ -27,7 +29,7 @@ impl Wanted {
         match self {
             Wanted::Trace => "a trace",
             Wanted::Schedule => "a schedule",
-            Wanted::Noise => "a recording of noise",
+            Wanted::Noise | Wanted::Recording => "a recording of noise",
             Wanted::Study => "a study",
             Wanted::Latencies => "a file of measured latencies",
         }
@@ -41,6 +43,7 @@ impl Wanted {
             Wanted::Noise => {
                 "give what `straggler measure noise -o FILE` wrote, or a description like periodic:…"
             }
+            Wanted::Recording => "give what `straggler measure noise -o FILE` wrote",
             Wanted::Study => "give a TOML file; `straggler study --help` shows one",
             Wanted::Latencies => "give a .lat file, or measured times, one a line",
         }
@@ -99,10 +102,10 @@ impl Kind {
             Wanted::Trace => self == Kind::Trace,
             Wanted::Schedule => self == Kind::Schedule,
             // Signatures are TOML, and tables of detours CSV.
-            Wanted::Noise => matches!(self, Kind::Noise | Kind::Toml | Kind::Csv),
+            Wanted::Noise | Wanted::Recording => matches!(self, Kind::Noise | Kind::Toml | Kind::Csv),
             Wanted::Study => self == Kind::Toml,
             // Lists of numbers may look like noise.
-            Wanted::Latencies => self == Kind::Noise,
+            Wanted::Latencies => matches!(self, Kind::Noise | Kind::Latency),
         }
     }
 

@@ -5,10 +5,13 @@ use super::gathered;
 use crate::exit::{Exit, Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsString;
 use std::fs::File;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use straggler_model::replace::Temporary;
 use straggler_sim::cluster::Cluster;
 
 /// What a member says of itself.
@@ -17,6 +20,8 @@ struct Said {
     /// What went wrong, with the code to end with.
     failure: Option<(u8, String)>,
     program: u64,
+    /// What it was started with; threads may be different.
+    arguments: u64,
     /// What each input file holds, as far as it was read.
     files: Vec<(PathBuf, u64)>,
 }
@@ -25,9 +30,12 @@ struct Said {
 pub(crate) fn agreed<T>(cluster: &dyn Cluster, own: Outcome<T>, files: &[PathBuf]) -> Outcome<T> {
     let failure = own.as_ref().err().map(|failure| (failure.exit as u8, failure.error.to_string()));
     let print = |path: &Path| fingerprint(path).unwrap_or_default();
-    let program = std::env::current_exe().map(|path| print(&path)).unwrap_or_default();
+    static PROGRAM: OnceLock<u64> = OnceLock::new();
+    let program =
+        *PROGRAM.get_or_init(|| std::env::current_exe().map(|path| print(&path)).unwrap_or_default());
+    let arguments = arguments(std::env::args_os().skip(1));
     let files = files.iter().map(|path| (path.clone(), print(path))).collect();
-    let all = gathered(cluster, &Said { failure, program, files })?;
+    let all = gathered(cluster, &Said { failure, program, arguments, files })?;
     match trouble(&all, &|rank| cluster.name(rank)) {
         Some(failure) => Err(failure),
         None => own,
@@ -52,6 +60,13 @@ fn trouble(all: &[Said], name: &dyn Fn(u32) -> String) -> Option<Failure> {
                 name(0)
             )));
         }
+        if said.arguments != first.arguments {
+            return Some(Failure::usage(format!(
+                "{} was started with other options than {}: only --threads may be different",
+                name(rank),
+                name(0)
+            )));
+        }
         let other = said.files.iter().zip(&first.files).find(|(own, first)| own != first);
         if let Some(((path, _), _)) = other {
             return Some(Failure::bad_input(format!(
@@ -65,6 +80,42 @@ fn trouble(all: &[Said], name: &dyn Fn(u32) -> String) -> Option<Failure> {
     None
 }
 
+/// A number for all arguments but the number of threads.
+fn arguments(all: impl Iterator<Item = OsString>) -> u64 {
+    const THREADS: &str = "--threads";
+    let mut hasher = DefaultHasher::new();
+    let mut skip = false;
+    for word in all {
+        let of_threads = word == THREADS || word.to_string_lossy().starts_with("--threads=");
+        if !of_threads && !skip {
+            word.hash(&mut hasher);
+        }
+        skip = word == THREADS;
+    }
+    hasher.finish()
+}
+
+/// Goes on only if all members see what the first one puts into a folder. All of them call it.
+pub(crate) fn seen_by_all(cluster: &dyn Cluster, folder: &Path) -> Outcome<()> {
+    let made = (cluster.rank() == 0).then(|| Temporary::beside(&folder.join("seen-by-all")));
+    let told = made.as_ref().map(|made| match made {
+        Ok(file) => Ok(file.path().file_name().map(PathBuf::from).unwrap_or_default()),
+        Err(_) => Err(format!("nothing can be written into {}: give another folder", folder.display())),
+    });
+    let told: Option<Result<PathBuf, String>> = gathered(cluster, &told)?.into_iter().next().flatten();
+    let seen = match told {
+        Some(Ok(name)) if folder.join(&name).exists() => Ok(()),
+        Some(Ok(_)) => Err(Failure::bad_input(format!(
+            "{} is not the folder that {} sees: give one that all nodes share",
+            folder.display(),
+            cluster.name(0)
+        ))),
+        Some(Err(fault)) => Err(Failure::bad_input(fault)),
+        None => Err(Failure::from(straggler_sim::RunError::Garbled)),
+    };
+    agreed(cluster, seen, &[])
+}
+
 fn exit_of(code: u8) -> Exit {
     [Exit::Usage, Exit::BadInput, Exit::Stuck, Exit::CheckFailed, Exit::Interrupted]
         .into_iter()
@@ -74,7 +125,7 @@ fn exit_of(code: u8) -> Exit {
 
 /// Bytes that are looked at in one place, and places of a file that are.
 const LOOK: u64 = 64 << 10;
-const LOOKS: u64 = 64;
+const LOOKS: u64 = 4096;
 
 /// A number for what a file holds: all of a small one, places all over a large one, and every file of a folder.
 pub(crate) fn fingerprint(path: &Path) -> io::Result<u64> {
@@ -108,7 +159,7 @@ mod tests {
     use super::*;
 
     fn said(program: u64, file: u64) -> Said {
-        Said { failure: None, program, files: vec![("a.goal".into(), file)] }
+        Said { failure: None, program, arguments: 0, files: vec![("a.goal".into(), file)] }
     }
 
     fn text(all: &[Said]) -> Option<String> {
@@ -123,6 +174,32 @@ mod tests {
         );
         assert!(
             text(&[said(1, 2), said(1, 2), said(1, 3)]).unwrap().starts_with("a.goal: rank 2 reads another")
+        );
+    }
+
+    #[test]
+    fn only_threads_may_differ() {
+        let of = |line: &str| arguments(line.split(' ').map(OsString::from));
+        assert_eq!(of("simulate --threads 2 --seed 1"), of("simulate --seed 1 --threads=16"));
+        assert_ne!(of("simulate --seed 1"), of("simulate --seed 2"));
+        let other = Said { arguments: 1, ..said(1, 2) };
+        assert!(text(&[said(1, 2), other]).unwrap().starts_with("rank 1 was started with other options"));
+    }
+
+    #[test]
+    fn a_folder_of_its_own_is_no_shared_one() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let seen = |same: bool| {
+            straggler_sim::cluster::on_threads(2, |member| {
+                let place = if same { 0 } else { member.rank() as usize };
+                seen_by_all(member, folders[place].path()).map_err(|failure| failure.error.to_string())
+            })
+        };
+        assert!(seen(true).iter().all(Result::is_ok));
+        let apart = seen(false);
+        assert!(
+            apart.iter().all(|seen| seen.as_ref().is_err_and(|text| text.contains("that all nodes share"))),
+            "{apart:?}"
         );
     }
 

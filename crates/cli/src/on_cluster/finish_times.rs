@@ -82,20 +82,23 @@ fn write_csv(path: &Path, share: &Share, cluster: &dyn Cluster) -> Outcome<()> {
 
 fn write_parquet(path: &Path, share: &Share, cluster: &dyn Cluster) -> Outcome<()> {
     let processes = gathered(cluster, &(share.finish.len() as u64))?.into_iter().sum::<u64>() as usize;
-    let mut page = |rows: Range<usize>| send_page(share, rows, cluster);
-    let done = if cluster.rank() == 0 {
-        finish_times::write_parquet(path, processes, &mut page).map_err(Failure::from)
-    } else {
-        finish_times::pages(processes).for_each(|rows| drop(page(rows)));
-        Ok(())
+    let mut pages = 0;
+    let mut page = |rows: Range<usize>| {
+        pages += 1;
+        send_page(share, rows, cluster)
     };
+    let done = match cluster.rank() {
+        0 => finish_times::write_parquet(path, processes, &mut page).map_err(Failure::from),
+        _ => Ok(()),
+    };
+    // Everybody sends all pages, also where the first member could not write them.
+    finish_times::pages(processes).skip(pages).for_each(|rows| drop(send_page(share, rows, cluster)));
     super::agreed(cluster, done, &[])
 }
 
 /// Sends the own times of some ranks to the first member, which gets those of all.
 fn send_page(share: &Share, rows: Range<usize>, cluster: &dyn Cluster) -> Vec<u64> {
     let mut times = if cluster.rank() == 0 { vec![0; rows.len()] } else { Vec::new() };
-    let mut outgoing = Vec::new();
     for (first, finish) in share.pieces() {
         let first = first as usize;
         let (from, to) = (rows.start.max(first), rows.end.min(first + finish.len()));
@@ -111,10 +114,10 @@ fn send_page(share: &Share, rows: Range<usize>, cluster: &dyn Cluster) -> Vec<u6
         } else {
             let mut bytes = (from as u64).to_le_bytes().to_vec();
             finish.iter().for_each(|time| bytes.extend(time.ps().to_le_bytes()));
-            outgoing.push((0, bytes));
+            cluster.send(0, bytes);
         }
     }
-    cluster.exchange(outgoing, &mut || [0; SAID], &mut |_, bytes| {
+    cluster.agree([0; SAID], &mut |_, bytes| {
         let mut numbers =
             bytes.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
         let from = numbers.next().unwrap_or_default() as usize;

@@ -14,6 +14,8 @@ pub enum Plan {
     Listen {
         address: String,
         token: Option<String>,
+        /// The first of these answers.
+        cores: Option<Vec<u32>>,
     },
 }
 
@@ -30,7 +32,8 @@ pub struct Measure {
 impl Plan {
     pub fn new(typed: Typed) -> Outcome<Plan> {
         if let Some(address) = typed.listen {
-            return Ok(Plan::Listen { address, token: typed.token });
+            let cores = typed.cores.map(|list| list.0);
+            return Ok(Plan::Listen { address, token: typed.token, cores });
         }
         let kernel = kernel(&typed)?;
         Ok(Plan::Measure(Measure {

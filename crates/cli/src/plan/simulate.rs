@@ -79,6 +79,13 @@ pub struct NoisePlan {
     pub wallclock: bool,
 }
 
+impl NoisePlan {
+    /// What it reads.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.spec.files().into_iter().chain(self.offsets.clone()).collect()
+    }
+}
+
 impl Plan {
     pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
         let replicas = replicas(&typed.noise)?;

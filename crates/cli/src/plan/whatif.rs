@@ -9,6 +9,7 @@ use std::str::FromStr;
 use straggler_analysis::whatif::Difference;
 use straggler_analysis::whatif::search::Candidate;
 use straggler_model::noise::NoiseSpec;
+use straggler_model::units::Bytes;
 
 /// One hypothesis, before anything is looked up.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ struct Written {
     ideal_network: bool,
     latency_distribution: Vec<String>,
     latency_is: Option<String>,
+    latency_size: Option<String>,
+    overhead_distribution: Vec<String>,
     noise: Vec<String>,
     algorithms: Option<String>,
 }
@@ -97,6 +100,8 @@ impl HypothesisPlan {
         parts.extend(self.ideal_network.then(|| "a network that costs nothing".to_owned()));
         let latencies = self.latency.latency_distribution.iter();
         parts.extend(latencies.map(|file| format!("latencies of {}", file.path.display())));
+        let overheads = self.latency.overhead_distribution.iter();
+        parts.extend(overheads.map(|file| format!("overheads of {}", file.path.display())));
         parts.extend(
             self.noise.iter().flat_map(|noise| &noise.sources).map(|source| format!("noise {}", source.name)),
         );
@@ -145,8 +150,17 @@ impl Written {
         let latency = LatencyOptions {
             latency_distribution: parsed(&self.latency_distribution, "latency-distribution")?,
             latency_is: meaning(self.latency_is.as_deref())?,
-            overhead_distribution: Vec::new(),
+            latency_size: size(self.latency_size.as_deref())?,
+            overhead_distribution: parsed(&self.overhead_distribution, "overhead-distribution")?,
         };
+        let without = [
+            ("latency-is", latency.latency_is.is_some()),
+            ("latency-size", latency.latency_size.is_some()),
+            ("overhead-distribution", !latency.overhead_distribution.is_empty()),
+        ];
+        if let Some((key, _)) = without.iter().find(|(_, given)| *given && !latency.is_given()) {
+            return Err(format!("{key} needs latency-distribution beside it"));
+        }
         Ok(HypothesisPlan {
             name: self.name,
             differences: differences(&changes),
@@ -166,6 +180,11 @@ fn meaning(text: Option<&str>) -> Result<Option<TypedMeaning>, String> {
         Some("wire") => Ok(Some(TypedMeaning::Wire)),
         Some(other) => Err(format!("latency-is = {other:?}: write \"total\" or \"wire\"")),
     }
+}
+
+fn size(text: Option<&str>) -> Result<Option<Bytes>, String> {
+    let parsed = text.map(|text| text.parse().map_err(|fault| format!("latency-size = {text:?}: {fault}")));
+    parsed.transpose()
 }
 
 fn parsed<T: FromStr<Err = String>>(texts: &[String], key: &str) -> Result<Vec<T>, String> {

@@ -100,3 +100,68 @@ fn traces_take_it_too() {
     assert!(parts["latency_ps"].as_u64().unwrap() > 0);
     folder.run(&format!("whatif fixtures/traces/halo --base-network chic --json {latency}")).good();
 }
+
+/// A measurement of two sizes: which one is used is said, and can be chosen. Its warnings and its origin are not lost.
+#[test]
+fn the_size_of_measured_messages_is_said_and_chosen() {
+    let folder = Folder::new();
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join(name)).unwrap()).unwrap()
+    };
+    let mut whole = read("fixtures/latency/before.lat");
+    let mut other = read("fixtures/latency/after.lat")["measurement"]["series"][0].clone();
+    other["labels"]["size"] = 4096.into();
+    whole["measurement"]["series"].as_array_mut().unwrap().push(other);
+    whole["measurement"]["interruptions"] = serde_json::json!(["the power failed"]);
+    folder.write("two.lat", &whole.to_string());
+    let line = format!("{BARRIER} chic --latency-distribution two.lat");
+    let answer = folder.run(&line).good().json();
+    let warnings = answer["warnings"].to_string();
+    assert!(warnings.contains("the smallest; --latency-size chooses others: 4 KiB"), "{warnings}");
+    assert!(warnings.contains("the measurement is not complete: the power failed"), "{warnings}");
+    let file = &answer["latency"]["files"][0];
+    assert_eq!((&file["synthetic"], file["bytes"].as_u64() < Some(4096)), (&true.into(), true), "{file}");
+    let large = folder.run(&format!("{line} --latency-size 4KiB")).good().json();
+    assert_eq!(large["latency"]["files"][0]["bytes"], 4096);
+    assert!(!large["warnings"].to_string().contains("the smallest"), "{large}");
+    folder
+        .run(&format!("{line} --latency-size 7B"))
+        .ends_with(3)
+        .says("choose one of these with --latency-size");
+    folder.write("plain.txt", "173\n");
+    let fault = folder.run(&line.replace("two.lat", "plain.txt")).ends_with(3).stderr();
+    assert!(fault.contains("`173` has no unit") && !fault.contains("--unit"), "{fault}");
+    let resampled = folder.run("resample two.lat --processes 4 --samples 10 --json").good().json();
+    assert_eq!(resampled["synthetic"], true);
+    assert!(resampled["warnings"].to_string().contains("the power failed"), "{resampled}");
+}
+
+/// A hypothesis in a file has all that the command line has.
+#[test]
+fn hypotheses_in_files_draw_overheads() {
+    let folder = Folder::new();
+    folder.write("total.txt", "9us\n");
+    folder.write("o.txt", "2us\n");
+    let file = |more: &str| format!("[[hypothesis]]\nname = \"slow\"\n{more}\n");
+    folder.write("a.toml", &file("latency-distribution = [\"total.txt\"]"));
+    folder.write(
+        "b.toml",
+        &file("latency-distribution = [\"total.txt\"]\noverhead-distribution = [\"o.txt\"]"),
+    );
+    let line = "whatif fixtures/traces/halo --base-network chic --json";
+    let [plain, with_overheads] = ["a", "b"].map(|name| {
+        folder.run(&format!("{line} --file {name}.toml")).good().json()["hypotheses"].to_string()
+    });
+    assert_ne!(plain, with_overheads);
+    let typed = "--latency-distribution total.txt --overhead-distribution o.txt";
+    let typed = folder.run(&format!("{line} {typed}")).good().json();
+    let makespan = |answer: &serde_json::Value| answer["hypotheses"][0]["hypothesis_ps"].clone();
+    let from_file = folder.run(&format!("{line} --file b.toml")).good().json();
+    assert!(makespan(&from_file).as_u64().is_some());
+    assert_eq!(makespan(&typed), makespan(&from_file), "{typed}");
+    folder.write("c.toml", &file("scale = [\"all=2\"]\noverhead-distribution = [\"o.txt\"]"));
+    let fault = folder.run(&format!("{line} --file c.toml")).ends_with(3);
+    fault.says("overhead-distribution needs latency-distribution beside it");
+    folder.write("d.toml", &file("latency-distribution = [\"total.txt\"]\nlatency-size = \"big\""));
+    folder.run(&format!("{line} --file d.toml")).ends_with(3).says("latency-size = \"big\"");
+}

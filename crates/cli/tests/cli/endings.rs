@@ -207,7 +207,7 @@ fn places_that_cannot_be_written_are_told_alike() {
     folder.write("taken", "");
     folder.write("s.toml", "name='a'\nprocesses=4\ncollective='barrier'\nnetwork='chic'\n");
     let missing = "cannot be written: there is no folder no; make it first";
-    let no_folder = "taken cannot be made a folder: it is a file; give another -o";
+    let no_folder = "taken cannot be made a folder: it is a file; give another folder";
     for (line, text) in [
         ("schedule generate --collective barrier --processes 4 -o no/x.goal", missing),
         ("trace convert fixtures/traces/halo -o /proc/x.pftrace", "/proc/x.pftrace: cannot be written: "),

@@ -2,6 +2,7 @@
 
 use crate::program::Folder;
 use std::fs;
+use straggler_model::Time;
 
 #[test]
 fn diagrams_of_the_paper() {
@@ -45,6 +46,25 @@ fn unknown_names_are_refused() {
     folder.run("reproduce --list --quick").ends_with(2);
 }
 
+/// docs/measured.md says what the measurements that are kept say.
+#[test]
+fn what_was_measured_here_is_in_the_document() {
+    let document =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measured.md")).unwrap();
+    let folder = Folder::new();
+    for processors in [2, 4, 8, 16] {
+        let file = format!("fixtures/measured/exchange-{processors}.lat");
+        let resampled =
+            folder.run(&format!("resample {file} --processes {processors} --size 1MiB --json")).good().json();
+        let case = &resampled["cases"][0];
+        let median = Time(case["total_ps"]["median"].as_u64().unwrap()).to_string();
+        let throughput = case["throughput_bytes_per_second"].as_f64().unwrap() / 1e6;
+        let row = document.lines().find(|line| line.starts_with(&format!("| {processors} |"))).unwrap();
+        assert!(row.contains(&median), "{median} is not in {row}");
+        assert!(row.replace(',', "").contains(&format!("{throughput:.0}")), "{throughput} is not in {row}");
+    }
+}
+
 #[test]
 fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
     let folder = Folder::new();
@@ -52,7 +72,10 @@ fn exchanges_that_were_measured_take_the_place_of_synthesised_ones() {
         "reproduce sp2-table1 sp2-fig5-6 --quick --exchanges fixtures/latency/before.lat -o out --json";
     let answer = folder.run(line).good().json();
     let table = &answer["reproductions"][0];
-    assert!(table["input"].as_str().unwrap().contains("Exchanges of 8 B that were measured"), "{table}");
+    assert!(table["input"].as_str().unwrap().contains("Exchanges of 8 B that were synthesised"), "{table}");
+    assert!(table["title"].as_str().unwrap().ends_with("here from exchanges of another machine"), "{table}");
+    let text = folder.run(line.trim_end_matches(" --json")).good().stdout();
+    assert!(text.contains("  Exchanges of 8 B that were synthesised"), "{text}");
     // What was published is of another machine; throughput still falls with the number of processors.
     let row = |index: usize| &table["comparisons"][index];
     assert!(row(0)["published"].is_null());

@@ -401,3 +401,29 @@ fn rows_are_explained_where_they_are_counted() {
         .good()
         .says("2 rows in points.csv: one for each point");
 }
+
+/// A point with measured latencies has the makespans that `simulate` gives it.
+#[test]
+fn measured_latencies_are_drawn_as_simulate_draws_them() {
+    let folder = study(
+        "name = \"Latencies\"\nreplicas = 3\nprocesses = 16\ncollective = \"barrier\"\nnetwork = \"chic\"\nseed = 3\n\
+         latency-distribution = [\"none\", \"fixtures/latency/before.lat\"]\n",
+    );
+    folder.run("study run s.toml -o out --csv").good().says("its latencies are synthetic");
+    let table = std::fs::read_to_string(folder.path().join("out/results.csv")).unwrap();
+    let drawn: Vec<u64> = table
+        .lines()
+        .filter(|line| line.contains("\"chic, latencies of fixtures/latency/before.lat\""))
+        .map(|line| line.rsplit(',').nth(2).unwrap().parse().unwrap())
+        .collect();
+    let line = "simulate --collective barrier --processes 16 --network chic --replicas 3 --seed 3 --json";
+    let answer =
+        folder.run(&format!("{line} --latency-distribution fixtures/latency/before.lat")).good().json();
+    let simulated: Vec<u64> = answer["replicas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|replica| replica["makespan_ps"].as_u64().unwrap())
+        .collect();
+    assert_eq!((drawn.len(), drawn), (3, simulated), "{table}");
+}

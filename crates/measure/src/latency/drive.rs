@@ -26,7 +26,7 @@ impl Effort {
     }
 
     /// Trials before the first that counts: caches, branch predictors and clocks of the processor settle.
-    fn warm_up(self) -> u64 {
+    pub fn warm_up(self) -> u64 {
         (self.trials / 10).clamp(1, 1000)
     }
 }
@@ -57,6 +57,9 @@ pub enum Ended {
 /// Between two reports of progress.
 const REPORT: Duration = Duration::from_millis(200);
 
+/// A signal is heard within this time.
+const HEARD: Duration = Duration::from_millis(200);
+
 /// Runs all cycles, or as many as there is time for. What was recorded until then stays in the recorder.
 pub fn drive<C: Clock>(
     operation: &mut impl Operation,
@@ -69,7 +72,7 @@ pub fn drive<C: Clock>(
             return Ended::Stopped;
         }
         if let Err(fault) = operation.perform() {
-            return Ended::Failed(fault.to_string());
+            return failed(&fault, watch);
         }
     }
     for _ in 0..effort.cycles {
@@ -80,6 +83,18 @@ pub fn drive<C: Clock>(
         }
     }
     Ended::Complete
+}
+
+/// Ctrl-C ends a command as well, and this program may hear of it a little later.
+fn failed(fault: &io::Error, watch: &Watch<'_>) -> Ended {
+    let until = Instant::now() + HEARD;
+    while !watch.stop.load(Ordering::Relaxed) {
+        if Instant::now() >= until {
+            return Ended::Failed(fault.to_string());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ended::Stopped
 }
 
 fn cycle<C: Clock>(
@@ -96,9 +111,7 @@ fn cycle<C: Clock>(
             Ok(()) => {
                 recorder.end(begun);
             }
-            // Ctrl-C may have ended a command, too.
-            Err(_) if watch.stop.load(Ordering::Relaxed) => return Ended::Stopped,
-            Err(fault) => return Ended::Failed(fault.to_string()),
+            Err(fault) => return failed(&fault, watch),
         }
         if watch.stop.load(Ordering::Relaxed) {
             return Ended::Stopped;
@@ -171,6 +184,26 @@ mod tests {
         assert_eq!((series.trials.count(), series.cycles.len()), (28, 2));
         let (ended, series, _) = run(0, false);
         assert_eq!((ended, series.trials.count()), (Ended::Failed("the disk is full".into()), 0));
+    }
+
+    /// A command that Ctrl-C has ended, in the warm-up or later, did not fail.
+    #[test]
+    fn what_a_signal_ended_has_not_failed() {
+        for fails_at in [0, 30] {
+            let (clock, work) = Bench::of(Simulated::new(20));
+            let mut recorder = Recorder::with_clock(clock, 1e9, Labels::default(), Bins::default());
+            let mut operation = Scripted { work, trials: 0, fails_at };
+            let stop = AtomicBool::new(false);
+            let effort = Effort { trials: 20, cycles: 3 };
+            let ended = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(30));
+                    stop.store(true, Ordering::Relaxed);
+                });
+                drive(&mut operation, &mut recorder, effort, &Watch { stop: &stop, progress: &|_| {} })
+            });
+            assert_eq!(ended, Ended::Stopped, "{fails_at}");
+        }
     }
 
     #[test]

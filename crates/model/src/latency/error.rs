@@ -48,6 +48,8 @@ pub enum Fault {
     NoVersion,
     #[error("{0}")]
     Json(String),
+    #[error("the file is cut off: it ends in the middle of its text; copy or measure it again")]
+    CutOff,
     #[error(
         "series: their {bins} bins take more memory than the {} that are allowed: the file is damaged, or its bins are too fine: \
          measure with coarser --bins",

@@ -63,6 +63,19 @@ struct OutlinedMeasurement {
 #[derive(Deserialize)]
 struct OutlinedSeries {
     trials: OutlinedTrials,
+    timer: Option<OutlinedTimer>,
+}
+
+#[derive(Deserialize)]
+struct OutlinedTimer {
+    calls: OutlinedTrials,
+}
+
+impl OutlinedSeries {
+    fn bins_in_memory(&self) -> u64 {
+        let timer = self.timer.as_ref().map_or(0, |timer| timer.calls.bins_in_memory());
+        self.trials.bins_in_memory().saturating_add(timer)
+    }
 }
 
 #[derive(Deserialize)]
@@ -95,18 +108,23 @@ pub const MOST_BINS: u64 = 1 << 27;
 fn refuse_too_many_bins(bytes: &[u8]) -> Result<(), Fault> {
     // What is wrong with the JSON is said when all of it is read.
     let Ok(outline) = serde_json::from_slice::<Outline>(bytes) else { return Ok(()) };
-    let bins = outline.measurement.series.iter().map(|series| series.trials.bins_in_memory());
+    let bins = outline.measurement.series.iter().map(OutlinedSeries::bins_in_memory);
     match bins.fold(0, u64::saturating_add) {
         bins if bins > MOST_BINS => Err(Fault::TooManyBins { bins }),
         _ => Ok(()),
     }
 }
 
+/// A file that ends within its text was cut off; else it is said where the text is wrong.
+fn wrong_json(fault: &serde_json::Error) -> Fault {
+    if fault.is_eof() { Fault::CutOff } else { Fault::Json(fault.to_string()) }
+}
+
 /// The measurement in the bytes of a file.
 pub fn from_bytes(bytes: &[u8]) -> Result<Measurement, Fault> {
     let head: Head = serde_json::from_slice(bytes).map_err(|fault| match fault.is_data() {
         true => Fault::NoFormat,
-        false => Fault::Json(fault.to_string()),
+        false => wrong_json(&fault),
     })?;
     match head {
         Head { format, .. } if format != FORMAT => return Err(Fault::NoFormat),
@@ -115,7 +133,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Measurement, Fault> {
         _ => {}
     }
     refuse_too_many_bins(bytes)?;
-    let body: Body = serde_json::from_slice(bytes).map_err(|fault| Fault::Json(fault.to_string()))?;
+    let body: Body = serde_json::from_slice(bytes).map_err(|fault| wrong_json(&fault))?;
     body.measurement.check()?;
     Ok(body.measurement)
 }
@@ -146,18 +164,43 @@ pub(super) mod list_of_picoseconds {
     }
 }
 
+/// A time that may be missing, as a whole number.
+pub(super) mod maybe_picoseconds {
+    use crate::Time;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.ps()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Time))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Time;
-    use crate::latency::{Labels, Series};
+    use crate::latency::{Histogram, Labels, Series};
 
     /// A file of 60 KB would take more than a gigabyte.
     #[test]
     fn a_small_file_does_not_fill_the_memory() {
         let bins = Bins::HighDynamicRange { octave_bits: Bins::MOST_OCTAVE_BITS };
-        let mut series = Series::new(Labels { size: Some(999_999), ..Labels::default() }, bins);
-        series.trials.record(Time(1 << 62));
+        let high = |which: fn(&mut Series) -> &mut Histogram| {
+            let mut series = Series::new(Labels { size: Some(999_999), ..Labels::default() }, bins);
+            let histogram = which(&mut series);
+            *histogram = Histogram::new(bins);
+            histogram.record(Time(1 << 62));
+            series
+        };
+        // The calls of the timer take memory as trials do.
+        refuses_many(high(|series| &mut series.trials));
+        refuses_many(high(|series| &mut series.timer.calls));
+    }
+
+    fn refuses_many(series: Series) {
         let measurement = Measurement { series: vec![series], ..Measurement::default() };
         let one = String::from_utf8(to_bytes(&measurement)).unwrap();
         assert_eq!(from_bytes(one.as_bytes()), Ok(measurement));

@@ -91,7 +91,7 @@ impl Bounds {
 }
 
 /// What is known of a time that lies outside the bins: a bound.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Outside {
     /// Shorter than the timer's cost, and so shorter than any time in a bin.
     #[serde(rename = "below_ps")]

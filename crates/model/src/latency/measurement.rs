@@ -70,6 +70,14 @@ impl Measurement {
         self.timers.iter().find_map(|timer| timer.not_invariant.as_deref())
     }
 
+    /// What a reader must know before trusting it, one sentence each.
+    pub fn doubts(&self) -> Vec<String> {
+        let unfinished =
+            self.interruptions.iter().map(|why| format!("the measurement is not complete: {why}"));
+        let timer = self.timer_doubts().map(|why| format!("the timer may not run at one rate: {why}"));
+        unfinished.chain(timer).collect()
+    }
+
     pub fn find(&self, labels: &Labels) -> Option<&Series> {
         self.series.iter().find(|series| series.labels == *labels)
     }

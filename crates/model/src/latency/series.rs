@@ -1,7 +1,7 @@
 //! One distribution, what it is of, and what is needed to judge it.
 
-use super::file::list_of_picoseconds;
-use super::histogram::{Bounds, Histogram};
+use super::file::{list_of_picoseconds, maybe_picoseconds};
+use super::histogram::{Bounds, Histogram, Outside};
 use super::{Bins, MergeError};
 use crate::noise::recording::picoseconds;
 use crate::{Rank, Time};
@@ -76,6 +76,9 @@ pub struct Labels {
     /// How many processes of each node communicate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub processes_per_node: Option<u32>,
+    /// How many switches the nodes that communicate are spread over, where a sweep varies that; nothing where all do.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub switches: Option<u32>,
 }
 
 impl fmt::Display for Labels {
@@ -101,15 +104,19 @@ impl fmt::Display for Labels {
             Some(peers) => write!(f, ", {peers} peers")?,
             None => {}
         }
-        match self.processes_per_node {
-            Some(count) => write!(f, ", {count} a node"),
+        if let Some(count) = self.processes_per_node {
+            write!(f, ", {count} a node")?;
+        }
+        match self.switches {
+            Some(1) => write!(f, ", 1 switch"),
+            Some(switches) => write!(f, ", {switches} switches"),
             None => Ok(()),
         }
     }
 }
 
 /// A batch of trials in a row, for judging whether the distribution changes over time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cycle {
     /// When it began, in ns since 1970.
@@ -119,24 +126,40 @@ pub struct Cycle {
     pub sum_ps: u64,
     #[serde(with = "picoseconds", rename = "min_ps")]
     pub min: Time,
-    /// The middle of the bin that holds it.
+    /// The middle of the bin that holds it; the bound, where it lies outside the bins.
     #[serde(with = "picoseconds", rename = "median_ps")]
     pub median: Time,
+    /// Set where the median lies outside the bins.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub median_outside: Option<Outside>,
     #[serde(with = "picoseconds", rename = "max_ps")]
     pub max: Time,
+    /// The middle of the bin that holds the quantile of 99 %, to see how the tail changes from cycle to cycle. Nothing for less
+    /// than 100 trials, and where it lies outside the bins.
+    #[serde(with = "maybe_picoseconds", rename = "p99_ps", skip_serializing_if = "Option::is_none", default)]
+    pub p99: Option<Time>,
+    /// The process that recorded it, where a series holds cycles that ran on several processes at the same time.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub process: Option<Rank>,
 }
+
+/// Fewer trials have no 99 %.
+const LEAST_FOR_P99: u64 = 100;
 
 impl Cycle {
     /// What a histogram of one cycle comes to; nothing when it is empty.
     pub fn of(histogram: &Histogram, started_ns: u64) -> Option<Cycle> {
-        Some(Cycle {
-            started_ns,
-            count: histogram.count(),
-            sum_ps: u64::try_from(histogram.sum_ps()).unwrap_or(u64::MAX),
-            min: histogram.min()?,
-            median: histogram.quantile(0.5)?.middle(),
-            max: histogram.max()?,
-        })
+        let (min, max) = (histogram.min()?, histogram.max()?);
+        let median_outside = histogram.outside(0.5);
+        let median = match median_outside {
+            Some(outside) => outside.bound().clamp(min, max),
+            None => histogram.quantile(0.5)?.middle(),
+        };
+        let sum_ps = u64::try_from(histogram.sum_ps()).unwrap_or(u64::MAX);
+        let count = histogram.count();
+        let is_known = count >= LEAST_FOR_P99 && histogram.outside(0.99).is_none();
+        let p99 = histogram.quantile(0.99).filter(|_| is_known).map(|bin| bin.middle());
+        Some(Cycle { started_ns, count, sum_ps, min, median, median_outside, max, p99, process: None })
     }
 }
 
@@ -176,6 +199,14 @@ pub struct Series {
     /// In order of time.
     pub cycles: Vec<Cycle>,
     pub timer: TimerCost,
+    /// How far the clocks of two processes may be apart, where times of several clocks are compared.
+    #[serde(
+        with = "maybe_picoseconds",
+        rename = "clock_error_ps",
+        skip_serializing_if = "Option::is_none",
+        default
+    )]
+    pub clock_error: Option<Time>,
 }
 
 impl Series {
@@ -195,6 +226,12 @@ impl Series {
         Ok(())
     }
 
+    /// Says of every cycle which process recorded it, before it is merged with those of others.
+    pub fn recorded_by(mut self, process: Rank) -> Series {
+        self.cycles.iter_mut().for_each(|cycle| cycle.process = Some(process));
+        self
+    }
+
     /// Adds another series of the same labels.
     pub fn merge(&mut self, other: &Series) -> Result<(), MergeError> {
         let named = |fault: MergeError| fault.of_series(&self.labels);
@@ -206,6 +243,7 @@ impl Series {
         self.minima.sort_unstable();
         self.cycles.extend(&other.cycles);
         self.cycles.sort_unstable();
+        self.clock_error = self.clock_error.max(other.clock_error);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ mod read;
 mod tests;
 pub(super) mod write;
 
-pub use read::{parse, parse_with};
+pub use read::{parse, parse_ranks, parse_with, ranks};
 pub use write::write;
 
 /// The first number of a file.

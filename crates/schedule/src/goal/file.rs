@@ -10,6 +10,7 @@ use memmap2::{Advice, Mmap, UncheckedAdvice};
 use super::error::GoalError;
 use super::{Written, binary, parse_with, text_write};
 use crate::Graph;
+use straggler_model::Rank;
 
 /// The two forms of a GOAL file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +71,34 @@ pub fn read_path(path: impl AsRef<Path>) -> Result<Loaded, ReadError> {
     let graph = graph.map_err(|source| ReadError::Goal { path: path.into(), source })?;
     let format = Format::of(bytes).unwrap_or(Format::Text);
     Ok(Loaded { graph, format, bytes: bytes.len() as u64 })
+}
+
+/// How many ranks a schedule has, if it is a binary file: nothing of any other.
+pub fn binary_ranks(path: &Path) -> Result<Option<Rank>, ReadError> {
+    with_binary(path, |_, bytes| binary::ranks(bytes))
+}
+
+/// Reads some ranks of a schedule, if it is a binary file; the others have no operations.
+pub fn read_ranks(path: &Path, wanted: &[Range<Rank>]) -> Result<Option<Graph>, ReadError> {
+    let is_wanted = |rank| {
+        let after = wanted.partition_point(|ranks| ranks.start <= rank);
+        after > 0 && wanted[after - 1].contains(&rank)
+    };
+    with_binary(path, |input, bytes| {
+        binary::parse_ranks(bytes, &is_wanted, &mut |range| input.release(range))
+    })
+}
+
+fn with_binary<T>(
+    path: &Path,
+    read: impl FnOnce(&Input, &[u8]) -> Result<T, GoalError>,
+) -> Result<Option<T>, ReadError> {
+    let input = Input::open(path).map_err(|source| ReadError::Io { path: path.into(), source })?;
+    let bytes = input.bytes();
+    if Format::of(bytes) != Some(Format::Binary) {
+        return Ok(None);
+    }
+    read(&input, bytes).map(Some).map_err(|source| ReadError::Goal { path: path.into(), source })
 }
 
 /// The bytes of a file: mapped where it can be, read where it cannot (a pipe, an empty file).

@@ -54,7 +54,7 @@ impl Built {
 struct Like {
     operation: Operation,
     members: u32,
-    everyone: bool,
+    grows: bool,
     root: Rank,
     sizes: u32,
 }
@@ -73,14 +73,14 @@ pub(super) fn build_all(
         let like = Like {
             operation: call.operation,
             members: group.members.len() as u32,
-            everyone: group.everyone,
+            grows: group.grows,
             root: call.root,
             sizes: call.sizes,
         };
         let place = match known.get(&like) {
             Some(&place) => place,
             None => {
-                let times = if like.everyone { copies } else { 1 };
+                let times = if like.grows { copies } else { 1 };
                 built.push(Built::new(build(recording, call, like.members, times, how)?));
                 known.insert(like, built.len() as u32 - 1);
                 built.len() as u32 - 1

@@ -132,7 +132,8 @@ impl Collectives {
         let groups = &mut self.groups;
         let group = *self.group_of.entry(join.comm).or_insert_with(|| {
             let members = communicator.members.clone();
-            groups.push(Group { everyone: members.len() == processes as usize, members });
+            let along = communicator.name.starts_with(straggler_trace::ALONG_COPIES);
+            groups.push(Group { grows: along || members.len() == processes as usize, members });
             groups.len() as u32 - 1
         });
         let own = if join.blocking { self.lane_of.get(&join.comm).copied() } else { None };

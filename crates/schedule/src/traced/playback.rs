@@ -143,22 +143,25 @@ impl Playback {
     #[inline]
     fn seat(&self, process: Rank, call: u32, member: u32) -> Rank {
         let group = &self.recording.groups[self.recording.calls[call as usize].group as usize];
-        if group.everyone { self.base(process) + member } else { member }
+        match group.grows {
+            true => self.base(process) / self.recording.processes() * group.members.len() as u32 + member,
+            false => member,
+        }
     }
 
     fn collective_step(&self, process: Rank, call: u32, member: u32, stage: u32) -> Step {
         let recording = &*self.recording;
         let described = &recording.calls[call as usize];
         let group = &recording.groups[described.group as usize];
-        let processes = recording.processes();
+        let (processes, members) = (recording.processes(), group.members.len() as u32);
         // The checks of `new` keep this inside 32 bits.
         let first_tag = recording.tags * 2 + described.lane * self.width;
         let outside = |message: Message| {
-            let peer = match (group.everyone, self.copies) {
+            let peer = match (group.grows, self.copies) {
                 (true, 1) => group.members[message.peer as usize],
                 (true, _) => {
-                    let place = message.peer % processes;
-                    message.peer - place + group.members[place as usize]
+                    let (copy, place) = (message.peer / members, message.peer % members);
+                    copy * processes + group.members[place as usize]
                 }
                 (false, _) => self.base(process) + group.members[message.peer as usize],
             };
@@ -241,7 +244,7 @@ impl Playback {
         let called = self.recording.calls.iter().zip(&self.of_call).zip(runs).filter(|&(_, runs)| runs);
         for ((call, &place), _) in called {
             let built = &self.built[place as usize];
-            let times = if self.recording.groups[call.group as usize].everyone { 1 } else { copies };
+            let times = if self.recording.groups[call.group as usize].grows { 1 } else { copies };
             messages = messages.saturating_add(built.messages.saturating_mul(times));
             operations = operations.saturating_add(built.messages.saturating_mul(2 * times));
         }

@@ -208,8 +208,8 @@ impl RankRecording {
 pub struct Group {
     /// World ranks, in the communicator's order.
     pub members: Vec<Rank>,
-    /// Whether these are all traced ranks: its collectives grow with the number of copies.
-    pub everyone: bool,
+    /// Whether its collectives grow with the number of copies: these are all traced ranks, or copies extend it.
+    pub grows: bool,
 }
 
 /// One collective that all members of a group take part in.

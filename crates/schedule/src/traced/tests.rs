@@ -2,6 +2,7 @@
 
 mod calls;
 mod faults;
+mod requests;
 
 use super::{Building, Options, Playback, Recording, TraceError};
 use crate::Graph;

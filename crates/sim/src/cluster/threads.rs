@@ -1,6 +1,6 @@
 //! A cluster whose members are threads.
 
-use super::{Cluster, SAID};
+use super::{Cluster, SAID, Shares};
 use std::collections::VecDeque;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +20,7 @@ struct Room {
 struct Member<'a> {
     room: &'a Room,
     rank: u32,
+    shares: Option<&'a Shares>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,23 +44,26 @@ impl Cluster for Member<'_> {
         format!("thread {rank}")
     }
 
-    fn exchange(
-        &self,
-        outgoing: Vec<(u32, Vec<u8>)>,
-        meanwhile: &mut dyn FnMut() -> [u64; SAID],
-        take: &mut dyn FnMut(u32, Vec<u8>),
-    ) -> [u64; SAID] {
-        for (to, bytes) in outgoing {
-            lock(&self.room.letters[to as usize]).push((self.rank, bytes));
-        }
-        let own = meanwhile();
-        lock(&self.room.said)[self.rank as usize] = own;
-        self.room.barrier.wait();
+    fn send(&self, to: u32, bytes: Vec<u8>) {
+        lock(&self.room.letters[to as usize]).push((self.rank, bytes));
+    }
+
+    fn poll(&self, take: &mut dyn FnMut(u32, Vec<u8>)) {
         let letters = std::mem::take(&mut *lock(&self.room.letters[self.rank as usize]));
         letters.into_iter().for_each(|(from, bytes)| take(from, bytes));
+    }
+
+    fn agree(&self, said: [u64; SAID], take: &mut dyn FnMut(u32, Vec<u8>)) -> [u64; SAID] {
+        lock(&self.room.said)[self.rank as usize] = said;
+        self.room.barrier.wait();
+        self.poll(take);
         let said = lock(&self.room.said).clone();
         self.room.barrier.wait();
         said.into_iter().fold([0; SAID], |a, b| std::array::from_fn(|number| a[number].max(b[number])))
+    }
+
+    fn shares(&self) -> Option<&Shares> {
+        self.shares
     }
 
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
@@ -82,6 +86,15 @@ impl Cluster for Member<'_> {
 /// Runs `one` on every member of a cluster of so many threads of this process, which is how tests run what is made for
 /// clusters. A member that panics leaves the others waiting.
 pub fn on_threads<T: Send>(size: u32, one: impl Fn(&dyn Cluster) -> T + Sync) -> Vec<T> {
+    on_threads_sharing(size, None, one)
+}
+
+/// The same where `shares` says who runs which processes.
+pub fn on_threads_sharing<T: Send>(
+    size: u32,
+    shares: Option<&Shares>,
+    one: impl Fn(&dyn Cluster) -> T + Sync,
+) -> Vec<T> {
     let room = Room {
         barrier: Barrier::new(size as usize),
         letters: (0..size).map(|_| Mutex::default()).collect(),
@@ -92,7 +105,7 @@ pub fn on_threads<T: Send>(size: u32, one: impl Fn(&dyn Cluster) -> T + Sync) ->
     std::thread::scope(|scope| {
         let member = |rank| {
             let (room, one) = (&room, &one);
-            scope.spawn(move || one(&Member { room, rank }))
+            scope.spawn(move || one(&Member { room, rank, shares }))
         };
         let members: Vec<_> = (0..size).map(member).collect();
         let join = |member: std::thread::ScopedJoinHandle<'_, T>| {

@@ -6,7 +6,7 @@ use super::crowd::{self, Crowd, HOARDS, ONE};
 use super::frame::Frame;
 use super::hoard::Hoard;
 use super::mail::{Inbox, Mail, eligible_of};
-use super::transport::Delivery;
+use super::outgoing::Parcel;
 use crate::lanes::Lanes;
 use crate::outcome::Remains;
 use crate::prefetch::prefetch;
@@ -347,45 +347,20 @@ impl<'a, A: Actors> Block<'a, A> {
     /// Messages that were sent in the window of `frame`.
     pub fn accept(
         &mut self,
-        delivery: Delivery<'_, MessageOf<A>>,
+        parcel: Parcel<MessageOf<A>>,
         frame: &Frame,
         chunks: &mut Chunks<MessageOf<A>>,
         note: &mut impl FnMut(u64),
     ) {
-        match delivery {
-            Delivery::Parcel(parcel) => {
-                let (mut soon, later) = parcel.into_parts();
-                if !soon.is_empty() {
-                    self.next_bucket(frame, note).chunks.append(&mut soon);
-                }
-                self.accept_later(&later, frame, chunks, note);
+        let (mut soon, later) = parcel.into_parts();
+        if !soon.is_empty() {
+            let bucket = self.calendar.bucket(frame.window + 1, frame.window);
+            if bucket.is_empty() && self.soon.is_empty() {
+                note(frame.window + 1);
             }
-            Delivery::Bytes { soon, later } => {
-                if !soon.is_empty() {
-                    chunks.extend(&mut self.next_bucket(frame, note).chunks, soon);
-                }
-                self.accept_later(later, frame, chunks, note);
-            }
+            bucket.chunks.append(&mut soon);
         }
-    }
-
-    /// What happens in the window after that of `frame`.
-    fn next_bucket(&mut self, frame: &Frame, note: &mut impl FnMut(u64)) -> &mut Bucket<MessageOf<A>> {
-        let bucket = self.calendar.bucket(frame.window + 1, frame.window);
-        if bucket.is_empty() && self.soon.is_empty() {
-            note(frame.window + 1);
-        }
-        bucket
-    }
-
-    fn accept_later(
-        &mut self,
-        later: &[MessageOf<A>],
-        frame: &Frame,
-        chunks: &mut Chunks<MessageOf<A>>,
-        note: &mut impl FnMut(u64),
-    ) {
-        for message in later {
+        for message in &later {
             let window = frame.window_of(Time(message.arrival));
             let bucket = self.calendar.bucket(window, frame.window);
             if bucket.is_empty() && (window > frame.window + 1 || self.soon.is_empty()) {

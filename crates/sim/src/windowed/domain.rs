@@ -6,13 +6,17 @@ use super::calendar::Chunks;
 use super::frame::Frame;
 use super::layout::Layout;
 use super::outgoing::{Outgoing, Parcel};
-use super::transport::{Delivery, Transport};
+use super::transport::Transport;
 use crate::checkpoint::{Checkpoints, Position, write_record};
 use crate::outcome::{Remains, RunError};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use straggler_model::Time;
+
+/// In a cluster, what leaves the process is sent after so many simulated processes have run, and so often in a window.
+const AT_ONCE: u32 = 8192;
+const OFTEN: u32 = 8;
 
 pub(super) struct Domain<'a, A: Actors> {
     actors: &'a A,
@@ -68,13 +72,24 @@ impl<'a, A: Actors> Domain<'a, A> {
         self.due.first_key_value().map_or(u64::MAX, |(&window, _)| window)
     }
 
-    /// Runs every block that has something to do in this window.
-    pub fn run(&mut self, frame: &Frame, stop: &AtomicBool) {
-        let Some(mut blocks) = self.due.remove(&frame.window) else { return };
+    /// Runs every block that has something to do in this window, and hands what is sent to others to the transport. Gives the first
+    /// window in which anything of it arrives there.
+    pub fn run(
+        &mut self,
+        frame: &Frame,
+        stop: &AtomicBool,
+        transport: &mut impl Transport<MessageOf<A>>,
+    ) -> u64 {
+        let mut blocks = self.due.remove(&frame.window).unwrap_or_default();
+        let mut first = u64::MAX;
+        let (shared, at_once) = (self.layout.is_shared(), self.at_once());
         // A window that was far and has come near may have been noted twice.
         blocks.sort_unstable();
         blocks.dedup();
-        for index in blocks {
+        for (count, index) in (1..).zip(blocks) {
+            if shared && count % at_once == 0 {
+                first = first.min(self.send_away(frame, transport));
+            }
             let block = &mut self.blocks[index as usize];
             let mut lanes = std::mem::take(&mut block.lanes);
             let mut turn = Turn {
@@ -99,21 +114,38 @@ impl<'a, A: Actors> Domain<'a, A> {
                 self.error.get_or_insert(RunError::Interrupted);
             }
             if self.error.is_some() {
-                return;
+                break;
             }
         }
+        first.min(self.send(frame, transport))
     }
 
-    /// Hands what was sent to others in the window to the transport. Gives the first window in which anything of it
-    /// arrives there.
-    pub fn send(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) -> u64 {
+    /// After how many blocks messages are sent to other members of a cluster.
+    fn at_once(&self) -> u32 {
+        (self.blocks.len() as u32 / OFTEN).clamp(1, (AT_ONCE >> self.layout.shift()).max(1))
+    }
+
+    /// Hands what goes to other members of a cluster to the transport while other blocks have yet to run: messages travel
+    /// meanwhile, and their chunks serve again in the same window.
+    fn send_away(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) -> u64 {
+        let mut first = u64::MAX;
+        for (block, parcel) in self.outgoing.drain_if(|block| self.layout.part(block).is_err()) {
+            first = first.min(parcel.first_window(frame));
+            transport.send(block, parcel, &mut self.chunks);
+        }
+        transport.poll(&mut self.chunks);
+        first
+    }
+
+    /// The same with everything that was sent to others in the window.
+    fn send(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) -> u64 {
         let mut first = u64::MAX;
         for (block, parcel) in self.outgoing.drain() {
             if self.layout.part(block) == Ok(self.part) {
                 self.own.push((block, parcel));
             } else {
                 first = first.min(parcel.first_window(frame));
-                transport.send(block, parcel);
+                transport.send(block, parcel, &mut self.chunks);
             }
         }
         first
@@ -121,17 +153,17 @@ impl<'a, A: Actors> Domain<'a, A> {
 
     /// Hands what was sent in the window to the own blocks.
     pub fn settle(&mut self, frame: &Frame) {
-        let mut own = std::mem::take(&mut self.own);
-        own.drain(..).for_each(|(block, parcel)| self.accept(block, Delivery::Parcel(parcel), frame));
-        self.own = own;
+        let mut blocks = Blocks { layout: self.layout, blocks: &mut self.blocks, due: &mut self.due };
+        for (block, parcel) in self.own.drain(..) {
+            blocks.accept(block, parcel, frame, &mut self.chunks);
+        }
     }
 
-    /// Messages for one of this domain's blocks, sent in the window of `frame`.
-    pub fn accept(&mut self, block: u32, delivery: Delivery<'_, MessageOf<A>>, frame: &Frame) {
-        let index = self.layout.place(block);
-        let due = &mut self.due;
-        let mut note = |window: u64| due.entry(window).or_default().push(index);
-        self.blocks[index as usize].accept(delivery, frame, &mut self.chunks, &mut note);
+    /// Takes what was sent to the own blocks in the window of `frame`.
+    pub fn receive(&mut self, frame: &Frame, transport: &mut impl Transport<MessageOf<A>>) {
+        let mut blocks = Blocks { layout: self.layout, blocks: &mut self.blocks, due: &mut self.due };
+        transport
+            .receive(&mut self.chunks, |chunks, block, parcel| blocks.accept(block, parcel, frame, chunks));
     }
 
     /// Writes what there is of every block before window `next`.
@@ -190,6 +222,29 @@ impl<'a, A: Actors> Domain<'a, A> {
             block.conclude(actors, own, &mut concluded.remains);
         }
         concluded
+    }
+}
+
+/// Where messages for the blocks of a domain go.
+struct Blocks<'b, 'a, A: Actors> {
+    layout: &'a Layout,
+    blocks: &'b mut [Block<'a, A>],
+    due: &'b mut BTreeMap<u64, Vec<u32>>,
+}
+
+impl<A: Actors> Blocks<'_, '_, A> {
+    /// Messages for one of the blocks, sent in the window of `frame`.
+    fn accept(
+        &mut self,
+        block: u32,
+        parcel: Parcel<MessageOf<A>>,
+        frame: &Frame,
+        chunks: &mut Chunks<MessageOf<A>>,
+    ) {
+        let index = self.layout.place(block);
+        let due = &mut self.due;
+        let mut note = |window: u64| due.entry(window).or_default().push(index);
+        self.blocks[index as usize].accept(parcel, frame, chunks, &mut note);
     }
 }
 

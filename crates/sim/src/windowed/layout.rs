@@ -13,6 +13,7 @@ pub(super) struct Layout {
     shift: u32,
     /// By block: the member of the cluster that runs it.
     members: Vec<u32>,
+    shared: bool,
     /// By block: the part of this member that runs it, and the place of the block there.
     parts: Vec<(u32, u32)>,
     /// By part: its blocks, in order.
@@ -32,7 +33,8 @@ impl Layout {
         let mine =
             (0..).zip(&members).filter(|&(_, &member)| member == own).map(|(block, _)| block).collect();
         let parts = vec![(ELSEWHERE, 0); members.len()];
-        Layout { processes, shift, members, parts, blocks: vec![mine] }.in_parts(1)
+        let shared = members.iter().any(|&member| member != own);
+        Layout { processes, shift, members, shared, parts, blocks: vec![mine] }.in_parts(1)
     }
 
     /// The same with the blocks of this member cut into so many parts.
@@ -64,6 +66,11 @@ impl Layout {
     /// Blocks of the whole run.
     pub fn count(&self) -> usize {
         self.members.len()
+    }
+
+    /// Whether another member runs any of the blocks.
+    pub fn is_shared(&self) -> bool {
+        self.shared
     }
 
     /// Parts of this member.

@@ -29,6 +29,11 @@ impl<M> Default for Parcel<M> {
 }
 
 impl<M: Timed> Parcel<M> {
+    /// The same from its parts.
+    pub fn of_parts(full: Vec<Chunk<M>>, later: Vec<M>) -> Parcel<M> {
+        Parcel { open: Vec::new(), full, later }
+    }
+
     /// The chunks for the next window, in order, and what comes later.
     pub fn into_parts(mut self) -> (Vec<Chunk<M>>, Vec<M>) {
         if !self.open.is_empty() {
@@ -91,7 +96,13 @@ impl<M> Outgoing<M> {
 
     /// Takes every parcel, with the block it goes to.
     pub fn drain(&mut self) -> impl Iterator<Item = (u32, Parcel<M>)> + '_ {
+        self.drain_if(|_| true)
+    }
+
+    /// Takes the parcels that go to some blocks.
+    pub fn drain_if(&mut self, wanted: impl Fn(u32) -> bool) -> impl Iterator<Item = (u32, Parcel<M>)> {
         let parcels = &mut self.parcels;
-        self.touched.drain(..).map(|block| (block, std::mem::take(&mut parcels[block as usize])))
+        let taken = self.touched.extract_if(.., move |block| wanted(*block));
+        taken.map(|block| (block, std::mem::take(&mut parcels[block as usize])))
     }
 }

@@ -8,6 +8,7 @@ mod barrier;
 pub(super) mod threads;
 mod wire;
 
+use super::calendar::Chunks;
 use super::outgoing::Parcel;
 use crate::message::Timed;
 
@@ -34,24 +35,18 @@ pub(super) struct State {
     pub checkpoint: bool,
 }
 
-/// Messages for one block.
-#[derive(Debug)]
-pub(super) enum Delivery<'a, M> {
-    /// From a part in the same memory.
-    Parcel(Parcel<M>),
-    /// From another member of the cluster: what arrives in the next window, and later.
-    Bytes { soon: &'a [M], later: &'a [M] },
-}
-
 /// One part's end of the exchange. `M` is plain old data.
 pub(super) trait Transport<M: bytemuck::Pod + Timed> {
-    /// Sends messages to the part that owns a block. They arrive after the next agreement.
-    fn send(&mut self, block: u32, parcel: Parcel<M>);
+    /// Sends messages to the part that owns a block. They arrive after the next agreement. Chunks that are not sent along, as
+    /// what was in them leaves the process, are put back.
+    fn send(&mut self, block: u32, parcel: Parcel<M>, chunks: &mut Chunks<M>);
+    /// Lets go what leaves the process, and unpacks what has come from other ones by now.
+    fn poll(&mut self, chunks: &mut Chunks<M>);
     /// Waits for all other parts, while what was sent is on its way. `settle` is called once, does what this part has still to
     /// do for the window, and says how it stands.
     fn agree(&mut self, settle: &mut dyn FnMut() -> State) -> Agreed;
-    /// Takes what the other parts sent before the last agreement, for each of them in the order of sending.
-    fn receive(&mut self, take: impl FnMut(u32, Delivery<'_, M>));
+    /// Takes what the other parts sent before the last agreement, for each of them in the order of sending, with the block it is for.
+    fn receive(&mut self, chunks: &mut Chunks<M>, take: impl FnMut(&mut Chunks<M>, u32, Parcel<M>));
     /// Whether any part said that it is time for a checkpoint.
     fn wants_checkpoint(&self) -> bool;
     /// Messages that the parts of this member of the cluster had run at the last agreement.

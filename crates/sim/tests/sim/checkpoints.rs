@@ -1,17 +1,15 @@
 //! A run that goes on from any of its checkpoints, with other threads or on a cluster, ends as if nothing had happened.
 
-use crate::{drawn, one_lane, schedules, steps, traced, traced_runs};
+use crate::runs::any_run;
+use crate::steps;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-use straggler_model::network::Drawn;
 use straggler_model::{Network, Time};
-use straggler_schedule::traced::{Building, Options, Playback, Recording};
 use straggler_sim::checkpoint::{Checkpoints, Position, index};
 use straggler_sim::cluster::{Cluster, on_threads};
-use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Workload};
 
 /// Windows and first blocks of parts, and what was written of them.
@@ -113,67 +111,23 @@ fn goes_on(simulation: &Simulation<'_>, workload: &Workload, every: u32) -> Resu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn graphs(
-        case in one_lane::cases(),
-        network in one_lane::networks(),
-        noise in one_lane::noises(),
-        (distributions, seed) in drawn::distributions(9),
-        draws in any::<bool>(),
-        every in 1u32..9,
-    ) {
-        let drawn = Drawn::new(&network, &distributions, seed).unwrap();
-        let latency = draws.then_some(&drawn);
-        let simulation = Simulation { noise: noise.as_ref(), latency, ..Simulation::new(&network) };
-        goes_on(&simulation, &one_lane::graph(&case).into(), every)?;
+    fn runs_go_on(run in any_run(), every in 1u32..20) {
+        goes_on(&run.simulation(), &run.workload, every)?;
     }
+}
 
-    #[test]
-    fn schedules(
-        shape in schedules::shapes(),
-        network in schedules::networks(),
-        noise in schedules::noises(),
-        overlap in any::<bool>(),
-        every in 1u32..30,
-    ) {
-        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
-        let simulation = Simulation { receive_overlap: overlap, ..simulation };
-        goes_on(&simulation, &schedules::graph(&shape).into(), every)?;
-    }
-
-    #[test]
-    fn collectives(
-        which in 0..steps::COLLECTIVES.len(),
-        processes in 1u32..60,
-        (bytes, root, cycles, compute) in (1u64..12, 0u32..70, 1u32..4, 0u64..9),
-        network in one_lane::networks(),
-        noise in one_lane::noises(),
-        every in 1u32..9,
-    ) {
-        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
-        let collective = steps::collective(which, processes, bytes, root, 1);
-        goes_on(&simulation, &Workload::Collective { collective, cycles, compute: Time(compute) }, every)?;
-    }
-
-    #[test]
-    fn butterflies(k in 0u32..6, cycles in 1u32..4, compute in 0u64..20_000_000, noise in schedules::noises(), every in 1u32..9) {
-        let network = Network::parse("chic").unwrap();
-        let butterfly = Butterfly::new(1 << k, cycles, Time(compute)).unwrap().with_redundancy(Redundancy::ALL);
-        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
-        goes_on(&simulation, &butterfly.into(), every)?;
-    }
-
-    #[test]
-    fn traces(shape in traced::shapes(), copies in 1u32..4, noise in schedules::noises(), every in 1u32..30) {
-        let trace = traced_runs::trace(shape);
-        let recording = Arc::new(Recording::from_trace(&trace, &Options::default()).unwrap());
-        let playback = Playback::new(recording, copies, &Building::default()).unwrap();
-        let network = Network::parse("chic").unwrap();
-        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
-        goes_on(&simulation, &playback.into(), every)?;
-    }
+#[test]
+fn a_run_has_the_checkpoints_that_it_asks_for() {
+    let network = Network::parse("chic").unwrap();
+    let workload = Workload::once(steps::collective(0, 50, 8, 0, 1));
+    let kept = Memory { every: 1, ..Memory::default() };
+    let windows = run(&Simulation::new(&network), &workload, &kept, (1, None)).unwrap().windows;
+    assert!(windows > 5);
+    // One is written while a window runs, so there is none before the next.
+    assert_eq!(kept.whole.into_inner().unwrap().len() as u64, windows / 2);
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! Runs that several members of a cluster share give the numbers of one, rank by rank, whoever has which processes. The members
 //! are threads here; `straggler-mpi` has tests with processes.
 
-use crate::{drawn, one_lane, schedules, steps, traced, traced_runs};
+use crate::runs::{AnyRun, any_run};
 use proptest::prelude::*;
-use std::sync::Arc;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
-use straggler_model::network::Drawn;
-use straggler_model::{Network, Time};
-use straggler_schedule::traced::{Building, Options, Playback, Recording};
-use straggler_sim::cluster::{Cluster, on_threads};
-use straggler_sim::programs::{Butterfly, Redundancy};
+use straggler_model::philox::Stream;
+use straggler_model::{Rank, Time};
+use straggler_schedule::goal::binary;
+use straggler_sim::cluster::{Cluster, Shares, on_threads, on_threads_sharing};
 use straggler_sim::{Control, Outcome, RunError, Simulation, Workload};
 
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -24,8 +23,35 @@ fn run(
     Ok(simulation.run(workload, &mut control)?.outcome)
 }
 
+/// What the members of a cluster of a size share: neighbours, or anything and only their own part of a schedule.
+#[derive(Clone, Copy)]
+struct Sharing<'a> {
+    file: &'a [u8],
+    shift: u32,
+    seed: u64,
+}
+
+impl Sharing<'_> {
+    /// The outcomes of all members.
+    fn run(
+        &self,
+        size: u32,
+        threads: usize,
+        simulation: &Simulation<'_>,
+        workload: &Workload,
+    ) -> Vec<Result<Outcome, RunError>> {
+        let shares = shares(size, self.shift, workload.processes(), self.seed);
+        on_threads_sharing(size, Some(&shares), |member| {
+            let ranks = shares.ranks(member.rank(), workload.processes());
+            let part = if self.file.is_empty() { workload.clone() } else { part(self.file, &ranks, member) };
+            run(simulation, &part, (threads, Some(member)))
+        })
+    }
+}
+
 /// Clusters of 1, 2, 3 and 5 members, some with two threads, give what one process gives.
-fn same_on_clusters(simulation: &Simulation<'_>, workload: &Workload) -> Result<(), TestCaseError> {
+fn same_on_clusters(case: &AnyRun, sharing: Sharing<'_>) -> Result<(), TestCaseError> {
+    let (simulation, workload) = (&case.simulation(), &case.workload);
     let alone = match run(simulation, workload, (1, None)) {
         Ok(alone) => alone,
         Err(error) => {
@@ -36,91 +62,63 @@ fn same_on_clusters(simulation: &Simulation<'_>, workload: &Workload) -> Result<
         }
     };
     for (size, threads) in [(1, 2), (2, 1), (3, 1), (3, 2), (5, 1)] {
-        let shared = on_threads(size, |member| run(simulation, workload, (threads, Some(member))));
-        let mut finish = vec![None; alone.finish.len()];
-        for outcome in shared {
-            // Without a lookahead there is no cluster.
-            let outcome = match outcome {
-                Err(RunError::NoClusterWithoutLookahead) => return Ok(()),
-                outcome => outcome.unwrap(),
-            };
-            let figures = |outcome: &Outcome| (outcome.messages, outcome.makespan(), outcome.stuck.clone());
-            prop_assert_eq!(figures(&outcome), figures(&alone), "{} members", size);
-            let ranks: Vec<u32> = outcome.ranks.iter().cloned().flatten().collect();
-            prop_assert_eq!(ranks.len(), outcome.finish.len());
-            for (rank, time) in ranks.into_iter().zip(outcome.finish) {
-                prop_assert_eq!(finish[rank as usize].replace(time), None, "rank {} has two owners", rank);
-            }
+        let neighbours = on_threads(size, |member| run(simulation, workload, (threads, Some(member))));
+        if matches!(neighbours[0], Err(RunError::NoClusterWithoutLookahead)) {
+            return Ok(());
         }
-        let finish: Option<Vec<Time>> = finish.into_iter().collect();
-        prop_assert_eq!(finish.as_ref(), Some(&alone.finish), "{} members", size);
+        same_as_alone(&alone, neighbours)?;
+        same_as_alone(&alone, sharing.run(size, threads, simulation, workload))?;
     }
     Ok(())
 }
 
+/// What all members have found is what one process finds.
+fn same_as_alone(alone: &Outcome, shared: Vec<Result<Outcome, RunError>>) -> Result<(), TestCaseError> {
+    let size = shared.len();
+    let mut finish = vec![None; alone.finish.len()];
+    for outcome in shared {
+        let outcome = outcome.unwrap();
+        let figures = |outcome: &Outcome| (outcome.messages, outcome.makespan(), outcome.stuck.clone());
+        prop_assert_eq!(figures(&outcome), figures(alone), "{} members", size);
+        let ranks: Vec<u32> = outcome.ranks.iter().cloned().flatten().collect();
+        prop_assert_eq!(ranks.len(), outcome.finish.len());
+        for (rank, time) in ranks.into_iter().zip(outcome.finish) {
+            prop_assert_eq!(finish[rank as usize].replace(time), None, "rank {} has two owners", rank);
+        }
+    }
+    let finish: Option<Vec<Time>> = finish.into_iter().collect();
+    prop_assert_eq!(finish.as_ref(), Some(&alone.finish), "{} members", size);
+    Ok(())
+}
+
+/// Who runs which block: anybody.
+fn shares(size: u32, shift: u32, processes: u32, seed: u64) -> Shares {
+    let mut stream = Stream::new(seed, 0, 0, 0);
+    let members = (0..processes.div_ceil(1 << shift)).map(|_| stream.below(size.into()) as u32).collect();
+    Shares { shift, members }
+}
+
+/// What a member reads of a schedule in a file.
+fn part(file: &[u8], ranks: &[Range<Rank>], member: &dyn Cluster) -> Workload {
+    let wanted = |rank| ranks.iter().any(|ranks| ranks.contains(&rank));
+    let mut graph = binary::parse_ranks(file, &wanted, &mut |_| ()).unwrap();
+    let facts = member.gather_values(&graph.facts()).unwrap();
+    graph.share(&facts);
+    graph.into()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
-
-    /// Schedules of one lane, where many events coincide; with and without latencies that are drawn.
-    #[test]
-    fn graphs(
-        case in one_lane::cases(),
-        network in one_lane::networks(),
-        noise in one_lane::noises(),
-        (distributions, seed) in drawn::distributions(9),
-        draws in any::<bool>(),
-    ) {
-        let drawn = Drawn::new(&network, &distributions, seed).unwrap();
-        let latency = draws.then_some(&drawn);
-        let simulation = Simulation { noise: noise.as_ref(), latency, ..Simulation::new(&network) };
-        same_on_clusters(&simulation, &one_lane::graph(&case).into())?;
-    }
-
-    /// Any CPUs and NICs, wildcards, incasts, link classes, rendezvous, overlapped receives, and programs that get stuck.
-    #[test]
-    fn schedules(
-        shape in schedules::shapes(),
-        network in schedules::networks(),
-        noise in schedules::noises(),
-        overlap in any::<bool>(),
-    ) {
-        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
-        let simulation = Simulation { receive_overlap: overlap, ..simulation };
-        same_on_clusters(&simulation, &schedules::graph(&shape).into())?;
-    }
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn collectives(
-        which in 0..steps::COLLECTIVES.len(),
-        processes in 1u32..60,
-        (bytes, root, cycles, compute) in (1u64..12, 0u32..70, 1u32..4, 0u64..9),
-        network in one_lane::networks(),
-        noise in one_lane::noises(),
-        (distributions, seed) in drawn::distributions(9),
-        draws in any::<bool>(),
-    ) {
-        let drawn = Drawn::new(&network, &distributions, seed).unwrap();
-        let latency = draws.then_some(&drawn);
-        let simulation = Simulation { noise: noise.as_ref(), latency, ..Simulation::new(&network) };
-        let collective = steps::collective(which, processes, bytes, root, 1);
-        same_on_clusters(&simulation, &Workload::Collective { collective, cycles, compute: Time(compute) })?;
-    }
-
-    #[test]
-    fn butterflies(exponent in 0u32..6, cycles in 1u32..4, compute in 0u64..20_000_000, noise in schedules::noises()) {
-        let network = Network::parse("chic").unwrap();
-        let butterfly = Butterfly::new(1 << exponent, cycles, Time(compute)).unwrap().with_redundancy(Redundancy::ALL);
-        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
-        same_on_clusters(&simulation, &butterfly.into())?;
-    }
-
-    #[test]
-    fn traces(shape in traced::shapes(), copies in 1u32..4, noise in schedules::noises()) {
-        let trace = traced_runs::trace(shape);
-        let recording = Arc::new(Recording::from_trace(&trace, &Options::default()).unwrap());
-        let playback = Playback::new(recording, copies, &Building::default()).unwrap();
-        let network = Network::parse("chic").unwrap();
-        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
-        same_on_clusters(&simulation, &playback.into())?;
+    fn runs_are_the_same_on_clusters(run in any_run(), shift in 0u32..4, seed: u64) {
+        let mut run = run;
+        let mut file = Vec::new();
+        if let Workload::Graph(graph) = &run.workload {
+            // In a file, computations take whole nanoseconds.
+            binary::write(graph, &mut file).unwrap();
+            run.workload = binary::parse(&file).unwrap().into();
+        }
+        same_on_clusters(&run, Sharing { file: &file, shift, seed })?;
     }
 }

@@ -3,7 +3,7 @@
 //! The clocks of all processes are compared with that of the first, by the fastest of many round trips, at the beginning of
 //! each cycle. The first sets a time for each trial; everybody waits for it and then calls. A trial that somebody came late for
 //! is not counted. What counts is the time from the moment that was set to the end of each process's call, and to the last
-//! of these.
+//! of these. Nothing is taken off for the timer: the moment is set, and only the end is read.
 
 use super::plan::Configuration;
 use super::{Measured, Members};
@@ -16,9 +16,12 @@ use mpi::traits::*;
 use std::time::{Duration, Instant};
 use straggler_measure::latency::Recorder;
 use straggler_model::Time;
-use straggler_model::latency::{Bins, Kind, Labels, Series};
+use straggler_model::latency::{Bins, Kind, Labels, Series, TimerCost};
 
 pub struct Together<'a> {
+    session: &'a Session,
+    /// When the measurement has to end.
+    deadline: Option<Instant>,
     members: &'a Members,
     kernel: Kernel,
     configuration: Configuration,
@@ -55,12 +58,18 @@ impl Clock {
 
 /// Round trips by which two clocks are compared.
 const ROUND_TRIPS: u32 = 200;
-/// Trials with one appointment.
+/// Trials with one appointment at most, and how long they take about: then somebody looks whether to stop.
 const BATCH: u64 = 64;
+const BATCH_PS: u64 = 200_000_000_000;
+/// Where nothing was counted of so many trials, nothing will be.
+const HOPELESS: u64 = 4 * BATCH;
+/// How long the calls before the first trial take, about.
+const WARM_UP_PS: u64 = 1_000_000_000_000;
 /// With more ranks than this, the file would be mostly distributions of single ranks.
 const MOST_RANKS: usize = 128;
-/// Between the appointment and the first trial at least.
+/// Between the appointment and the first trial at least, and at most.
 const LEAD_PS: u64 = 200_000_000;
+const LONGEST_LEAD_PS: u64 = 50_000_000_000;
 
 impl<'a> Together<'a> {
     pub fn new(
@@ -68,12 +77,14 @@ impl<'a> Together<'a> {
         members: &'a Members,
         kernel: Kernel,
         configuration: &Configuration,
+        deadline: Option<Instant>,
     ) -> Together<'a> {
         let labels = |kind| Labels {
             kernel: kernel.name().into(),
             kind,
             size: Some(configuration.size).filter(|_| kernel != Kernel::Barrier),
             processes_per_node: Some(configuration.per_node),
+            switches: configuration.switches,
             peers: Some(configuration.peers),
             ..Labels::default()
         };
@@ -84,6 +95,8 @@ impl<'a> Together<'a> {
         let count = members.ranks.len();
         let each = if kernel == Kernel::Alltoall { count } else { 1 };
         Together {
+            session,
+            deadline,
             members,
             kernel,
             configuration: *configuration,
@@ -174,17 +187,29 @@ impl<'a> Together<'a> {
         sorted.sort_unstable();
         let most = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(LATE);
         if late * 10 > longest.len() as u64 {
-            self.window = (self.window * 2).min(LONGEST_WINDOW_PS);
+            self.window = (self.window * 2).min(LONGEST_WINDOW_PS).max(self.window);
         } else if most < self.window / 8 {
             self.window = (self.window / 2).max(SHORTEST_WINDOW_PS);
         }
     }
 
-    /// Calls at the moments that were set. Gives how long each took, or that this process was late.
+    /// Whether the measurement has to end; the first process decides for all.
+    fn is_over(&self) -> bool {
+        self.session.stopped() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Trials with the next appointment: everybody has the same window.
+    fn at_once(&self) -> u64 {
+        (BATCH_PS / self.window.max(1)).clamp(1, BATCH)
+    }
+
+    /// Calls at the moments that were set. Gives how long each took, or that this process was late; nothing where the
+    /// measurement has to end.
     fn keep_appointments(&mut self, trials: u64) -> Vec<u64> {
         let mut start = match self.members.comm.rank() {
+            0 if self.is_over() => END,
             0 if self.compared.elapsed() > TRUSTED => COMPARE_AGAIN,
-            0 => self.clock.now() + LEAD_PS.max(4 * self.window),
+            0 => self.clock.now() + (4 * self.window).clamp(LEAD_PS, LONGEST_LEAD_PS),
             _ => 0,
         };
         self.members.comm.process_at_rank(0).broadcast_into(&mut start);
@@ -192,6 +217,9 @@ impl<'a> Together<'a> {
         if start == COMPARE_AGAIN {
             self.compare_clocks();
             return self.keep_appointments(trials);
+        }
+        if start == END {
+            return Vec::new();
         }
         (0..trials)
             .map(|trial| {
@@ -210,9 +238,33 @@ impl<'a> Together<'a> {
     }
 }
 
+impl Together<'_> {
+    /// Counts the trials that everybody was there for.
+    fn record(&mut self, own: &[u64]) {
+        let mut longest = vec![0u64; own.len()];
+        self.members.comm.all_reduce_into(own, &mut longest[..], SystemOperation::max());
+        for (own, longest) in own.iter().zip(&longest).filter(|(_, longest)| **longest != LATE) {
+            self.per_rank.record(Time(*own));
+            if let Some(all) = &mut self.all {
+                all.record(Time(*longest));
+            }
+        }
+        let late = longest.iter().filter(|&&longest| longest == LATE).count() as u64;
+        (self.trials, self.late) = (self.trials + longest.len() as u64, self.late + late);
+        self.adapt(&longest, late);
+    }
+
+    /// What a recorder has, as it is: nothing was taken off, and clocks may be apart.
+    fn as_recorded(&self, series: Series) -> Series {
+        let timer = TimerCost { subtracted: None, ..series.timer };
+        Series { timer, clock_error: Some(Time(self.error)), ..series }
+    }
+}
+
 /// How long a comparison of clocks is trusted.
 const TRUSTED: Duration = Duration::from_secs(1);
 const COMPARE_AGAIN: u64 = u64::MAX;
+const END: u64 = u64::MAX - 1;
 
 /// Larger than any time: the process was not there.
 const LATE: u64 = u64::MAX;
@@ -221,26 +273,35 @@ impl Measured for Together<'_> {
     fn warm_up(&mut self, trials: u64) -> Result<()> {
         self.compare_clocks();
         // The first calls open connections.
-        self.longest_call(trials.min(50));
-        self.window = 2 * self.longest_call(trials.clamp(10, 50)) + SHORTEST_WINDOW_PS;
+        let affordable = (WARM_UP_PS / self.longest_call(1).max(1)).clamp(1, 50);
+        self.longest_call(trials.min(affordable));
+        self.window = 2 * self.longest_call(trials.clamp(10, 50).min(affordable)) + SHORTEST_WINDOW_PS;
         Ok(())
     }
 
     fn run(&mut self, trials: u64) -> Result<()> {
-        let own = self.keep_appointments(trials);
-        let mut longest = vec![0u64; own.len()];
-        self.members.comm.all_reduce_into(&own[..], &mut longest[..], SystemOperation::max());
-        for (own, longest) in own.iter().zip(&longest).filter(|(_, longest)| **longest != LATE) {
-            self.per_rank.record(Time(*own));
-            if let Some(all) = &mut self.all {
-                all.record(Time(*longest));
+        let mut left = trials;
+        while left > 0 && self.hopeless().is_none() {
+            let next = left.min(self.at_once());
+            let own = self.keep_appointments(next);
+            if own.is_empty() {
+                break;
             }
+            self.record(&own);
+            left -= next;
         }
-        let late = longest.iter().filter(|&&longest| longest == LATE).count() as u64;
-        (self.trials, self.late) = (self.trials + trials, self.late + late);
         self.per_rank.check_timer();
-        self.adapt(&longest, late);
         Ok(())
+    }
+
+    fn hopeless(&self) -> Option<String> {
+        (self.trials >= HOPELESS && self.late == self.trials).then(|| {
+            format!(
+                "A process came late for each of {} trials, so that none of them counts: use no more processes than cores, and \
+                 bind them.",
+                self.trials
+            )
+        })
     }
 
     fn batch(&self) -> u64 {
@@ -257,13 +318,16 @@ impl Measured for Together<'_> {
     /// Times of all ranks together, and of each one alone where there are not too many.
     fn series(&mut self) -> Vec<Series> {
         let together = self.per_rank.so_far();
-        let mut list: Vec<Series> = self.all.as_mut().map(|all| all.so_far()).into_iter().collect();
+        let together = self.as_recorded(together);
+        let all = self.all.as_mut().map(|all| all.so_far());
+        let mut list: Vec<Series> = all.into_iter().map(|all| self.as_recorded(all)).collect();
+        let rank = self.members.ranks[self.members.comm.rank() as usize];
         if self.ranks_are_kept() {
             let mut own = together.clone();
-            own.labels.rank = Some(self.members.ranks[self.members.comm.rank() as usize]);
+            own.labels.rank = Some(rank);
             list.push(own);
         }
-        list.push(together);
+        list.push(together.recorded_by(rank));
         list.retain(|series| !series.trials.is_empty());
         list
     }

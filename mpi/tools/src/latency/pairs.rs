@@ -54,6 +54,9 @@ struct Distribution {
 /// With more processes a file of all pairs would have gigabytes.
 const MOST_WITH_PAIRS: usize = 128;
 
+/// With more processes, each keeps so many minima of a class: all of them would grow as the square of the number of processes.
+const MOST_MINIMA: usize = 64;
+
 /// Stands for a time below what is taken off for the timer.
 const UNDERFLOW: u64 = u64::MAX;
 
@@ -86,6 +89,7 @@ impl<'a> Pairs<'a> {
             size: Some(configuration.size),
             peers: Some(configuration.peers),
             processes_per_node: Some(configuration.per_node),
+            switches: configuration.switches,
             ..Labels::default()
         };
         let peers: Vec<Peer> =
@@ -267,8 +271,15 @@ impl Measured for Pairs<'_> {
                 series.push(Series { timer, ..one.series.clone() });
             }
         }
-        classes.values_mut().for_each(|class| class.minima.sort_unstable());
-        series.extend(classes.into_values().filter(|class| !class.trials.is_empty()));
+        for class in classes.values_mut() {
+            class.minima.sort_unstable();
+            if self.members.ranks.len() > MOST_WITH_PAIRS {
+                class.minima = thinned(&class.minima, MOST_MINIMA);
+            }
+        }
+        let rank = self.members.ranks[self.members.comm.rank() as usize];
+        let filled = classes.into_values().filter(|class| !class.trials.is_empty());
+        series.extend(filled.map(|class| class.recorded_by(rank)));
         series
     }
 
@@ -276,7 +287,10 @@ impl Measured for Pairs<'_> {
         let count = self.members.ranks.len();
         let mut notes = Vec::new();
         if count > MOST_WITH_PAIRS {
-            notes.push(format!("{count} processes: distributions are kept by class of pairs, not by pair."));
+            notes.push(format!(
+                "{count} processes: distributions are kept by class of pairs, not by pair; of the minima of its pairs each \
+                 process keeps {MOST_MINIMA} of a class, evenly chosen."
+            ));
         }
         if count % 2 == 1 {
             notes.push(format!(
@@ -302,7 +316,10 @@ fn class(one: &Process, other: &Process, unbound: bool) -> &'static str {
     let differ =
         |of: fn(&Process) -> Option<u32>| matches!((of(one), of(other)), (Some(a), Some(b)) if a != b);
     if one.host != other.host {
-        "between nodes"
+        match (&one.switch, &other.switch) {
+            (Some(one), Some(other)) if one != other => "between switches",
+            _ => "between nodes",
+        }
     } else if unbound {
         "same node"
     } else if differ(|process| process.socket) {
@@ -314,7 +331,29 @@ fn class(one: &Process, other: &Process, unbound: bool) -> &'static str {
     }
 }
 
+/// Of a sorted list so many at even distances, among them the first and the last.
+fn thinned(sorted: &[Time], most: usize) -> Vec<Time> {
+    if sorted.len() <= most {
+        return sorted.to_vec();
+    }
+    (0..most).map(|place| sorted[place * (sorted.len() - 1) / (most - 1)]).collect()
+}
+
 fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minima_are_thinned_evenly() {
+        let times: Vec<Time> = (0..=1000).map(Time).collect();
+        assert_eq!(thinned(&times, 5), [0, 250, 500, 750, 1000].map(Time));
+        assert_eq!(thinned(&times[..3], 5), times[..3]);
+        assert_eq!(thinned(&times, MOST_MINIMA).len(), MOST_MINIMA);
+        assert_eq!(thinned(&[], 5), []);
+    }
 }

@@ -3,7 +3,9 @@
 use crate::args::{Kernel, LatencyOptions};
 use crate::session::Session;
 use anyhow::{Result, bail};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use straggler_model::latency::Process;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
 use straggler_schedule::tournament;
@@ -14,20 +16,60 @@ pub struct Configuration {
     pub size: u64,
     pub per_node: u32,
     pub peers: u32,
+    /// As many nodes as the smallest switch has, taken in turn from so many switches; nothing for all nodes.
+    pub switches: Option<u32>,
 }
 
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Configuration { size, per_node, peers } = *self;
+        let Configuration { size, per_node, peers, switches } = *self;
         let count = |number: u32, one, many| counted(u64::from(number), one, many);
         let (peers, processes) = (count(peers, "peer", "peers"), count(per_node, "process", "processes"));
-        write!(f, "{} with {peers} and {processes} a node", Bytes(size))
+        write!(f, "{} with {peers} and {processes} a node", Bytes(size))?;
+        match switches {
+            Some(switches) => write!(f, " on {}", count(switches, "switch", "switches")),
+            None => Ok(()),
+        }
     }
 }
 
-/// The world ranks that communicate when so many of each node do.
-pub fn active(session: &Session, per_node: u32) -> Vec<u32> {
-    (0..).zip(&session.local).filter(|(_, local)| **local < per_node).map(|(rank, _)| rank).collect()
+/// The world ranks that communicate when so many of each node do, on so many switches.
+pub fn active(session: &Session, per_node: u32, switches: Option<u32>) -> Vec<u32> {
+    let nodes = switches.map(|switches| spread_nodes(&session.processes, switches));
+    let takes_part = |(process, &local): (&Process, &u32)| {
+        let is_chosen =
+            nodes.as_ref().is_none_or(|nodes| process.node.is_some_and(|node| nodes.contains(&node)));
+        (is_chosen && local < per_node).then_some(process.rank)
+    };
+    session.processes.iter().zip(&session.local).filter_map(takes_part).collect()
+}
+
+/// The nodes of each switch; nothing where the switch of some process is not known.
+fn by_switch(processes: &[Process]) -> Option<Vec<BTreeSet<u32>>> {
+    let mut switches: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for process in processes {
+        switches.entry(process.switch.as_deref()?).or_default().insert(process.node?);
+    }
+    Some(switches.into_values().collect())
+}
+
+/// As many nodes as the smallest switch has, in turn from the first `switches`: where they are differs, not how many there are.
+fn spread_nodes(processes: &[Process], switches: u32) -> BTreeSet<u32> {
+    let all = by_switch(processes).unwrap_or_default();
+    let count = all.iter().map(BTreeSet::len).min().unwrap_or(0);
+    let used = &all[..all.len().min(switches as usize)];
+    let in_turn = (0..count).flat_map(|place| used.iter().filter_map(move |nodes| nodes.iter().nth(place)));
+    in_turn.take(count).copied().collect()
+}
+
+/// What a sweep varies: 1, 2, 4, … switches where several are known and have several nodes, and all of the job.
+fn placements(processes: &[Process]) -> Vec<Option<u32>> {
+    let switches = by_switch(processes).unwrap_or_default();
+    let least = switches.iter().map(BTreeSet::len).min().unwrap_or(0);
+    // More switches than nodes are taken from change nothing.
+    let most = switches.len().min(least) as u32;
+    let varied = if most < 2 { Vec::new() } else { doubled(most) };
+    varied.into_iter().map(Some).chain([None]).collect()
 }
 
 /// All configurations that are asked for and that there are processes for.
@@ -50,12 +92,15 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
         (false, true) => vec![most],
         (false, false) => options.per_node.clone(),
     };
+    let placements = if options.sweep { placements(&session.processes) } else { vec![None] };
     let mut all = Vec::new();
-    for per_node in per_node {
+    for (per_node, switches) in
+        per_node.iter().flat_map(|&per_node| placements.iter().map(move |&one| (per_node, one)))
+    {
         if per_node == 0 || per_node > most {
             bail!("--per-node {per_node}: the nodes of this job have 1 to {most} processes");
         }
-        let active = active(session, per_node).len() as u32;
+        let active = active(session, per_node, switches).len() as u32;
         let rounds = tournament::steps(active);
         if rounds == 0 {
             if !options.sweep {
@@ -75,7 +120,7 @@ pub fn configurations(session: &Session, options: &LatencyOptions) -> Result<Vec
             }
             // A barrier has no bytes, so that its sizes are all the same.
             let sizes = if options.kernel == Kernel::Barrier { &[Bytes(0)][..] } else { &options.sizes };
-            all.extend(sizes.iter().map(|size| Configuration { size: size.0, per_node, peers }));
+            all.extend(sizes.iter().map(|size| Configuration { size: size.0, per_node, peers, switches }));
         }
     }
     Ok(all)
@@ -93,7 +138,29 @@ fn doubled(last: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::doubled;
+    use super::{doubled, placements, spread_nodes};
+    use std::collections::BTreeSet;
+    use straggler_model::latency::Process;
+
+    /// Two processes on each node; nodes 0 to 3 on one switch, 4 to 8 on another.
+    fn processes(names: [Option<&str>; 2]) -> Vec<Process> {
+        let of = |rank: u32| {
+            let switch = names[usize::from(rank / 2 > 3)].map(String::from);
+            Process { rank, node: Some(rank / 2), switch, ..Process::default() }
+        };
+        (0..18).map(of).collect()
+    }
+
+    #[test]
+    fn placement_varies_where_switches_are_known() {
+        let known = processes([Some("leaf1"), Some("leaf2")]);
+        assert_eq!(placements(&known), [Some(1), Some(2), None]);
+        assert_eq!(spread_nodes(&known, 1), BTreeSet::from([0, 1, 2, 3]));
+        assert_eq!(spread_nodes(&known, 2), BTreeSet::from([0, 1, 4, 5]));
+        for unknown in [[None, None], [Some("leaf1"), None], [Some("leaf1"), Some("leaf1")]] {
+            assert_eq!(placements(&processes(unknown)), [None], "{unknown:?}");
+        }
+    }
 
     #[test]
     fn sweeps_end_with_all() {

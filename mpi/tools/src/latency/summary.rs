@@ -15,17 +15,21 @@ pub fn text(measurement: &Measurement, path: &Path) -> String {
     let mut lines = Vec::new();
     lines.extend(sentence(measurement));
     let mut table = Table::with_header([
-        "what", "size", "peers", "per node", "between", "trials", "minimum", "median", "99 %", "99.9 %",
-        "longest",
+        "what", "size", "peers", "per node", "switches", "between", "trials", "minimum", "median", "99 %",
+        "99.9 %", "longest",
     ]);
     for series in shown(measurement) {
         table.row(row(series));
     }
     lines.push(String::new());
-    lines.push(table.text(4).to_string().trim_end().to_owned());
+    lines.push(table.text(5).to_string().trim_end().to_owned());
     lines.push(String::new());
     lines.extend(measurement.notes.iter().map(|note| format!("note: {note}")));
     lines.extend(measurement.interruptions.iter().map(|note| format!("warning: {note}")));
+    if measurement.series.is_empty() {
+        lines.push(format!("Nothing was measured; {} says why.", path.display()));
+        return lines.join("\n");
+    }
     lines.push(format!(
         "All distributions are in {0}: look at them with `straggler diagnose {0}`.",
         path.display()
@@ -37,8 +41,8 @@ pub fn text(measurement: &Measurement, path: &Path) -> String {
 fn sentence(measurement: &Measurement) -> Option<String> {
     let main = |series: &&Series| !matches!(series.labels.kind, Kind::OneSided | Kind::PerRank);
     let series = shown(measurement).filter(main).max_by_key(|series| {
-        let Labels { peers, processes_per_node, .. } = series.labels;
-        (processes_per_node, peers, series.trials.count())
+        let Labels { peers, processes_per_node, switches, .. } = series.labels;
+        (switches.is_none(), processes_per_node, peers, series.trials.count())
     })?;
     let size = series.labels.size.map_or_else(String::new, |size| format!(" of {}", Bytes(size)));
     let what = match series.labels.kind {
@@ -47,6 +51,11 @@ fn sentence(measurement: &Measurement) -> Option<String> {
         _ => format!("An exchange{size}"),
     };
     let [median, rare] = [0.5, 0.99].map(|share| quantile(&series.trials, share));
+    if median == "–" {
+        let (least, most) = (series.trials.min()?, series.trials.max()?);
+        let trials = counted(series.trials.count(), "trial", "trials");
+        return Some(format!("{what} takes {least} to {most} in {trials}, which are too few for a median."));
+    }
     let rare =
         if rare == "–" { String::new() } else { format!(", and more than {rare} once in a hundred times") };
     let processes = measurement.processes.len();
@@ -60,13 +69,14 @@ fn sentence(measurement: &Measurement) -> Option<String> {
 }
 
 fn row(series: &Series) -> Vec<String> {
-    let Labels { kind, size, class, peers, processes_per_node, .. } = &series.labels;
+    let Labels { kind, size, class, peers, processes_per_node, switches, .. } = &series.labels;
     let number = |number: &Option<u32>| number.map_or_else(|| "–".into(), |number| number.to_string());
     let mut cells = vec![
         kind.to_string(),
         size.map_or_else(|| "–".into(), |size| Bytes(size).to_string()),
         number(peers),
         number(processes_per_node),
+        switches.map_or_else(|| "all".into(), |switches| switches.to_string()),
         class.clone().unwrap_or_else(|| "all".into()),
         grouped(series.trials.count()),
         series.trials.min().map_or_else(|| "–".into(), |time| time.to_string()),

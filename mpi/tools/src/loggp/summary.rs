@@ -47,10 +47,19 @@ fn sentence(measured: &LogGp, provenance: &Provenance) -> String {
         Some(limit) => format!("sends wait for their receiver above {}", Bytes(limit)),
         None => "no send waits for its receiver".into(),
     };
-    format!(
-        "One byte takes {one_byte} from {ends}, each further one {}, and {waits}.",
-        rate(measured.gap_per_byte.ps)
-    )
+    format!("One byte takes {one_byte} from {ends}, {}, and {waits}.", further(measured))
+}
+
+/// G, and the sizes it holds for where there are several lines.
+fn further(measured: &LogGp) -> String {
+    let rate = rate(measured.gap_per_byte.ps);
+    let own = measured.protocols.iter().find(|protocol| protocol.per_byte.ps == measured.gap_per_byte.ps);
+    match own.filter(|_| measured.protocols.len() > 1) {
+        Some(Protocol { from_bytes, to_bytes, .. }) => {
+            format!("each further one {rate} from {} to {}", Bytes(*from_bytes), Bytes(*to_bytes))
+        }
+        None => format!("each further one {rate}"),
+    }
 }
 
 fn row(protocol: &Protocol) -> [String; 3] {

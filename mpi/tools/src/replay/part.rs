@@ -3,7 +3,7 @@
 use super::rooms::Rooms;
 use super::share::Share;
 use crate::wire::Room;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use straggler_schedule::graph::ANY;
 use straggler_schedule::traced::{Instruction, RankRecording, Recording};
 
@@ -94,11 +94,19 @@ fn incoming(recording: &Recording, rank: u32) -> HashMap<u32, usize> {
             }
         }
     }
+    let instructions = || (0..).zip(recording.rank(rank).instructions());
+    let from_anyone: HashSet<u32> = instructions()
+        .filter_map(|(_, instruction)| match *instruction {
+            Instruction::Recv { from: ANY, tag, .. } => Some(tag),
+            _ => None,
+        })
+        .collect();
     let mut found = HashMap::new();
-    for (number, instruction) in (0..).zip(recording.rank(rank).instructions()) {
+    for (number, instruction) in instructions() {
         if let Instruction::Recv { from, tag, .. } = *instruction {
+            // A receive from anyone may take what a later one would have got.
             let bytes = match from {
-                ANY => longest.get(&tag).copied(),
+                _ if from_anyone.contains(&tag) => longest.get(&tag).copied(),
                 from => sent.get_mut(&(from, tag)).and_then(VecDeque::pop_front),
             };
             found.insert(number, bytes.unwrap_or(0));

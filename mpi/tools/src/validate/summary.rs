@@ -202,7 +202,9 @@ impl Validation {
         )];
         let pairs: usize = self.cases.iter().map(|case| case.pairs.len()).sum();
         let alone: usize = self.cases.iter().filter_map(|case| Some(case.undisturbed?.pairs)).sum();
-        if alone < pairs {
+        if alone == 0 {
+            lines.push("The machine disturbed every pair of runs: errors say more about it than about the simulation.".into());
+        } else if alone < pairs {
             lines.push(format!(
                 "In the {alone} of {pairs} pairs of runs that the machine left alone: {}.",
                 self.median_errors_undisturbed.text()

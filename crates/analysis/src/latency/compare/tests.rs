@@ -126,3 +126,55 @@ fn a_constant_against_a_spread() {
     assert_eq!((back.shift, back.spread), (None, Some(Direction::Less)), "{back:?}");
     assert_eq!(comparison(&constant, &constant).change, Change::default());
 }
+
+/// Times in bins of 10 ns up to 10 µs.
+fn binned(values: &[u64]) -> Distribution {
+    let mut histogram = Histogram::new(Bins::FixedWidth { width_ps: 10_000, count: 1000 });
+    values.iter().for_each(|&ps| histogram.record(Time(ps)));
+    Distribution::of(&histogram).unwrap()
+}
+
+/// What lies outside the bins of both is not called equal: it cannot be told.
+#[test]
+fn what_lies_outside_the_bins_is_not_known() {
+    let compared = |one: &[u64], other: &[u64]| Comparison::of(&binned(one), &binned(other), 1).change;
+    let [near, far] = [2e7, 8e7].map(|median| lognormal(1, 5000, 0.0, median, 0.1));
+    // Both medians beyond: 20 and 80 µs look the same in these bins.
+    let change = compared(&near, &far);
+    assert_eq!(change.unknown, Unknown { shift: true, spread: true, tail: true }, "{change:?}");
+    assert_eq!((change.shift, change.spread, change.tail), (None, None, None));
+    // One within, one beyond: slower without a doubt.
+    let fast = lognormal(2, 5000, 0.0, 5e6, 0.1);
+    let change = compared(&fast, &far);
+    assert_eq!((change.shift, change.unknown.shift), (Some(Direction::More), false), "{change:?}");
+    assert_eq!(compared(&far, &fast).shift, Some(Direction::Less));
+    // 2 % of the second beyond, none of the first: a longer tail, however long it is.
+    let longer = |every: usize, ps: u64| -> Vec<u64> {
+        let slow =
+            |(trial, ps_of): (usize, &u64)| if trial % every == 0 { ps + trial as u64 } else { *ps_of };
+        fast.iter().enumerate().map(slow).collect()
+    };
+    let change = compared(&fast, &longer(50, 500_000_000));
+    assert_eq!((change.shift, change.spread, change.tail), (None, None, Some(Direction::More)), "{change:?}");
+    assert_eq!(change.unknown, Unknown::default());
+    // 2 % of both beyond, at 50 µs and at 5 ms.
+    let change = compared(&longer(50, 50_000_000), &longer(50, 5_000_000_000));
+    let tail_only = Unknown { tail: true, ..Unknown::default() };
+    assert_eq!((change.tail, change.unknown), (None, tail_only), "{change:?}");
+    // 20 % of both beyond: neither spread nor tail is known.
+    let change = compared(&longer(5, 50_000_000), &longer(5, 5_000_000_000));
+    assert_eq!(
+        (change.spread, change.unknown.spread, change.unknown.shift),
+        (None, true, false),
+        "{change:?}"
+    );
+}
+
+/// Bins that end at different times are compared up to where the shorter ones end.
+#[test]
+fn bins_that_end_early_make_no_difference() {
+    let values = lognormal(5, 5000, 0.0, 9e6, 0.2);
+    let change = Comparison::of(&distribution(&values), &binned(&values), 1).change;
+    assert_eq!((change.shift, change.spread, change.tail), (None, None, None), "{change:?}");
+    assert!(change.unknown.spread && change.unknown.tail && !change.unknown.shift, "{change:?}");
+}

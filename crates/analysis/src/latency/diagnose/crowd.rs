@@ -1,6 +1,8 @@
-//! More processes on a host than it has cores.
+//! More processes on a host than it has cores, or several on one core.
 
 use serde::Serialize;
+use std::collections::BTreeMap;
+use straggler_model::Rank;
 use straggler_model::latency::Measurement;
 use straggler_model::noise::recording::Machine;
 
@@ -10,6 +12,26 @@ pub struct Crowd {
     pub processes: usize,
     /// Those online, or what the limits of the cgroup come to.
     pub cores: f64,
+}
+
+/// A core on which several processes ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SharedCore {
+    pub host: String,
+    pub core: u32,
+    pub ranks: Vec<Rank>,
+}
+
+/// Cores with several processes, on hosts that are known.
+pub fn shared_cores(measurement: &Measurement) -> Vec<SharedCore> {
+    let mut by_core: BTreeMap<(&str, u32), Vec<Rank>> = BTreeMap::new();
+    for process in &measurement.processes {
+        if let Some((host, core)) = process.host.as_deref().zip(process.core) {
+            by_core.entry((host, core)).or_default().push(process.rank);
+        }
+    }
+    by_core.retain(|_, ranks| ranks.len() > 1);
+    by_core.into_iter().map(|((host, core), ranks)| SharedCore { host: host.into(), core, ranks }).collect()
 }
 
 /// Hosts of a measurement, where both their processes and their cores are known.
@@ -47,6 +69,29 @@ fn listed(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use straggler_model::latency::Process;
+
+    #[test]
+    fn several_processes_on_one_core() {
+        let on = |rank, host: Option<&str>, core| Process {
+            rank,
+            host: host.map(String::from),
+            core,
+            ..Process::default()
+        };
+        let (one, two) = (Some("one"), Some("two"));
+        let processes = vec![
+            on(0, one, Some(3)),
+            on(1, two, Some(3)),
+            on(2, one, Some(3)),
+            on(3, one, None),
+            on(4, one, None),
+            on(5, None, Some(1)),
+            on(6, None, Some(1)),
+        ];
+        let measurement = Measurement { processes, ..Measurement::default() };
+        let found = SharedCore { host: "one".into(), core: 3, ranks: vec![0, 2] };
+        assert_eq!(shared_cores(&measurement), [found]);
+    }
 
     #[test]
     fn more_processes_than_cores() {

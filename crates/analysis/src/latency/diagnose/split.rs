@@ -1,6 +1,7 @@
 //! Whether modes split by pair: does each pair have one of them, or all pairs all of them?
 
 use super::WEIGHTY;
+use crate::latency::pairs::different;
 use crate::latency::{Distribution, Mode};
 use serde::Serialize;
 use straggler_model::latency::Series;
@@ -34,7 +35,7 @@ const PURE: f64 = 0.9;
 /// The share of pairs that decides.
 const MOST: f64 = 0.8;
 
-/// Looks at the two heaviest modes. Nothing for a single mode or less than two pairs.
+/// Looks at the two heaviest modes. Nothing for a single mode or less than two pairs: one pair cannot tell what is about pairs.
 pub fn find(modes: &[Mode], pairs: &[Series]) -> Option<PairSplit> {
     let mut heavy: Vec<&Mode> = modes.iter().filter(|mode| mode.weight >= WEIGHTY).collect();
     heavy.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -47,7 +48,7 @@ pub fn find(modes: &[Mode], pairs: &[Series]) -> Option<PairSplit> {
         .filter_map(|series| Distribution::of(&series.trials))
         .map(|distribution| distribution.share_below(at_ps))
         .collect();
-    if shares.len() < 2 {
+    if different(pairs) < 2 {
         return None;
     }
     let fast = shares.iter().filter(|&&below| below >= PURE).count();

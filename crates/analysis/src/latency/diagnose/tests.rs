@@ -45,6 +45,17 @@ fn diagnosed(measurement: &Measurement) -> Diagnosis {
     Diagnosis::of(measurement, &Group::of(measurement).unwrap(), None)
 }
 
+/// One trial in five takes 4 ms, all others anything from microseconds to tens of milliseconds.
+#[test]
+fn a_narrow_peak_on_a_wide_distribution() {
+    let wide = lognormal(1, 800, 0.0, 6.5e8, 1.5);
+    let found = |values: &[u64]| diagnosed(&measurement(vec![series(labels(None, None), values)])).hints;
+    assert_eq!(found(&wide), []);
+    let hints = found(&[wide, lognormal(2, 200, 0.0, 4e9, 0.01)].concat());
+    let [Hint::NarrowPeak { centre_ps, weight, .. }] = hints[..] else { panic!("{hints:?}") };
+    assert!((centre_ps / 4e9 - 1.0).abs() < 0.02 && (weight - 0.2).abs() < 0.04, "{hints:?}");
+}
+
 #[test]
 fn two_modes_that_split_by_pair() {
     let found = diagnosed(&pairs(|from, to, _| if from / 4 == to / 4 { 4.0 } else { 6.0 }));
@@ -58,9 +69,29 @@ fn two_modes_that_split_by_pair() {
     assert_eq!(found.hints, [Hint::ModesByPair { group: 0 }]);
 }
 
+/// Both directions of one pair in two modes say nothing about other pairs: neither is the topology ruled out, nor blamed.
+#[test]
+fn one_pair_tells_nothing_about_pairs() {
+    for level in [
+        |_: u32, index: usize| if index.is_multiple_of(3) { 6.0 } else { 4.0 },
+        |from, _| 4.0 + 2.0 * from as f64,
+    ] {
+        let one_sided = [(0, 1), (1, 0)].map(|(from, to)| {
+            let values = lognormal(u64::from(from), 2000, 0.0, 1e6, 0.03).into_iter().enumerate();
+            let values: Vec<u64> =
+                values.map(|(index, ps)| (ps as f64 * level(from, index)) as u64).collect();
+            series(Labels { kind: Kind::OneSided, ..labels(None, Some((from, to))) }, &values)
+        });
+        let found = diagnosed(&measurement(one_sided.into()));
+        let group = &found.groups[0];
+        assert_eq!((group.modes.len(), group.split, &group.pairs), (2, None, &None));
+        assert_eq!(found.hints, [Hint::SeveralModes { group: 0 }]);
+    }
+}
+
 #[test]
 fn two_modes_of_every_pair() {
-    let found = diagnosed(&pairs(|_, _, index| if index % 3 > 0 { 4.0 } else { 6.0 }));
+    let found = diagnosed(&pairs(|_, _, index| if index.is_multiple_of(3) { 6.0 } else { 4.0 }));
     let split = found.groups[0].split.unwrap();
     assert_eq!((split.kind, split.both), (SplitKind::WithinPairs, 28));
     assert_eq!(found.groups[0].pairs.as_ref().unwrap().clusters.len(), 1);

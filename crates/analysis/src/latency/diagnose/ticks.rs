@@ -27,15 +27,16 @@ const SURE: f64 = 5.0;
 const COMB: usize = 3;
 
 impl Ticks {
+    /// Nothing where the median lies outside the bins.
     pub fn of(distribution: &Distribution) -> Option<Ticks> {
-        let median = distribution.median();
+        let median = distribution.known_quantile(0.5)?;
         TICKS_MS.into_iter().find_map(|ms| Ticks::with(distribution, median, ms * 1e9))
     }
 
     fn with(distribution: &Distribution, median: f64, tick_ps: f64) -> Option<Ticks> {
         let above =
             |cell: &Cell| (cell.middle().clamp(distribution.min_ps, distribution.max_ps) - median) / tick_ps;
-        let mut tail = distribution.known_cells().iter().filter(|cell| above(cell) >= 0.5).peekable();
+        let mut tail = distribution.known_cells().filter(|cell| above(cell) >= 0.5).peekable();
         tail.peek()?;
         let (mut trials, mut near) = (0, 0);
         let mut teeth: Vec<(u64, u64)> = Vec::new();
@@ -45,8 +46,8 @@ impl Ticks {
                 continue;
             }
             trials += cell.count;
-            let ticks = above(cell).round();
-            if (above(cell) - ticks).abs() <= NEAR {
+            let ticks = above(&cell).round();
+            if (above(&cell) - ticks).abs() <= NEAR {
                 near += cell.count;
                 match teeth.last_mut().filter(|(tooth, _)| *tooth == ticks as u64) {
                     Some((_, count)) => *count += cell.count,

@@ -61,10 +61,21 @@ impl Family {
             }
             Family::Gamma => Model::Gamma { shape: value(0), scale: value(1) },
             Family::Weibull => Model::Weibull { shape: value(0), scale: value(1) },
-            // A million degrees of freedom are as good as infinitely many.
-            Family::F => Model::F { freedom: [value(0).min(1e4), value(1).min(1e4)], scale: value(2) },
+            Family::F => {
+                Model::F { freedom: [0, 1].map(|index| value(index).min(MOST_FREEDOM)), scale: value(2) }
+            }
         }
     }
+}
+
+/// So many degrees of freedom are as good as infinitely many.
+const MOST_FREEDOM: f64 = 1e4;
+
+/// The parameters of the F distribution, as logarithms, that is next to a gamma distribution: with ever more degrees of
+/// freedom below, F goes over into it.
+pub(super) fn f_like_gamma(model: &Model) -> Option<[f64; 3]> {
+    let Model::Gamma { shape, scale } = model else { return None };
+    Some([(2.0 * shape).ln(), MOST_FREEDOM.ln(), (shape * scale).ln()])
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]

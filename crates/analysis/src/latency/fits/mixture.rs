@@ -1,25 +1,98 @@
-//! Two log-normal distributions, by expectation and maximisation over cells.
+//! Two log-normal distributions with one shift: expectation and maximisation over cells, then a search of all parameters.
 
-use super::Data;
 use super::family::{LogNormal, Model};
+use super::{Data, simplex};
 
 const ROUNDS: usize = 300;
 /// Narrower than this a part stands for one cell only.
 const NARROWEST: f64 = 0.005;
 
-/// The best of searches from several splits and shifts, and how far below the minimum it begins.
-pub(super) fn fit(data: &Data, starts: &[f64]) -> Option<(Model, f64)> {
-    let most = data.min / data.unit;
+/// How often a search begins anew where it ended, with a fresh simplex: in six dimensions one gets stuck.
+const RESTARTS: usize = 4;
+/// Beginnings from which all parameters are searched.
+const SEARCHED: usize = 2;
+
+/// The most likely mixture, and how far below the minimum it begins. Expectation and maximisation find where the parts lie
+/// for a few shifts; from the best of those, and from the `single` log-normal distribution, all parameters are searched.
+pub(super) fn fit(data: &Data, starts: &[f64], single: Option<(LogNormal, f64)>) -> Option<(Model, f64)> {
+    let most = data.most_below();
     // Without a shift as well: two modes far above 0 are then most alike on a logarithmic axis.
     let shifts = starts.iter().copied().chain([8.0, most]).filter(|&below| below <= most);
     let splits = [0.15, 0.5, 0.8, 0.95];
     let tried = shifts.flat_map(|below| splits.map(|split| (below, split)));
-    let judged = tried.filter_map(|(below, split)| {
-        let model = from_split(data, below, split)?;
-        Some((data.log_likelihood(&model, below), model, below))
-    });
-    let best = judged.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some((best.1, best.2))
+    let mut begun: Vec<(f64, Mixture)> = tried
+        .filter_map(|(below, split)| {
+            let (weight, parts) = from_split(data, below, split)?;
+            let mixture = Mixture { below, weight, parts };
+            Some((mixture.log_likelihood(data), mixture))
+        })
+        .collect();
+    begun.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let begun = begun.into_iter().take(SEARCHED).map(|(_, mixture)| mixture);
+    let searched = begun.chain(single.into_iter().flat_map(like_single)).map(|start| start.improved(data));
+    let best = searched.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some((best.1.model(), best.1.below))
+}
+
+/// Two mixtures that begin at a single distribution: one that is the same but for a part next to nothing, and one with a
+/// wider second part.
+fn like_single((one, below): (LogNormal, f64)) -> [Mixture; 2] {
+    let wider = LogNormal { sigma: 1.5 * one.sigma, ..one };
+    [1.0 - 1e-9, 0.8].map(|weight| Mixture { below, weight, parts: [one, wider] })
+}
+
+#[derive(Clone, Copy)]
+struct Mixture {
+    below: f64,
+    weight: f64,
+    parts: [LogNormal; 2],
+}
+
+impl Mixture {
+    /// The lower part first.
+    fn model(self) -> Model {
+        let Mixture { weight, parts: [one, two], .. } = self;
+        if one.location <= two.location {
+            Model::Two { weight, parts: [one, two] }
+        } else {
+            Model::Two { weight: 1.0 - weight, parts: [two, one] }
+        }
+    }
+
+    fn log_likelihood(self, data: &Data) -> f64 {
+        data.log_likelihood(&self.model(), self.below)
+    }
+
+    /// All parameters without bounds: shares as the logarithm of their odds, what is positive as its logarithm.
+    fn point(self) -> [f64; 6] {
+        let Mixture { below, weight, parts: [one, two] } = self;
+        let odds = (weight / (1.0 - weight)).ln();
+        [below.max(1e-9).ln(), odds, one.location, one.sigma.ln(), two.location, two.sigma.ln()]
+    }
+
+    fn at(point: &[f64], most_below: f64) -> Mixture {
+        let part = |location: f64, sigma: f64| LogNormal { location, sigma: sigma.exp().max(NARROWEST) };
+        Mixture {
+            below: point[0].exp().min(most_below),
+            weight: 1.0 / (1.0 + (-point[1]).exp()),
+            parts: [part(point[2], point[3]), part(point[4], point[5])],
+        }
+    }
+
+    /// The most likely mixture near this one, and its likelihood.
+    fn improved(self, data: &Data) -> (f64, Mixture) {
+        let at = |point: &[f64]| Mixture::at(point, data.most_below());
+        let mut best = (self.point().to_vec(), -self.log_likelihood(data));
+        for _ in 0..RESTARTS {
+            let next = simplex::minimise(&best.0, 0.1, |point| -at(point).log_likelihood(data));
+            let gained = best.1 - next.1;
+            best = if gained > 0.0 { next } else { best };
+            if gained < 0.01 {
+                break;
+            }
+        }
+        (-best.1, at(&best.0))
+    }
 }
 
 /// A cell as the logarithm of its middle and its weight.
@@ -30,7 +103,7 @@ struct Point {
     half: f64,
 }
 
-fn from_split(data: &Data, below: f64, split: f64) -> Option<Model> {
+fn from_split(data: &Data, below: f64, split: f64) -> Option<(f64, [LogNormal; 2])> {
     let points: Vec<Point> = data
         .cells
         .iter()
@@ -68,10 +141,7 @@ fn from_split(data: &Data, below: f64, split: f64) -> Option<Model> {
             break;
         }
     }
-    let (weight, parts) = model;
-    let ordered = parts[0].location <= parts[1].location;
-    let (weight, parts) = if ordered { (weight, parts) } else { (1.0 - weight, [parts[1], parts[0]]) };
-    Some(Model::Two { weight, parts })
+    Some(model)
 }
 
 /// The parts that are most likely for these shares; nothing where one of them has lost its trials.

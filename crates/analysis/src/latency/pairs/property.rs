@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use std::fmt;
-use straggler_model::Rank;
 use straggler_model::latency::{Measurement, Process};
+use straggler_model::{Rank, switches};
 
 /// A property of a pair that follows from where its processes ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -13,6 +13,8 @@ pub enum Property {
     Switch,
     Socket,
     Numa,
+    /// How many levels above their switches the nearest common one is.
+    SwitchLevel,
     /// The closest of all that they have in common.
     Place,
 }
@@ -24,6 +26,7 @@ impl fmt::Display for Property {
             Property::Switch => "switch",
             Property::Socket => "socket",
             Property::Numa => "NUMA domain",
+            Property::SwitchLevel => "level of the nearest common switch",
             Property::Place => "place",
         })
     }
@@ -31,8 +34,14 @@ impl fmt::Display for Property {
 
 impl Property {
     /// Simple ones first.
-    pub const ALL: [Property; 5] =
-        [Property::Node, Property::Switch, Property::Socket, Property::Numa, Property::Place];
+    pub const ALL: [Property; 6] = [
+        Property::Node,
+        Property::Switch,
+        Property::Socket,
+        Property::Numa,
+        Property::SwitchLevel,
+        Property::Place,
+    ];
 
     /// What a pair has; nothing where it is not known of both processes.
     pub fn of(self, measurement: &Measurement, from: Rank, to: Rank) -> Option<&'static str> {
@@ -43,6 +52,7 @@ impl Property {
             Property::Switch => choose(same_switch(one, other)?, "same switch", "different switches"),
             Property::Socket => choose(same_socket(one, other)?, "same socket", "different sockets"),
             Property::Numa => choose(same_numa(one, other)?, "same NUMA domain", "different NUMA domains"),
+            Property::SwitchLevel => switch_level(one, other),
             Property::Place => Some(place(one, other)),
         }
     }
@@ -57,6 +67,17 @@ fn same_node(one: &Process, other: &Process) -> Option<bool> {
 /// Processes of one node share its switch.
 fn same_switch(one: &Process, other: &Process) -> Option<bool> {
     one.switch.as_ref().zip(other.switch.as_ref()).map(|(a, b)| a == b)
+}
+
+fn switch_level(one: &Process, other: &Process) -> Option<&'static str> {
+    let (one, other) = one.switch.as_ref().zip(other.switch.as_ref())?;
+    Some(match switches::levels_apart(one, other) {
+        Some(0) => "same switch",
+        Some(1) => "one level up",
+        Some(2) => "two levels up",
+        Some(_) => "three levels up or more",
+        None => "no switch in common",
+    })
 }
 
 /// Sockets are numbered on each node. Where no node is known there is only one.

@@ -65,3 +65,42 @@ fn no_property_explains_chance() {
     assert_eq!(pairs.clusters.len(), 2);
     assert!(pairs.explanation().is_none(), "{:?}", pairs.explanations);
 }
+
+/// Pairs beyond the last bin are slow by at least what the bins hold; nobody knows by how much.
+#[test]
+fn medians_outside_the_bins_are_bounds() {
+    let (measurement, mut series) = measured(8, |from, to| if (from, to) == (2, 5) { 9e7 } else { 5e6 });
+    let bins = straggler_model::latency::Bins::FixedWidth { width_ps: 10_000, count: 1000 };
+    for one in &mut series {
+        let mut trials = straggler_model::latency::Histogram::new(bins);
+        one.trials.iter().for_each(|bin| (0..bin.count).for_each(|_| trials.record(bin.low)));
+        one.trials = trials;
+    }
+    let pairs = Pairs::of(&measurement, &series).unwrap();
+    let slow = pairs.pairs.iter().find(|pair| (pair.from, pair.to) == (2, 5)).unwrap();
+    assert_eq!((slow.median_ps, slow.outside.is_some()), (1e7, true));
+    assert_eq!(pairs.clusters.iter().map(|cluster| cluster.outside).collect::<Vec<_>>(), [0, 1]);
+    assert!(pairs.slow_pairs[0].at_least && pairs.slow_pairs[0].ratio < 2.1, "{:?}", pairs.slow_pairs);
+}
+
+/// Eight nodes below four leaves below two spines: what counts is how far up a message has to go.
+#[test]
+fn clusters_follow_the_switches() {
+    let level = |from: u32, to: u32| match () {
+        () if from / 2 == to / 2 => 4e6,
+        () if from / 4 == to / 4 => 6e6,
+        () => 9e6,
+    };
+    let (mut measurement, series) = measured(8, level);
+    for process in &mut measurement.processes {
+        let rank = process.rank;
+        process.switch = Some(format!("core/spine{}/leaf{}", rank / 4, rank / 2));
+        (process.node, process.socket) = (Some(rank), None);
+    }
+    let pairs = Pairs::of(&measurement, &series).unwrap();
+    let best = pairs.explanation().unwrap();
+    assert_eq!((best.property, best.values.len()), (Property::SwitchLevel, 3), "{best:?}");
+    assert!((best.agreement - 1.0).abs() < 1e-9);
+    let names: Vec<&str> = best.values.iter().map(|value| value.name).collect();
+    assert_eq!(names, ["same switch", "one level up", "two levels up"]);
+}

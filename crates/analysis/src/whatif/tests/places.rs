@@ -153,8 +153,11 @@ fn what_counts_for_nothing_is_told() {
     let weights = Some(vec![1.0, 1.0, 0.0, 2.0]);
     let (_, notes) = apply_all(&traced, &[Difference::Balance { place: region("work"), weights }]).unwrap();
     assert_eq!(notes, ["ranks 1, 3 never compute in work: weights for that do not count"]);
-    let (_, notes) =
-        apply_all(&two_messages(), &[Difference::Merge { filter: Filter::default(), count: 5 }]).unwrap();
+    let (_, notes) = apply_all(
+        &super::differences::two_messages(),
+        &[Difference::Merge { filter: Filter::default(), count: 5 }],
+    )
+    .unwrap();
     assert_eq!(notes, ["no rank sends 5 such messages to another with one tag: at most 2 become one"]);
 }
 

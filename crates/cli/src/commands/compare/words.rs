@@ -1,10 +1,11 @@
 //! A comparison in words.
 
 use super::{Answer, FileAnswer, GateAnswer, SeriesAnswer};
-use straggler_analysis::latency::compare::{Change, Difference, Direction};
+use straggler_analysis::latency::compare::{Change, Difference, Direction, Ratio, Unknown};
 use straggler_analysis::latency::gate::GateOutcome;
 use straggler_analysis::latency::summary::level_name;
-use straggler_analysis::latency::{Comparison, Group};
+use straggler_analysis::latency::variation::LEAST_BLOCKS;
+use straggler_analysis::latency::{Comparison, Group, Variation};
 use straggler_model::Time;
 use straggler_model::latency::Outside;
 use straggler_report::Table;
@@ -55,17 +56,24 @@ fn effect(delta: f64) -> &'static str {
     }
 }
 
-/// One sentence about a file, which is called by its letter; the first is A.
+/// One sentence about a file, which is called by its letter, the first is A; and a second one where something cannot be told.
 pub fn verdict(letter: char, comparison: &Comparison) -> String {
-    let Change { shift, spread, tail, slight, too_few } = comparison.change;
+    let Change { shift, spread, tail, slight, too_few, unknown, .. } = comparison.change;
     let [first, second] = comparison.counts.map(grouped);
     let Some(median) = comparison.at(0.5).filter(|_| !too_few) else {
         return format!("There are too few trials to tell: A has {first}, {letter} has {second}.");
     };
     let [a, b] = both(median);
+    if unknown.shift {
+        return format!(
+            "It cannot be told whether {letter} is faster or slower than A: the medians lie outside the bins ({a} and {b}). \
+             Measure both again with more or wider --bins."
+        );
+    }
     let spreads = spread_words(comparison, spread);
     let tails = tail_words(comparison, tail);
-    match (shift, spread.is_some()) {
+    let open = unknown_words(unknown);
+    let known = match (shift, spread.is_some()) {
         (Some(direction), is_wider) => {
             let (what, side) = match direction {
                 Direction::More => ("slower", "higher"),
@@ -74,14 +82,19 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
             let rest = match (is_wider, tail) {
                 (true, _) => format!(", and {spreads}"),
                 (false, Some(_)) => format!(", and {tails}"),
-                (false, None) => "; its times are shifted as a whole".into(),
+                (false, None) if open.is_empty() => "; its times are shifted as a whole".into(),
+                (false, None) => String::new(),
             };
             let by = median.share().map_or_else(String::new, |share| format!("{} ", percent(share.abs())));
             format!("{letter} is {what} than A: its median is {by}{side} ({b} instead of {a}){rest}.")
         }
         (None, true) => format!("{letter} has the median of A ({a}), but {spreads}."),
         (None, false) if tail.is_some() => {
-            format!("{letter} differs from A only in the tail: {tails}; the medians are {a} and {b}.")
+            let only = if open.is_empty() { "only " } else { "" };
+            format!("{letter} differs from A {only}in the tail: {tails}; the medians are {a} and {b}.")
+        }
+        (None, false) if !open.is_empty() => {
+            format!("The medians of A and {letter} do not differ: {a} and {b}.")
         }
         (None, false) if slight => format!(
             "{letter} hardly differs from A: there is a difference, but a small one; the medians are {a} and {b}."
@@ -89,16 +102,53 @@ pub fn verdict(letter: char, comparison: &Comparison) -> String {
         (None, false) => {
             format!("No difference between A and {letter} beyond chance: the medians are {a} and {b}.")
         }
+    };
+    let matters = shift.is_some() || spread.is_some() || tail.is_some();
+    let runs = if matters { runs_words(comparison.variation) } else { String::new() };
+    known + &open + &runs
+}
+
+/// What one run of each leaves open.
+fn runs_words(variation: [Variation; 2]) -> String {
+    if variation.iter().all(|one| one.between_runs) {
+        return String::new();
     }
+    let runs = match variation.map(|one| one.runs) {
+        [1, 1] => "one run of each".into(),
+        [first, second] => format!("{first} and {second} runs"),
+    };
+    format!(
+        " With {runs}, this may be no more than runs differ by: measure each at least {LEAST_BLOCKS} times and merge the runs \
+         (`straggler measure merge`)."
+    )
+}
+
+/// What lies outside the bins, and what to do about it.
+fn unknown_words(unknown: Unknown) -> String {
+    let what = match (unknown.spread, unknown.tail) {
+        (true, true) => "their spread and their tails differ",
+        (true, false) => "their spread differs",
+        (false, true) => "their tails differ",
+        (false, false) => return String::new(),
+    };
+    format!(
+        " Whether {what} cannot be told: it lies outside the bins. Measure both again with more or wider --bins."
+    )
 }
 
 fn spread_words(comparison: &Comparison, spread: Option<Direction>) -> String {
-    match (spread, comparison.width.map(|width| width.value)) {
-        (Some(Direction::More), Some(wide)) => {
+    match (spread, comparison.width) {
+        (Some(Direction::More), Some(Ratio { value: Some(wide), .. })) => {
             format!("its times spread {} times as wide", significant(wide))
         }
-        (Some(Direction::Less), Some(wide)) if wide > 0.0 => {
+        (Some(Direction::More), Some(Ratio { ends: [least, _], .. })) => {
+            format!("its times spread at least {} times as wide", significant(least))
+        }
+        (Some(Direction::Less), Some(Ratio { value: Some(wide), .. })) if wide > 0.0 => {
             format!("its times spread only {} times as wide", significant(wide))
+        }
+        (Some(Direction::Less), Some(Ratio { value: None, ends: [_, most], .. })) => {
+            format!("its times spread at most {} times as wide", significant(most))
         }
         (Some(Direction::More), None) => "its times spread, while those of A are all alike".into(),
         (Some(Direction::Less), _) => "its times are all alike, while those of A spread".into(),
@@ -106,15 +156,10 @@ fn spread_words(comparison: &Comparison, spread: Option<Direction>) -> String {
     }
 }
 
-/// The deepest quantile that differs beyond the shift.
+/// By the quantile that decided that the tail differs.
 fn tail_words(comparison: &Comparison, tail: Option<Direction>) -> String {
-    let more = tail == Some(Direction::More);
-    let deepest = comparison.quantiles.iter().rfind(|found| {
-        let [low, high] = found.beyond_interval_ps;
-        found.q >= 0.99 && if more { low > 0.0 } else { high < 0.0 }
-    });
-    let side = if more { "longer" } else { "shorter" };
-    match deepest {
+    let side = if tail == Some(Direction::More) { "longer" } else { "shorter" };
+    match comparison.change.tail_at.and_then(|q| comparison.at(q)) {
         Some(found) => {
             let [a, b] = both(found);
             format!("its tail is {side} ({} {b} instead of {a})", level_name(found.q))
@@ -137,7 +182,13 @@ pub fn verdict_of_all(series: &[SeriesAnswer]) -> String {
         shift.is_some() || spread.is_some() || tail.is_some()
     };
     let count = all.iter().filter(differs).count();
-    format!("{count} of {} comparisons show a difference that matters.", all.len())
+    let is_open = |one: &&&FileAnswer| one.comparison.change.unknown != Unknown::default();
+    let open = match all.iter().filter(is_open).count() {
+        0 => String::new(),
+        1 => " Of 1, not all can be told: times lie outside the bins.".into(),
+        several => format!(" Of {several}, not all can be told: times lie outside the bins."),
+    };
+    format!("{count} of {} comparisons show a difference that matters.{open}", all.len())
 }
 
 pub fn say(answer: &Answer) -> String {
@@ -262,7 +313,8 @@ fn tests(one: &FileAnswer) -> Table {
     }
     if let Some(width) = comparison.width {
         let [low, high] = width.interval.map(significant);
-        let text = format!("10 to 90 % is {} times as wide ({low} to {high})", significant(width.value));
+        let wide = width.value.map_or_else(unknown, significant);
+        let text = format!("10 to 90 % is {wide} times as wide ({low} to {high})");
         table.row(["spread".into(), text, String::new()]);
     }
     table
@@ -277,29 +329,65 @@ pub fn gate(gate: &GateAnswer) -> String {
         GateOutcome::Undecided => "undecided, the limit is within the interval",
         GateOutcome::Tripped => "tripped",
     };
+    let value = judgement.value.map_or_else(String::new, |value| format!("{}, ", show(value)));
+    let bounds =
+        if judgement.value.is_none() { " (by a bound: the quantile lies outside the bins)" } else { "" };
+    let runs = match judgement.outcome {
+        GateOutcome::Tripped if !gate.between_runs => "; without 3 runs of each, runs may differ by as much",
+        _ => "",
+    };
     format!(
-        "{} of {} ({}): {outcome}: {}, between {low} and {high}",
-        judgement.gate,
-        gate.file,
-        gate.series,
-        show(judgement.value)
+        "{} of {} ({}): {outcome}: {value}between {low} and {high}{bounds}{runs}",
+        judgement.gate, gate.file, gate.series
     )
+}
+
+/// Says so where nothing is known of how times vary over a run.
+pub fn few_cycles(series: &[SeriesAnswer]) -> Option<String> {
+    let mut all = series.iter().flat_map(|one| &one.comparisons).flat_map(|one| &one.comparison.variation);
+    all.any(|one| one.blocks == 0).then(|| {
+        format!(
+            "with less than {LEAST_BLOCKS} cycles it is not known how times vary over a run: trials are taken as independent, \
+             and intervals may be too narrow"
+        )
+    })
 }
 
 /// Says so where quantiles lie outside the bins.
 pub fn outside(series: &[SeriesAnswer]) -> Option<String> {
-    let mut levels = series.iter().flat_map(|one| &one.comparisons).flat_map(|one| &one.comparison.quantiles);
-    levels.any(|found| found.outside.iter().any(Option::is_some)).then(|| {
-        "some quantiles lie outside the bins and are known by a bound only (> or <): measure with more or wider --bins"
-            .into()
-    })
+    let levels = series.iter().flat_map(|one| &one.comparisons).flat_map(|one| &one.comparison.quantiles);
+    let outside: Vec<Outside> = levels.flat_map(|found| found.outside).flatten().collect();
+    let above = outside.iter().any(|one| matches!(one, Outside::Above(_)));
+    let below = outside.iter().any(|one| matches!(one, Outside::Below(_)));
+    let advice = match (above, below) {
+        (false, false) => return None,
+        (true, false) => "measure with more or wider --bins",
+        (false, true) => "those are shorter than the timer's cost, time several operations at once",
+        (true, true) => {
+            "measure with more or wider --bins what is longer, and time several operations at once where they are shorter than \
+             the timer's cost"
+        }
+    };
+    Some(format!("some quantiles lie outside the bins and are known by a bound only (> or <): {advice}"))
+}
+
+/// The first few of a list, and how many more there are.
+pub fn first_few(names: &[String], most: usize) -> String {
+    let shown = names[..names.len().min(most)].join("; ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown}; … and {more} more"),
+    }
+}
+
+/// The first few series.
+pub fn names(groups: &[Group]) -> String {
+    let names: Vec<String> = groups.iter().map(|group| group.labels.to_string()).collect();
+    first_few(&names, 5)
 }
 
 /// What there is in each file, for a message.
 pub fn series_of(groups: &[Vec<Group>]) -> String {
-    let names = |groups: &Vec<Group>| {
-        groups.iter().take(5).map(|group| group.labels.to_string()).collect::<Vec<_>>().join("; ")
-    };
     let parts: Vec<String> =
         ('A'..).zip(groups).map(|(letter, groups)| format!("{letter} has {}", names(groups))).collect();
     parts.join(". ")

@@ -3,9 +3,11 @@
 use super::words::apart;
 use crate::commands::compare::words::time;
 use serde::Serialize;
-use straggler_analysis::latency::diagnose::{AbovePeers, Crowd, GroupFound, Hint, PairSplit, SplitKind};
+use straggler_analysis::latency::diagnose::{
+    AbovePeers, Crowd, GroupFound, Hint, PairSplit, SharedCore, SplitKind,
+};
 use straggler_analysis::latency::noise::NoiseTail;
-use straggler_analysis::latency::pairs::{Explanation, Pairs};
+use straggler_analysis::latency::pairs::{Cluster, Explanation, Pairs, PropertyValue};
 use straggler_analysis::latency::stationarity::{Stationarity, Steadiness};
 use straggler_report::numbers::{counted, grouped, percent, significant};
 
@@ -23,11 +25,23 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
     let (number, name, says, evidence) = match hint {
         Hint::AbovePeers(found) => return above_peers(found),
         Hint::Oversubscribed(crowd) => return oversubscribed(crowd),
+        Hint::SameCore(shared) => return same_core(shared),
         Hint::SmallMode { group, centre_ps, weight } => (
             *group,
             "small-mode",
             format!(
                 "{} of the trials form a mode of their own at {}: something rare, but always of the same length.",
+                percent(*weight),
+                time(*centre_ps)
+            ),
+            Vec::new(),
+        ),
+        Hint::NarrowPeak { group, centre_ps, weight } => (
+            *group,
+            "narrow-peak",
+            format!(
+                "{} of the trials form a narrow peak at {}, on times that spread widely: something that always takes the same \
+                 time.",
                 percent(*weight),
                 time(*centre_ps)
             ),
@@ -75,8 +89,9 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
                 process.rank
             ),
             vec![format!(
-                "Its {} typically take {} times as long as others of their kind.",
+                "Its {} typically take {}{} times as long as others of their kind.",
                 counted(process.pairs as u64, "pair", "pairs"),
+                at_least(process.at_least),
                 significant(process.ratio)
             )],
         ),
@@ -87,7 +102,11 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
                 "The pair {}–{} is slow, but neither of its processes is: look at the link between them.",
                 pair.from, pair.to
             ),
-            vec![format!("It takes {} times as long as others of its kind.", significant(pair.ratio))],
+            vec![format!(
+                "It takes {}{} times as long as others of its kind.",
+                at_least(pair.at_least),
+                significant(pair.ratio)
+            )],
         ),
         Hint::Noise { group } => {
             let (says, evidence) = groups[*group].noise.as_ref().map(noise).unwrap_or_default();
@@ -95,6 +114,11 @@ pub fn tell(hint: &Hint, groups: &[GroupFound], with_noise: bool) -> Told {
         }
     };
     Told { hint: name, series: groups[number].name.clone(), says, evidence }
+}
+
+/// Where medians lie beyond the bins.
+fn at_least(is_bound: bool) -> &'static str {
+    if is_bound { "at least " } else { "" }
 }
 
 /// Only a measurement of several pairs could keep them apart.
@@ -122,11 +146,29 @@ fn oversubscribed(crowd: &Crowd) -> Told {
              about communication. Use fewer processes.",
             crowd.host
         ),
-        evidence: vec![format!(
-            "There are {} processes for {} cores.",
-            crowd.processes,
-            significant(crowd.cores)
-        )],
+        evidence: vec![format!("There are {} processes for {}.", crowd.processes, cores(crowd.cores))],
+    }
+}
+
+/// "2 cores"; a limit of the cgroup may be part of a core.
+fn cores(number: f64) -> String {
+    match number.fract() == 0.0 {
+        true => counted(number as u64, "core", "cores"),
+        false => format!("{} cores", significant(number)),
+    }
+}
+
+fn same_core(shared: &SharedCore) -> Told {
+    let ranks: Vec<String> = shared.ranks.iter().map(u32::to_string).collect();
+    Told {
+        hint: "same-core",
+        series: "all series".into(),
+        says: format!(
+            "Several processes ran on core {} of {}: they wait for each other, and the times tell more about the scheduler than \
+             about communication. Bind each to a core of its own.",
+            shared.core, shared.host
+        ),
+        evidence: vec![format!("These are the ranks {}.", ranks.join(", "))],
     }
 }
 
@@ -135,7 +177,8 @@ fn above_peers(found: &AbovePeers) -> Told {
     let fast: Vec<f64> = at.iter().map(|at| at.fast_peers).collect();
     let mean = fast.iter().sum::<f64>() / fast.len().max(1) as f64;
     let constant = fast.len() > 1 && fast.iter().all(|fast| (fast / mean - 1.0).abs() < 0.1);
-    let mut evidence = vec![format!("Up to {without} peers there is no mode near {}.", time(*centre_ps))];
+    let few = counted(u64::from(*without), "peer", "peers");
+    let mut evidence = vec![format!("Up to {few} there is no mode near {}.", time(*centre_ps))];
     evidence.extend(at.iter().map(|at| {
         format!(
             "With {} peers it holds {} of the trials: {} peers are without it.",
@@ -154,7 +197,7 @@ fn above_peers(found: &AbovePeers) -> Told {
         hint: "above-peers",
         series: found.name.clone(),
         says: format!(
-            "A mode at {} appears above {without} peers (seen with {with}): resources for each peer run out, such as \
+            "A mode at {} appears above {few} (seen with {with}): resources for each peer run out, such as \
              eager buffers or connections of the MPI library. Look for its limit of peers.",
             time(*centre_ps)
         ),
@@ -167,19 +210,35 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
     let PairSplit { kind, centres_ps: [low, high], fast, slow, both, .. } = split;
     let (low, high) = (time(low), time(high));
     let explained = group.pairs.as_ref().and_then(Pairs::explanation);
-    let mut evidence = vec![
-        modes(group),
-        format!("{fast} pairs are near {low}, {slow} near {high}, {both} have a share in both."),
-    ];
+    let number = group.weighty_modes().count();
+    let clusters = group.pairs.as_ref().map_or(&[][..], |pairs| pairs.clusters.as_slice());
+    let shares = if kind == SplitKind::ByPair && number > 2 && clusters.len() > 2 {
+        let near = |(place, cluster): (usize, &Cluster)| {
+            let are = if place == 0 { " pairs are" } else { "" };
+            format!("{}{are} near {}", cluster.pairs, time(cluster.median_ps))
+        };
+        format!("{}.", clusters.iter().enumerate().map(near).collect::<Vec<_>>().join(", "))
+    } else {
+        format!("{fast} pairs are near {low}, {slow} near {high}, {both} have a share in both.")
+    };
+    let mut evidence = vec![modes(group), shares];
+    let split_by_pair = match number {
+        3 => "Three modes split by pair".to_string(),
+        4.. => format!("{number} modes split by pair"),
+        _ => "Two modes split by pair".into(),
+    };
+    let slow_ones = group.pairs.as_ref().is_some_and(Pairs::slow_ones_are_a_cluster);
     let says = match (kind, explained) {
+        (SplitKind::ByPair, None) if slow_ones => {
+            format!("{split_by_pair}: the slow ones are those of the slow process or pair above.")
+        }
         (SplitKind::ByPair, Some(best)) => {
-            format!("Two modes split by pair, and the {} explains which: this is the topology.", best.property)
+            format!("{split_by_pair}, and the {} explains which: this is the topology.", best.property)
         }
-        (SplitKind::ByPair, None) => {
-            "Two modes split by pair, and nothing that is known of where processes ran explains which: a part of the \
-             network that is not known here, or a protocol that depends on the peer."
-                .into()
-        }
+        (SplitKind::ByPair, None) => format!(
+            "{split_by_pair}, and nothing that is known of where processes ran explains which: a part of the network that is \
+             not known here, or a protocol that depends on the peer."
+        ),
         (SplitKind::WithinPairs, _) => {
             "Every pair has trials in both modes: not the topology, but something that happens on every pair, such as two \
              protocols, a path that is chosen anew for each message, or interrupts."
@@ -196,13 +255,14 @@ fn by_pair(group: &GroupFound) -> (String, Vec<String>) {
 }
 
 fn agreement(best: &Explanation) -> String {
-    let value = |value: &straggler_analysis::latency::pairs::PropertyValue| {
-        format!(
-            "{}: {} near {}",
-            value.name,
-            counted(value.pairs as u64, "pair", "pairs"),
-            time(value.median_ps)
-        )
+    let value = |value: &PropertyValue| {
+        let pairs = counted(value.pairs as u64, "pair", "pairs");
+        match value.is_alike() {
+            true => format!("{}: {pairs} near {}", value.name, time(value.median_ps)),
+            false => {
+                format!("{}: {pairs} from {} to {}", value.name, time(value.low_ps), time(value.high_ps))
+            }
+        }
     };
     let values: Vec<String> = best.values.iter().map(value).collect();
     format!(
@@ -242,10 +302,10 @@ fn ticks(group: &GroupFound, with_noise: bool) -> (String, Vec<String>) {
         }
     );
     let evidence = format!(
-        "Of {} that are over half a tick above the median, {} lie at whole numbers of ticks ({} of them); chance gives 25 %.",
+        "Of {} that are over half a tick above the median, {} lie at whole numbers of ticks, at {} of them; chance gives 25 %.",
         counted(ticks.trials, "trial", "trials"),
         percent(ticks.share),
-        ticks.teeth
+        counted(ticks.teeth as u64, "multiple", "different multiples")
     );
     (says, vec![evidence])
 }
@@ -277,12 +337,12 @@ fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
         ));
     }
     let says = match found.verdict {
+        Steadiness::TooFew | Steadiness::WarmsUp if found.warm_up.is_some() => {
+            "The run begins with a warm-up: its first cycles lie apart from all others. Leave them out, or warm up longer."
+        }
         Steadiness::Drifts => "The times drift over the run: quantiles mix what was at different times.",
         Steadiness::Jumps => {
             "The times jump between levels that last: something else ran, or the speed changed."
-        }
-        Steadiness::WarmsUp => {
-            "The run begins with a warm-up: its first cycles lie apart from all others. Leave them out, or warm up longer."
         }
         Steadiness::Alternates => {
             "The times alternate between levels from cycle to cycle: something changes with every cycle, such as a core, a \
@@ -290,29 +350,39 @@ fn unsteady(found: &Stationarity) -> (String, Vec<String>) {
         }
         Steadiness::Bursts => "A few cycles are far slower than the others: something else ran for a while.",
         Steadiness::SpreadChanges => "Cycles scatter more in one half of the run than in the other.",
-        Steadiness::Steady | Steadiness::TooFew => "",
+        Steadiness::Steady | Steadiness::TooFew | Steadiness::OutsideBins | Steadiness::WarmsUp => "",
     };
     (says.into(), evidence)
 }
 
 fn noise(tail: &NoiseTail) -> (String, Vec<String>) {
-    let (trials, from, longer) = (percent(tail.explained), time(tail.from_ps), percent(tail.explained_time));
-    let shares =
-        format!("{trials} of the trials beyond {from}, and {longer} of the time that they take longer.");
-    let says = match tail.explained_time {
+    let (trials, from) = (percent(tail.explained), time(tail.from_ps));
+    let shares = match tail.explained_time {
+        Some(longer) => format!(
+            "{trials} of the trials beyond {from}, and {} of the time that they take longer.",
+            percent(longer)
+        ),
+        None => format!(
+            "{trials} of the trials beyond {from}; how much of their time is not known, because some lie beyond the last bin."
+        ),
+    };
+    let says = match tail.explained_time.unwrap_or(tail.explained) {
+        _ if tail.overpredicts => format!(
+            "The recording of noise does not fit: it predicts {} of the trials beyond {from}, and only {} were measured. What \
+             the noise explains is not known: record it on the same cores, at the same time.",
+            percent(tail.predicted),
+            percent(tail.measured)
+        ),
         share if share >= 0.7 => format!("The noise explains the tail: {shares}"),
         share if share >= 0.3 => format!("The noise explains a part of the tail: {shares}"),
         _ => format!("The noise explains only {shares}"),
     };
-    let mut evidence = vec![format!(
-        "{} of the trials are longer than that; {} detours a second, which hit {} for each trial, predict {}.",
+    let evidence = vec![format!(
+        "{} of the trials are longer than {from}; {} detours a second, which hit {} for each trial, predict {}.",
         percent(tail.measured),
         significant(tail.rate_hz),
         counted(u64::from(tail.processes), "process", "processes"),
         percent(tail.predicted)
     )];
-    if tail.predicted > 2.0 * tail.measured {
-        evidence.push("More is predicted than was measured: was the recording taken on the same cores, at the same time?".into());
-    }
     (says, evidence)
 }

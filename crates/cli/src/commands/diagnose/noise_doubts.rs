@@ -34,11 +34,10 @@ fn other_time(measurement: &Measurement, recording: &Recording) -> Option<String
     let noise_end = noise.saturating_add(seconds(length.ps().into()));
     let trials: u128 =
         measurement.series.iter().map(|series| series.trials.sum_ps()).fold(0, u128::saturating_add);
-    let apart = |start: u64| {
-        let end = start.saturating_add(seconds(trials));
-        noise.saturating_sub(end).max(start.saturating_sub(noise_end))
-    };
-    let least = measurement.origins.iter().filter_map(started).map(apart).min()?;
+    let runs = measurement.origins.iter().filter_map(started);
+    let runs = runs.map(|start| (start, start.saturating_add(seconds(trials))));
+    let apart = |(start, end): (u64, u64)| noise.saturating_sub(end).max(start.saturating_sub(noise_end));
+    let least = runs.chain(cycles(measurement)).map(apart).min()?;
     (least > TOGETHER_S).then(|| {
         format!(
             "noise and latencies were not recorded at the same time, but {} apart: it may explain nothing",
@@ -46,6 +45,19 @@ fn other_time(measurement: &Measurement, recording: &Recording) -> Option<String
         )
     })
 }
+
+/// From when to when cycles ran, in s since 1970. Files of other programs may know them, though not when the run began.
+fn cycles(measurement: &Measurement) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let cycles = measurement.series.iter().flat_map(|series| &series.cycles);
+    // Cycles of a list of times have no date.
+    cycles.filter(|cycle| cycle.started_ns >= NO_DATE_NS).map(|cycle| {
+        let start = cycle.started_ns / 1_000_000_000;
+        (start, start.saturating_add(seconds(cycle.sum_ps.into())))
+    })
+}
+
+/// Up to a year after 1970 it is no date, but a time since the start of a program or a host.
+const NO_DATE_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
 fn started(origin: &Origin) -> Option<u64> {
     match origin {
@@ -61,7 +73,7 @@ fn seconds(ps: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use straggler_model::latency::Process;
+    use straggler_model::latency::{Cycle, Process, Series};
     use straggler_model::noise::recording::Machine;
 
     fn measured(started: u64) -> Origin {
@@ -80,5 +92,16 @@ mod tests {
         let later = Recording { origin: measured(1100), machine: Machine::default(), ..recording };
         let doubts = of(&measurement, &later);
         assert!(doubts.len() == 1 && doubts[0].contains("not recorded at the same time"), "{doubts:?}");
+        // A file of another program knows when its cycles ran.
+        let second = 1_000_000_000;
+        for (started_ns, doubted) in
+            [(1_700_000_000 * second, true), (1_600_000_000 * second, false), (5, false)]
+        {
+            let cycles = vec![Cycle { started_ns, ..Cycle::default() }];
+            let series = vec![Series { cycles, ..Series::default() }];
+            let imported = Measurement { series, ..Measurement::new("exchange", Origin::Imported) };
+            let recording = Recording { origin: measured(1_600_000_005), ..Recording::default() };
+            assert_eq!(!of(&imported, &recording).is_empty(), doubted, "{started_ns}");
+        }
     }
 }

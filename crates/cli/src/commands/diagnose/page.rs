@@ -6,8 +6,8 @@ use crate::commands::latency_charts::{self, Named};
 use crate::commands::{command_line, report};
 use straggler_analysis::latency::diagnose::GroupFound;
 use straggler_analysis::latency::summary::level_name;
-use straggler_analysis::latency::{Distribution, Group, Ranks};
-use straggler_report::numbers::{grouped, percent, significant};
+use straggler_analysis::latency::{Distribution, Group, Mode, Ranks, Summary};
+use straggler_report::numbers::{counted, grouped, percent, significant};
 use straggler_report::page::{Cell, Page, Section, Table};
 
 pub fn page(answer: &Answer, groups: &[Group]) -> Page {
@@ -28,23 +28,42 @@ fn section(answer: &Answer, found: &GroupFound, group: Option<&Group>, command: 
         section.text.extend(hint.evidence.iter().cloned());
     }
     section.text.push(format!("Over time: {}.", words::steadiness(found)));
+    section.text.push(format!("Trials: {}.", words::shape(&found.trials)));
+    section
+        .text
+        .extend(found.minima.as_ref().map(|minima| format!("Minima of cycles: {}.", words::shape(minima))));
     section.text.extend(found.ranks.as_ref().map(|ranks| format!("Ranks: {}.", words::slowest(ranks))));
     if let Some(group) = group {
         charts(&mut section, answer, found, group, command);
     }
-    section.add(quantiles(found, command));
+    section.add(quantiles("Quantiles", &found.trials, command));
+    let minima = found.minima.as_ref().filter(|minima| !minima.quantiles.is_empty());
+    let minima = minima.map(|minima| quantiles("Quantiles of the minima of cycles", minima, command));
+    section.blocks.extend(minima.map(Into::into));
     section.blocks.extend(found.ranks.as_ref().map(|found| ranks(found, command).into()));
-    if found.modes.len() > 1 {
-        section.add(modes(found, command));
+    for (name, list) in [("Modes", &found.modes), ("Modes of the minima of cycles", &found.minima_modes)] {
+        if list.len() > 1 {
+            section.add(modes(name, list, command));
+        }
     }
     section.blocks.extend(fits(found, command).map(Into::into));
     section
 }
 
+/// Fewer minima have no density.
+const LEAST_MINIMA: u64 = 30;
+
 fn charts(section: &mut Section, answer: &Answer, found: &GroupFound, group: &Group, command: &str) {
     let trials = Distribution::of(&group.all.trials);
-    // Few minima have no density.
-    let minima = Distribution::of_sorted(&group.all.minima).filter(|minima| minima.count() >= 30);
+    let minima = Distribution::of_sorted(&group.all.minima);
+    let drawn = minima.filter(|minima| minima.count() >= LEAST_MINIMA);
+    if drawn.is_none() && !group.all.minima.is_empty() {
+        section.text.push(format!(
+            "The minima of {} are too few to draw: it takes {LEAST_MINIMA}.",
+            counted(group.all.minima.len() as u64, "cycle", "cycles")
+        ));
+    }
+    let minima = drawn;
     let named = |distribution, name: &str| Named { name: name.into(), distribution };
     let all: Vec<Named<'_>> = [
         trials.as_ref().map(|one| named(one, "all trials")),
@@ -59,13 +78,13 @@ fn charts(section: &mut Section, answer: &Answer, found: &GroupFound, group: &Gr
     if let Some(pairs) = &found.pairs {
         section.add(latency_charts::heat(pairs, command, answer.synthetic));
     }
-    section.blocks.extend(latency_charts::cycles(&group.cycles(), command, answer.synthetic).map(Into::into));
+    section.blocks.extend(latency_charts::cycles(&group.cycles, command, answer.synthetic).map(Into::into));
 }
 
-fn quantiles(found: &GroupFound, command: &str) -> Table {
-    let mut table = Table::new("Quantiles", &["quantile", "#time", "95 % interval"]);
+fn quantiles(title: &str, of: &Summary, command: &str) -> Table {
+    let mut table = Table::new(title, &["quantile", "#time", "95 % interval"]);
     table.command = command.into();
-    for level in &found.trials.quantiles {
+    for level in &of.quantiles {
         let interval = Cell::text(format!("{} to {}", time(level.low_ps), time(level.high_ps)));
         let text = quantile(level.value_ps, level.outside);
         let value = match level.value_ps {
@@ -81,17 +100,21 @@ fn ranks(found: &Ranks, command: &str) -> Table {
     let mut table = Table::new("Ranks", &["rank", "#trials", "#minimum", "#median"]);
     table.command = command.into();
     for one in &found.ranks {
-        let [least, median] = [one.min_ps, one.median_ps].map(|ps| Cell::number(time(ps), ps));
+        let least = Cell::number(time(one.min_ps), one.min_ps);
+        let median = match one.outside {
+            Some(outside) => Cell::text(outside.to_string()),
+            None => Cell::number(time(one.median_ps), one.median_ps),
+        };
         let trials = Cell::number(grouped(one.trials), one.trials as f64);
         table.row([Cell::text(one.rank.to_string()), trials, least, median]);
     }
     table
 }
 
-fn modes(found: &GroupFound, command: &str) -> Table {
-    let mut table = Table::new("Modes", &["#centre", "#weight", "#from", "#to"]);
+fn modes(title: &str, modes: &[Mode], command: &str) -> Table {
+    let mut table = Table::new(title, &["#centre", "#weight", "#from", "#to"]);
     table.command = command.into();
-    for mode in &found.modes {
+    for mode in modes {
         let [centre, low, high] =
             [mode.centre_ps, mode.low_ps, mode.high_ps].map(|ps| Cell::number(time(ps), ps));
         table.row([centre, Cell::number(percent(mode.weight), mode.weight), low, high]);
@@ -101,8 +124,8 @@ fn modes(found: &GroupFound, command: &str) -> Table {
 
 fn fits(found: &GroupFound, command: &str) -> Option<Table> {
     let fits = found.fits.as_ref()?;
-    let mut table =
-        Table::new("Fitted distributions", &["family", "parameters", "#shift", "#distance", "#AIC", "#p99"]);
+    let columns = ["family", "parameters", "#shift", "#distance", "verdict", "#AIC", "#p99"];
+    let mut table = Table::new("Fitted distributions", &columns);
     table.command = command.into();
     table.note = format!(
         "The distance of a sample from its own distribution stays below {} in 99 of 100 cases.",
@@ -116,6 +139,7 @@ fn fits(found: &GroupFound, command: &str) -> Option<Table> {
             Cell::text(parameters.join(", ")),
             Cell::number(time(fit.shift_ps), fit.shift_ps),
             Cell::number(percent(fit.distance), fit.distance),
+            Cell::text(words::fits_or_not(fit)),
             Cell::number(significant(fit.aic), fit.aic),
             Cell::number(time(fit.p99_ps), fit.p99_ps),
         ]);

@@ -4,10 +4,14 @@ use super::Answer;
 use super::hints::Told;
 use crate::commands::compare::words::{quantile, time};
 use straggler_analysis::latency::diagnose::GroupFound;
+use straggler_analysis::latency::fits::Fit;
+use straggler_analysis::latency::noise::NoTail;
 use straggler_analysis::latency::pairs::Pairs;
+use straggler_analysis::latency::ranks::{Lead, OneRank};
 use straggler_analysis::latency::stationarity::{Apart, Steadiness};
 use straggler_analysis::latency::summary::level_name;
-use straggler_analysis::latency::{Ranks, Summary};
+use straggler_analysis::latency::{Mode, Ranks, Summary};
+use straggler_model::latency::Outside;
 use straggler_report::Table;
 use straggler_report::numbers::{counted, grouped, percent, significant};
 
@@ -17,13 +21,25 @@ const MOST_GROUPS: usize = 8;
 /// The first sentence.
 pub fn verdict(hints: &[Told], groups: &[GroupFound]) -> String {
     let trials: u64 = groups.iter().map(|group| group.trials.count).sum();
-    match hints {
+    match &alike(hints)[..] {
         [] => format!("Nothing stands out in {}.", counted(trials, "trial", "trials")),
-        [only] => only.says.clone(),
+        [only] => only[0].says.clone(),
         [first, rest @ ..] => {
-            format!("{} There {} below.", first.says, more(rest.len()))
+            format!("{} There {} below.", first[0].says, more(rest.len()))
         }
     }
+}
+
+/// Hints that say the same of several series are told once; none of the lists is empty.
+fn alike(hints: &[Told]) -> Vec<Vec<&Told>> {
+    let mut lists: Vec<Vec<&Told>> = Vec::new();
+    for hint in hints {
+        match lists.iter_mut().find(|list| list[0].says == hint.says) {
+            Some(list) => list.push(hint),
+            None => lists.push(vec![hint]),
+        }
+    }
+    lists
 }
 
 fn more(count: usize) -> String {
@@ -51,14 +67,26 @@ pub fn doubts(group: &GroupFound) -> Vec<String> {
     list
 }
 
+/// Why a recording of noise explains nothing.
+pub fn no_noise(group: &GroupFound) -> Option<String> {
+    let why = match group.no_noise? {
+        NoTail::NoTail => "there is no tail that noise could explain",
+        NoTail::OutsideBins => {
+            "the tail lies beyond the last bin, so that nothing can be said about what explains it: measure again with more or \
+             wider --bins"
+        }
+        NoTail::EmptyRecording => "the recording of noise has no length: record it again",
+    };
+    Some(format!("{}: {why}", group.name))
+}
+
 pub fn say(answer: &Answer) -> String {
     let mut text = format!("{}\n", answer.verdict);
     if answer.synthetic {
         text.push_str("The data are synthetic: drawn from a description, not measured.\n");
     }
-    for (number, hint) in (1..).zip(&answer.hints) {
-        text.push_str(&format!("\n{number}. {} ({})\n", hint.says, hint.series));
-        hint.evidence.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
+    for (number, list) in (1..).zip(alike(&answer.hints)) {
+        text.push_str(&format!("\n{number}. {}", told(&list)));
     }
     for group in answer.groups.iter().take(MOST_GROUPS) {
         text.push_str(&format!("\n{}\n", group.name));
@@ -73,16 +101,32 @@ pub fn say(answer: &Answer) -> String {
     text
 }
 
+/// A hint and its evidence; a line for each series where there are several.
+fn told(list: &[&Told]) -> String {
+    let says = list.first().map_or("", |hint| hint.says.as_str());
+    if let [hint] = list {
+        let evidence: Vec<String> = hint.evidence.iter().map(|line| format!("   {line}\n")).collect();
+        return format!("{says} ({})\n{}", hint.series, evidence.concat());
+    }
+    let line = |hint: &&Told| format!("   {}: {}\n", hint.series, hint.evidence.join(" "));
+    format!("{says} ({} series)\n{}", list.len(), list.iter().map(line).collect::<String>())
+}
+
 fn of_group(group: &GroupFound) -> String {
     let mut text = summary(&group.trials, group.minima.as_ref()).to_string();
     text.push_str(&format!("{}\n", shape(&group.trials)));
+    text.extend(group.minima.as_ref().map(|minima| format!("minima of cycles: {}\n", shape(minima))));
     text.push_str(&format!("{}\n", steadiness(group)));
     text.extend(group.ranks.as_ref().map(|ranks| format!("{}\n", slowest(ranks))));
     if group.modes.len() > 1 {
-        text.push_str(&format!("\n{}", modes(group)));
+        text.push_str(&format!("\n{}", modes("mode", &group.modes)));
+    }
+    if group.minima_modes.len() > 1 {
+        text.push_str(&format!("\n{}", modes("mode of the minima", &group.minima_modes)));
     }
     if let Some(fits) = &group.fits {
-        let mut table = Table::with_header(["fit", "parameters", "shift", "distance", "AIC", "p99"]).text(1);
+        let header = ["fit", "parameters", "shift", "distance", "verdict", "AIC", "p99"];
+        let mut table = Table::with_header(header).text(1).text(4);
         for fit in &fits.fits {
             let parameters: Vec<String> =
                 fit.parameters.iter().map(|one| parameter(one.name, one.value)).collect();
@@ -93,6 +137,7 @@ fn of_group(group: &GroupFound) -> String {
                 parameters.join(", "),
                 time(fit.shift_ps),
                 percent(fit.distance),
+                fits_or_not(fit).into(),
                 aic,
                 time(fit.p99_ps),
             ]);
@@ -103,6 +148,11 @@ fn of_group(group: &GroupFound) -> String {
         text.push_str(&format!("\n{}", clusters(pairs)));
     }
     text
+}
+
+/// By the distance that chance allows.
+pub fn fits_or_not(fit: &Fit) -> &'static str {
+    if fit.fits { "fits" } else { "does not fit" }
 }
 
 /// "median 1.2 µs", "sigma 0.50".
@@ -124,8 +174,7 @@ fn summary(trials: &Summary, minima: Option<&Summary>) -> Table {
     };
     row("count".into(), &|one| Some([grouped(one.count), String::new()]));
     row("minimum".into(), &|one| {
-        // Trials shorter than the timer's cost count as 0.
-        let least = if one.outside[0] > 0 { "< 1 ps".into() } else { time(one.min_ps) };
+        let least = one.min_outside.map_or_else(|| time(one.min_ps), |bound| bound.to_string());
         Some([least, String::new()])
     });
     for level in &trials.quantiles {
@@ -143,9 +192,8 @@ fn summary(trials: &Summary, minima: Option<&Summary>) -> Table {
 }
 
 /// Moments in a sentence.
-fn shape(trials: &Summary) -> String {
-    let about = trials.about_minimum;
-    if trials.outside != [0, 0] {
+pub fn shape(trials: &Summary) -> String {
+    let Some(about) = trials.about_minimum.filter(|_| trials.outside == [0, 0]) else {
         return format!(
             "standard deviation {}; skew and kurtosis are not known, because {} outside the bins",
             trials.sd_ps.map_or_else(|| "none".into(), time),
@@ -154,7 +202,7 @@ fn shape(trials: &Summary) -> String {
                 several => format!("{} trials lie", grouped(several)),
             }
         );
-    }
+    };
     let number = |value: Option<f64>| value.map_or_else(|| "none".into(), significant);
     format!(
         "standard deviation {}, skew {}, excess kurtosis {}; above the minimum: mean {}, root mean square {}, skew {}, \
@@ -185,7 +233,18 @@ pub fn apart(these: Apart, first: &str) -> String {
 pub fn steadiness(group: &GroupFound) -> String {
     let found = &group.stationarity;
     let cycles = counted(found.cycles as u64, "cycle", "cycles");
+    let rest = |first: Apart| found.cycles.saturating_sub(first.cycles) as u64;
     match found.verdict {
+        Steadiness::TooFew if found.warm_up.is_some() => {
+            let first = found.warm_up.map_or_else(String::new, |first| apart(first, "first "));
+            let others = counted(found.warm_up.map_or(0, rest), "other is", "others are");
+            format!("{first}; the {others} too few to tell whether the times are steady")
+        }
+        Steadiness::OutsideBins => {
+            "whether the times are steady cannot be told: medians of cycles lie outside the bins; measure again with more or \
+             wider --bins"
+                .into()
+        }
         Steadiness::TooFew if found.cycles == 1 => {
             format!("{cycles} is too few to tell whether the times are steady")
         }
@@ -194,7 +253,8 @@ pub fn steadiness(group: &GroupFound) -> String {
         Steadiness::Drifts => format!("drifts over {cycles}"),
         Steadiness::WarmsUp => {
             let first = found.warm_up.map_or_else(String::new, |first| apart(first, "first "));
-            format!("steady over {cycles} after a warm-up: {first}")
+            let others = counted(found.warm_up.map_or(0, rest), "cycle", "cycles");
+            format!("steady over {others} after a warm-up: {first}")
         }
         Steadiness::Jumps => format!("jumps between levels, over {cycles}"),
         Steadiness::Alternates => format!("alternates between levels from cycle to cycle, over {cycles}"),
@@ -208,24 +268,55 @@ pub fn steadiness(group: &GroupFound) -> String {
 
 /// Who is slowest in a collective.
 pub fn slowest(ranks: &Ranks) -> String {
-    let Ranks { slowest, fastest, typical_ps, .. } = ranks;
+    let Ranks { slowest, fastest, typical, runner_up, lead, clock_error_ps, .. } = ranks;
     let count = ranks.ranks.len();
-    if !ranks.differ() {
-        return format!("all {count} ranks have the same median, {}", time(*typical_ps));
-    }
-    format!(
-        "of {count} ranks, rank {} is slowest: its median is {}, typical are {}; rank {} is fastest with {}",
-        slowest.rank,
-        time(slowest.median_ps),
-        time(*typical_ps),
+    let medians = |one: &OneRank| told_median(one.median_ps, one.outside);
+    let between = format!(
+        "from {} (rank {}) to {} (rank {})",
+        medians(fastest),
         fastest.rank,
-        time(fastest.median_ps)
-    )
+        medians(slowest),
+        slowest.rank
+    );
+    match lead {
+        Lead::None => format!("all {count} ranks have the same median, {}", medians(typical)),
+        Lead::OutsideBins => format!(
+            "which of {count} ranks is slowest cannot be told: medians lie outside the bins ({}); measure again with more or \
+             wider --bins",
+            medians(slowest)
+        ),
+        Lead::WithinClockError => format!(
+            "no rank is slowest for sure: medians of {count} ranks go {between}, which is within the error of their clocks, {} each",
+            time(clock_error_ps.unwrap_or(0.0))
+        ),
+        Lead::WithinChance => {
+            format!("no rank is slowest for sure: medians of {count} ranks go {between}, which may be chance")
+        }
+        Lead::Shared => format!(
+            "medians of {count} ranks go {between}; rank {} ({}) may be as slow as rank {}",
+            runner_up.rank,
+            medians(runner_up),
+            slowest.rank
+        ),
+        Lead::Sure => format!(
+            "of {count} ranks, rank {} is slowest: its median is {}, typical are {}; rank {} is fastest with {}",
+            slowest.rank,
+            medians(slowest),
+            medians(typical),
+            fastest.rank,
+            medians(fastest)
+        ),
+    }
 }
 
-fn modes(group: &GroupFound) -> Table {
-    let mut table = Table::with_header(["mode", "weight", "from", "to"]);
-    for mode in &group.modes {
+/// A median, or its bound.
+fn told_median(median_ps: f64, outside: Option<Outside>) -> String {
+    outside.map_or_else(|| time(median_ps), |outside| outside.to_string())
+}
+
+fn modes(name: &str, modes: &[Mode]) -> Table {
+    let mut table = Table::with_header([name, "weight", "from", "to"]);
+    for mode in modes {
         table.row([time(mode.centre_ps), percent(mode.weight), time(mode.low_ps), time(mode.high_ps)]);
     }
     table
@@ -245,12 +336,23 @@ fn clusters(pairs: &Pairs) -> String {
             time(cluster.high_ps),
         ]);
     }
+    let outside: usize = pairs.clusters.iter().map(|cluster| cluster.outside).sum();
+    let bounds = match outside {
+        0 => String::new(),
+        1 => "the median of 1 pair lies outside the bins and counts as its bound: measure again with more or wider --bins\n".into(),
+        _ => format!(
+            "the medians of {outside} pairs lie outside the bins and count as their bound: measure again with more or wider --bins\n"
+        ),
+    };
     let explained = match pairs.explanation() {
         Some(best) => {
             format!("the {} of two processes explains them to {}\n", best.property, percent(best.agreement))
         }
-        None if pairs.explanations.is_empty() => "where processes ran is not known\n".into(),
+        None if pairs.explanations.is_empty() => match pairs.all_are {
+            Some(what) => format!("what is known of where processes ran is the same for all pairs: {what}\n"),
+            None => "where processes ran is not known\n".into(),
+        },
         None => "no known property of two processes explains them\n".into(),
     };
-    format!("{table}{explained}")
+    format!("{table}{bounds}{explained}")
 }

@@ -20,8 +20,21 @@ use straggler_report::numbers::counted;
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     match plan {
         Plan::Measure(plan) => measure_and_tell(plan, console),
-        Plan::Listen { address, token } => listen(address, token.clone(), console),
+        Plan::Listen { address, token, cores } => {
+            if let Some(list) = cores {
+                pin_to_first(list)?;
+            }
+            listen(address, token.clone(), console)
+        }
     }
+}
+
+/// Whoever answers runs on the first core of the list.
+fn pin_to_first(list: &[u32]) -> Outcome<()> {
+    let allowed = cores::allowed().map_err(MeasureError::from)?;
+    let chosen = cores::choose(Some(list), &allowed).map_err(MeasureError::from)?;
+    chosen.first().map_or(Ok(()), |&core| cores::pin(core)).map_err(MeasureError::from)?;
+    Ok(())
 }
 
 fn measure_and_tell(plan: &Measure, console: &Console) -> Outcome<()> {
@@ -37,6 +50,10 @@ fn measure_and_tell(plan: &Measure, console: &Console) -> Outcome<()> {
         effort: plan.effort,
         bins: plan.bins,
     };
+    if let Kernel::Command { .. } = &plan.kernel {
+        let runs = counted(plan.effort.warm_up(), "run that does", "runs that do");
+        console.note(&format!("The command is warmed up with {runs} not count."));
+    }
     let meter = Meter::of(console, options.trials(), "trials").with_lines(console);
     let watch = Watch { stop: interrupt::flag(), progress: &|more| meter.advance(more) };
     let measurement = measure(&options, &without_token(&plan.kernel, command_line()), &timer, watch);

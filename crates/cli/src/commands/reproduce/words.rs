@@ -32,7 +32,9 @@ pub fn say(answer: &Answer) -> String {
     text.push('\n');
     for made in &answer.reproductions {
         text.push_str(&format!("\n{} ({}): {}\n", made.figure, made.name, made.title));
-        if made.synthesised {
+        if made.exchanges_given {
+            text.push_str(&format!("  {}\n", made.input));
+        } else if made.synthesised {
             text.push_str("  The input is synthesised.\n");
         }
         if !made.comparisons.is_empty() {

@@ -12,6 +12,8 @@ use straggler_sim::resampling::{Distributions, throughput};
 pub struct Answer {
     pub times: String,
     pub times_count: usize,
+    /// Whether any of the times were drawn from a description, not measured.
+    pub synthetic: bool,
     pub noise: String,
     pub seed: u64,
     pub threads: usize,
@@ -80,6 +82,7 @@ impl Answer {
         Answer {
             times: plan.times.display().to_string(),
             times_count: inputs.times.len(),
+            synthetic: inputs.synthetic,
             noise: noise.map_or_else(|| "no noise".into(), ToString::to_string),
             seed: plan.seed,
             threads: rayon::current_num_threads(),

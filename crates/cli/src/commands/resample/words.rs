@@ -116,7 +116,8 @@ fn verdict(found: &Comparison) -> String {
 fn circumstances(answer: &Answer) -> Table {
     let mut table = Table::new().text(1);
     let times = counted(answer.times_count as u64, "time", "times");
-    table.row(["drawn from".to_string(), format!("{times} in {}", answer.times)]);
+    let synthetic = if answer.synthetic { ", synthetic" } else { "" };
+    table.row(["drawn from".to_string(), format!("{times} in {}{synthetic}", answer.times)]);
     table.row(["noise", &answer.noise]);
     if let Some(bytes) = answer.size_bytes {
         let size = straggler_model::units::Bytes(bytes);
@@ -166,6 +167,7 @@ mod tests {
         Answer {
             times: "t.txt".into(),
             times_count: 2,
+            synthetic: false,
             noise: "no noise".into(),
             seed: 1,
             threads: 2,

@@ -6,6 +6,7 @@ use super::replicas::Replicas;
 use super::stuck::StuckAnswer;
 use crate::commands::drawn_latency::LatencyAnswer;
 use crate::memory::peak_rss_bytes;
+use crate::on_cluster::Exchange;
 use crate::plan::simulate::Plan;
 use serde::{Deserialize, Serialize};
 use straggler_analysis::CriticalPath;
@@ -40,6 +41,9 @@ pub struct Answer {
     pub load_seconds: f64,
     pub messages_per_second: f64,
     pub peak_rss_bytes: Option<u64>,
+    /// What the ranks of an MPI job told each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Exchange>,
     pub workload: String,
     /// As `--collective` takes it, with the algorithm that was found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +145,11 @@ impl Answer {
             wall_seconds: findings.wall_seconds,
             load_seconds: findings.load_seconds,
             messages_per_second: replicas.messages() as f64 / findings.wall_seconds.max(1e-9),
-            peak_rss_bytes: peak_rss_bytes(),
+            peak_rss_bytes: match &findings.exchange {
+                Some(exchange) => exchange.peak_rss_bytes,
+                None => peak_rss_bytes(),
+            },
+            cluster: findings.exchange.clone(),
             workload: inputs.workload.description.clone(),
             collective: inputs.workload.collective.clone(),
             network: NetworkAnswer::of(&inputs.network),

@@ -8,6 +8,7 @@ use crate::exit::Outcome;
 use crate::memory::Demand;
 use crate::plan::simulate::{Plan, WorkloadPlan};
 use std::path::Path;
+use straggler_schedule::goal;
 use straggler_sim::Workload;
 use straggler_sim::replicas::is_small;
 
@@ -16,7 +17,7 @@ const TRACE_IN_MEMORY: u64 = 20;
 
 /// Reads and checks all that the plan names, as a run does, and tells what each rank of a job holds, with so many threads.
 pub fn demand(plan: &Plan, threads: u32, console: &Console) -> Outcome<Demand> {
-    let inputs = Inputs::load(plan, console)?;
+    let inputs = Inputs::load(plan, console, None)?;
     if let Some(timeline) = &plan.timeline {
         check_timeline(timeline, inputs.workload.processes())?;
     }
@@ -47,7 +48,16 @@ fn with_workload(run: u64, workload: &Workload, plan: &Plan, threads: u32) -> De
         let each = run.saturating_mul(beside).saturating_add(schedule).saturating_add(trace);
         return Demand { spread_bytes: 0, each_bytes: each };
     }
-    Demand { spread_bytes: run.saturating_add(schedule), each_bytes: trace }
+    let is_divided = match &plan.workload {
+        WorkloadPlan::File(path) => {
+            plan.checkpoints.is_none() && goal::binary_ranks(path).is_ok_and(|ranks| ranks.is_some())
+        }
+        _ => true,
+    };
+    let (shared, whole) = if is_divided { (schedule, 0) } else { (0, schedule) };
+    // What arrives while a thread waits for the others lies around once more.
+    let run = if threads > 1 { run.saturating_add(run / 3) } else { run };
+    Demand { spread_bytes: run.saturating_add(shared), each_bytes: trace.saturating_add(whole) }
 }
 
 /// Of a file, or of all files of a folder.

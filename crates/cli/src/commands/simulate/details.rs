@@ -1,11 +1,11 @@
 //! What is only found out when asked for: finish times, critical path and timeline of the replica that
-//! is shown. Each is a run of its own, for an observer costs time and memory.
+//! is shown. Each is a run of its own, for an observer costs time and memory; on a cluster one member does it alone.
 
 use super::inputs::Inputs;
 use super::replicas::{Replicas, Runner};
 use crate::exit::{Failure, Outcome};
-use crate::memory::{available_bytes, refuse_too_much};
-use crate::on_cluster::Share;
+use crate::memory::{available_bytes, refuse_too_much, refuse_too_much_of_share};
+use crate::on_cluster::{Share, speaks};
 use crate::plan::simulate::{Plan, TimelinePlan};
 use straggler_analysis::CriticalPath;
 use straggler_report::numbers::{counted, grouped, memory};
@@ -26,23 +26,15 @@ pub struct Details {
 
 /// Refuses what could only fail after the run or in the middle of it.
 pub fn check(plan: &Plan, inputs: &Inputs, cluster: Option<&dyn Cluster>) -> Outcome<()> {
-    if cluster.is_some() && (plan.explain || plan.timeline.is_some()) {
-        return Err(Failure::usage(
-            "--explain and --timeline are not there on a cluster: use them with `straggler simulate`, which gives the same run",
-        ));
-    }
     if let Some(timeline) = &plan.timeline {
         check_timeline(timeline, inputs.workload.processes())?;
     }
     let (workload, simulation) = (&inputs.workload.workload, inputs.simulation(plan));
-    match cluster {
-        None => check_memory(workload, &simulation, plan.explain, available_bytes()),
-        Some(cluster) => {
-            let available = available_bytes().map(|bytes| bytes / u64::from(cluster.on_node()));
-            let share = simulation.memory_bytes(workload) / u64::from(cluster.size());
-            let processes = u64::from(workload.processes()) / u64::from(cluster.size());
-            refuse_too_much(processes, share, available)
-        }
+    let needed = simulation.memory_bytes(workload);
+    refuse_too_much_of_share(workload.processes().into(), needed, cluster)?;
+    match plan.explain || plan.timeline.is_some() {
+        true if speaks(cluster) => check_memory(workload, &simulation, plan.explain, available_bytes()),
+        _ => Ok(()),
     }
 }
 
@@ -96,11 +88,12 @@ impl Details {
             Some(_) if shown.finish.is_none() => Some(runner.finish_times(shown.replica)?),
             _ => shown.finish.clone(),
         };
-        let critical_path = if plan.explain { Some(explain(runner, shown.replica)?) } else { None };
-        let timeline = match &plan.timeline {
-            Some(timeline) => Some(record(runner, shown.replica, timeline)?),
-            None => None,
-        };
+        // On a cluster the first member observes a run of its own.
+        let observes = speaks(runner.replicas.cluster);
+        let explained = (plan.explain && observes).then(|| explain(runner, shown.replica));
+        let recorded = plan.timeline.as_ref().filter(|_| observes);
+        let timeline = recorded.map(|timeline| record(runner, shown.replica, timeline)).transpose()?;
+        let critical_path = explained.transpose()?;
         Ok(Details { finish, critical_path, timeline })
     }
 }

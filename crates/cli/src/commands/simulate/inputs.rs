@@ -1,12 +1,15 @@
 //! Everything a plan names, fetched: files are read, traces drawn. From here on nothing is typed text.
 
+use super::answer::NetworkAnswer;
 use super::workload::Named;
+use crate::checkpoints::Identity;
 use crate::commands::drawn_latency::{self, LoadedLatency};
 use crate::commands::{application, collective, threads, traced};
 use crate::console::Console;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::on_cluster::fingerprint;
 use crate::plan::simulate::{NoisePlan, Plan, WorkloadPlan};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use straggler_analysis::predict::fit;
@@ -15,7 +18,7 @@ use straggler_model::network::Factor;
 use straggler_model::noise::{Injection, Phases, Repairs, Who, offsets};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
-use straggler_schedule::goal;
+use straggler_schedule::{Graph, goal};
 use straggler_sim::Simulation;
 use straggler_trace::Trace;
 
@@ -36,10 +39,11 @@ pub struct LoadedNoise {
 }
 
 impl Inputs {
-    pub fn load(plan: &Plan, console: &Console) -> Outcome<Inputs> {
+    /// Reads what the plan names. A graph that is given has been read from its file.
+    pub fn load(plan: &Plan, console: &Console, graph: Option<Graph>) -> Outcome<Inputs> {
         let given = plan.network.as_deref().map(|text| load_network(text, plan.network_scale)).transpose()?;
         let mut warnings = plan.warnings.clone();
-        let (workload, trace) = load_workload(&plan.workload, &mut warnings, console)?;
+        let (workload, trace) = load_workload(&plan.workload, graph, &mut warnings, console)?;
         let network = match (given, trace) {
             (Some(network), _) => network,
             (None, trace) => fitted(&trace.unwrap_or_default(), plan.network_scale, console)?,
@@ -54,24 +58,26 @@ impl Inputs {
         Ok(Inputs { workload, network, latency, noise, threads: threads(plan.threads), warnings })
     }
 
-    /// Everything that the numbers of a run depend on, in words: a checkpoint belongs to nothing else.
-    pub fn identity(&self, plan: &Plan) -> String {
+    /// Everything that the numbers of a run depend on, by name: a checkpoint belongs to nothing else.
+    pub fn identity(&self, plan: &Plan) -> Outcome<Identity> {
         let files: Vec<String> =
             files(plan).iter().map(|path| format!("{:016x}", fingerprint(path).unwrap_or(0))).collect();
-        format!(
-            "{} on {} processes, {:?}, {:?}, {:?}, {}, seed {}, replica {}, {:?}, overlap {}, files {}",
-            self.workload.description,
-            self.workload.processes(),
-            self.network.base,
-            self.network.levels,
-            self.latency.as_ref().map(|latency| &latency.answer),
-            self.noise.as_ref().map_or_else(String::new, LoadedNoise::describe),
-            plan.seed,
-            plan.replicas.start,
-            plan.acknowledgement,
-            plan.receive_overlap,
-            files.join(" ")
-        )
+        let latency = self.latency.as_ref().map(|latency| in_one_line(&latency.answer)).transpose()?;
+        let noise = self.noise.as_ref().map_or_else(|| "none".into(), LoadedNoise::describe);
+        let all = [
+            ("the version of straggler", env!("CARGO_PKG_VERSION").to_string()),
+            ("the workload", self.workload.description.clone()),
+            ("the number of processes", self.workload.processes().to_string()),
+            ("the network", in_one_line(&NetworkAnswer::of(&self.network))?),
+            ("the drawn latency", latency.unwrap_or_else(|| "none".into())),
+            ("the noise", noise),
+            ("the random seed", plan.seed.to_string()),
+            ("the replica", plan.replicas.start.to_string()),
+            ("--acknowledgement", format!("{:?}", plan.acknowledgement)),
+            ("--receive-overlap", plan.receive_overlap.to_string()),
+            ("what is in the input files", files.join(" ")),
+        ];
+        Ok(all.map(|(name, value)| (name.to_string(), value)).into())
     }
 
     /// The library's options for a run, with the noise of replica 0.
@@ -86,6 +92,10 @@ impl Inputs {
     }
 }
 
+fn in_one_line(value: &impl Serialize) -> Outcome<String> {
+    serde_json::to_string(value).map_err(|error| Failure::new(Exit::CheckFailed, error))
+}
+
 /// The files that a plan names, as far as they are there.
 pub fn files(plan: &Plan) -> Vec<PathBuf> {
     let workload = match &plan.workload {
@@ -93,14 +103,17 @@ pub fn files(plan: &Plan) -> Vec<PathBuf> {
         WorkloadPlan::Trace(request) => Some(request.path.clone()),
         WorkloadPlan::Collective(_) | WorkloadPlan::Application(_) => None,
     };
-    let network = plan.network.as_deref().map(|text| text.split(',').next().unwrap_or(text).into());
+    let network = plan.network.as_deref().map(network_file);
     let latency = [&plan.latency.latency_distribution, &plan.latency.overhead_distribution];
-    let mut files: Vec<PathBuf> =
-        workload.into_iter().chain(network).chain(plan.noise.offsets.clone()).collect();
+    let mut files: Vec<PathBuf> = workload.into_iter().chain(network).chain(plan.noise.files()).collect();
     files.extend(latency.into_iter().flatten().map(|file| file.path.clone()));
-    files.extend(plan.noise.spec.files());
     files.retain(|path| path.exists());
     files
+}
+
+/// Where a network would be read from, if it is a file.
+pub fn network_file(text: &str) -> PathBuf {
+    text.split(',').next().unwrap_or(text).into()
 }
 
 /// A network by name, parameters or file.
@@ -132,6 +145,7 @@ fn scaled(network: Network, scale: Option<Factor>) -> Outcome<Network> {
 /// The workload, and the trace if it is one.
 fn load_workload(
     plan: &WorkloadPlan,
+    graph: Option<Graph>,
     warnings: &mut Vec<String>,
     console: &Console,
 ) -> Outcome<(Named, Option<Trace>)> {
@@ -148,8 +162,8 @@ fn load_workload(
             return Ok((Named::traced(replayed.playback, &request.path), Some(replayed.trace)));
         }
         WorkloadPlan::File(path) => {
-            let loaded = goal::read_path(path)?;
-            Named::graph(loaded.graph, path)
+            let graph = graph.map_or_else(|| goal::read_path(path).map(|loaded| loaded.graph), Ok)?;
+            Named::graph(graph, path)
         }
     };
     Ok((named, None))

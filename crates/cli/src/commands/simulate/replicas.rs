@@ -147,8 +147,8 @@ mod tests {
         let cli = Cli::try_parse_from(words).unwrap();
         let Command::Simulate(typed) = cli.command else { panic!("not simulate") };
         let plan = Plan::new(*typed, &cli.common).unwrap_or_else(|failure| panic!("{}", failure.error));
-        let inputs =
-            Inputs::load(&plan, &Console::silent()).unwrap_or_else(|failure| panic!("{}", failure.error));
+        let inputs = Inputs::load(&plan, &Console::silent(), None)
+            .unwrap_or_else(|failure| panic!("{}", failure.error));
         let runner = Runner::new(&plan, &inputs, None, &|_| ());
         runner.all(false).unwrap_or_else(|failure| panic!("{}", failure.error))
     }

@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, network_in_words};
 use super::inputs::Inputs;
+use crate::on_cluster::Exchange;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
@@ -68,7 +69,11 @@ fn table(answer: &Answer, inputs: &Inputs) -> Table {
     table.row(["engine".to_string(), engine(answer)]);
     table.row(["wall time".to_string(), wall_time(answer)]);
     if let Some(bytes) = answer.peak_rss_bytes {
-        table.row(["memory".to_string(), memory(bytes)]);
+        let of_a_rank = if answer.cluster.is_some() { " for a rank, at most" } else { "" };
+        table.row(["memory".to_string(), memory(bytes) + of_a_rank]);
+    }
+    if let Some(exchange) = &answer.cluster {
+        table.row(["between ranks".to_string(), between_ranks(exchange)]);
     }
     if let Some(stuck) = &answer.stuck {
         table.row(["left behind".to_string(), counted(stuck.leftover_count, "message", "messages")]);
@@ -96,6 +101,20 @@ fn wall_time(answer: &Answer) -> String {
     let rate = rounded(answer.messages_per_second);
     let load = seconds(answer.load_seconds);
     format!("{}, {rate} messages/s; loading took {load}", seconds(answer.wall_seconds))
+}
+
+fn between_ranks(exchange: &Exchange) -> String {
+    let (ranks, bytes) = (counted(exchange.ranks.into(), "MPI rank", "MPI ranks"), memory(exchange.bytes));
+    let windows = counted(exchange.agreements, "window", "windows");
+    let time = percent(exchange.share);
+    let cut = exchange.cut.as_ref().map_or_else(String::new, |cut| {
+        let neighbours = percent(cut.of_neighbours);
+        format!(
+            "; {} of the messages go between them ({neighbours} if neighbours were together)",
+            percent(cut.share)
+        )
+    });
+    format!("{ranks} exchanged {bytes} in {windows}, in {time} of the time{cut}")
 }
 
 /// Stretches of the path that are spelled out; the last ones are the ones that hurt.

@@ -119,6 +119,12 @@ fn refuse_another_plan(cluster: &dyn Cluster, plan: &Plan) -> Outcome<()> {
     }
 }
 
+/// What runs may take. Some is left to the rest of the program, and the members of a cluster on one node share its memory.
+fn memory_of(cluster: Option<&dyn Cluster>) -> Option<u64> {
+    let on_node = cluster.map_or(1, |cluster| u64::from(cluster.on_node()));
+    available_bytes().map(|bytes| bytes / on_node / 10 * 8)
+}
+
 /// Runs what the first member hands out.
 fn follow(plan: &Plan, options: &Options, cluster: &dyn Cluster) -> Outcome<()> {
     let _orderly = Orderly::begin();
@@ -128,7 +134,7 @@ fn follow(plan: &Plan, options: &Options, cluster: &dyn Cluster) -> Outcome<()> 
     let runner = Runner {
         plan,
         threads: threads(options.threads),
-        memory: available_bytes().map(|bytes| bytes / 10 * 8),
+        memory: memory_of(Some(cluster)),
         stop: interrupt::flag(),
         advance: &|_| (),
     };
@@ -233,8 +239,7 @@ fn simulate(
     let runner = Runner {
         plan,
         threads,
-        // Some is left to the rest of the program.
-        memory: available_bytes().map(|bytes| bytes / 10 * 8),
+        memory: memory_of(cluster),
         stop: interrupt::flag(),
         advance: &|more| meter.advance(more),
     };

@@ -10,7 +10,7 @@ pub use server::{Server, ServerError};
 use super::round_trip::{PATIENCE, RoundTrip, answer_on};
 use super::{Ending, Session};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use straggler_model::latency::{Kind, Labels, Pair, Process};
 
 const HELLO: &[u8; 20] = b"straggler latency 1\n";
@@ -37,7 +37,17 @@ pub(super) fn run(session: &mut Session<'_>, remote: Option<&Remote>) -> Ending 
         Some(remote) => {
             let (core, _) = session.two_cores();
             session.put(0, core);
-            let (host, node) = (Some(remote.address.clone()), Some(1));
+            let own = is_own(&remote.address);
+            if own {
+                session.measurement.notes.push(format!(
+                    "Both ends ran on this host, and nothing keeps the one that listens off core {core}: give it --cores \
+                     with another core."
+                ));
+            }
+            let (host, node) = match own {
+                true => (session.host.clone(), Some(0)),
+                false => (Some(remote.address.clone()), Some(1)),
+            };
             session.measurement.processes.push(Process { rank: 1, host, node, ..Process::default() });
             (core, core)
         }
@@ -56,6 +66,12 @@ pub(super) fn run(session: &mut Session<'_>, remote: Option<&Remote>) -> Ending 
         })?;
     }
     Ok(())
+}
+
+/// Whether an address is one of this host: only then can a socket be bound to it.
+fn is_own(address: &str) -> bool {
+    let first = address.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    first.is_some_and(|address| UdpSocket::bind((address.ip(), 0)).is_ok())
 }
 
 fn loopback(core: u32, size: u64) -> io::Result<TcpStream> {
@@ -111,4 +127,16 @@ fn open(address: &str) -> io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 192.0.2.0/24 is for documentation: nobody has such an address.
+    #[test]
+    fn own_addresses_are_known() {
+        assert!(is_own("127.0.0.1:7000") && is_own("localhost:7000"));
+        assert!(!is_own("192.0.2.7:7000") && !is_own("nonsense"));
+    }
 }

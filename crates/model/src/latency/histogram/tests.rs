@@ -133,6 +133,8 @@ fn contradictions_of_a_file_are_told() {
         ("\"max_ps\":1000", "\"max_ps\":2000", "max_ps"),
         ("\"1012\"", "\"12\"", "sum_ps"),
         ("\"1012\"", "\"x\"", "sum_ps: `x`"),
+        ("\"1000074\"", "\"341381\"", "sum_of_squares_ps2: it does not fit"),
+        ("\"1000074\"", "\"1012001\"", "sum_of_squares_ps2: it does not fit"),
         ("\"octave_bits\":7", "\"octave_bits\":70", "octave"),
         ("\"underflow\":0", "\"underflw\":0", "unknown field `underflw`"),
         ("\"count\":3", "\"count\":18446744073709551615", "not the sum"),

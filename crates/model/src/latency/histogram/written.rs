@@ -3,6 +3,7 @@
 use super::{Histogram, Totals};
 use crate::latency::{Bins, BinsError};
 use serde::{Deserialize, Serialize};
+use std::num::{IntErrorKind, ParseIntError};
 
 /// Sums are texts, because they may have more digits than readers of JSON take.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub(crate) enum WrittenError {
     Order { low: u64 },
     #[error("{field}: `{text}` is no whole number")]
     Number { field: &'static str, text: String },
+    #[error("{field}: `{text}` is larger than 128 bits hold")]
+    TooLarge { field: &'static str, text: String },
     #[error("{0}")]
     Contradiction(&'static str),
 }
@@ -88,7 +91,10 @@ impl TryFrom<Written> for Histogram {
 }
 
 fn number(field: &'static str, text: &str) -> Result<u128, WrittenError> {
-    text.parse().map_err(|_| WrittenError::Number { field, text: text.into() })
+    text.parse().map_err(|fault: ParseIntError| match fault.kind() {
+        IntErrorKind::PosOverflow => WrittenError::TooLarge { field, text: text.into() },
+        _ => WrittenError::Number { field, text: text.into() },
+    })
 }
 
 impl Histogram {
@@ -124,7 +130,23 @@ impl Histogram {
         if !(least..=most).contains(&sum) {
             return Some("sum_ps: it does not fit to count, min_ps and max_ps");
         }
+        if self.squares_contradict() {
+            return Some("sum_of_squares_ps2: it does not fit to count, sum_ps and max_ps");
+        }
         self.ends_contradict()
+    }
+
+    /// Squares of whole numbers are least where all are the mean, rounded down or up, and most where each is 0 or the maximum.
+    fn squares_contradict(&self) -> bool {
+        let Totals { count, max, sum, sum_of_squares: Some(squares), .. } = self.totals else { return false };
+        let (count, max) = (u128::from(count), u128::from(max));
+        let (mean, above) = (sum / count, sum % count);
+        let least = || {
+            let all = mean.checked_mul(mean)?.checked_mul(count)?;
+            all.checked_add(above.checked_mul(2 * mean + 1)?)
+        };
+        // What does not fit into 128 bits is more than any sum that does.
+        least().is_none_or(|least| squares < least) || sum.checked_mul(max).is_some_and(|most| squares > most)
     }
 
     /// Minimum and maximum lie in the first and in the last bin that is not empty.

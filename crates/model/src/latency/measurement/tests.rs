@@ -1,4 +1,4 @@
-use super::super::{Bins, Histogram, Kind, LatencyError, Pair, from_bytes, read, to_bytes, write};
+use super::super::{Bins, Histogram, Kind, LatencyError, Outside, Pair, from_bytes, read, to_bytes, write};
 use super::*;
 use crate::Time;
 use proptest::prelude::*;
@@ -111,4 +111,30 @@ fn faults_of_a_file_name_file_and_field() {
     std::fs::write(&path, "1 2 3\n").unwrap();
     assert!(matches!(read(&path), Err(LatencyError::InFile { .. })));
     assert!(read(folder.path()).unwrap_err().to_string().contains("cannot be read"));
+}
+
+/// The median of a cycle outside the bins is a bound, which files keep; so do they keep who recorded it and how well clocks
+/// agreed.
+#[test]
+fn medians_outside_the_bins_are_bounds() {
+    let bins = Bins::FixedWidth { width_ps: 10, count: 10 };
+    let mut series = Series { clock_error: Some(Time(7)), ..Series::new(Labels::default(), bins) };
+    let mut beyond = Histogram::new(bins);
+    [5, 500, 900, 1000].into_iter().for_each(|ps| beyond.record(Time(ps)));
+    series.add_cycle(&beyond, 1).unwrap();
+    let mut below = Histogram::new(bins);
+    below.record(Time(55));
+    (0..3).for_each(|_| below.record_underflow());
+    series.add_cycle(&below, 2).unwrap();
+    let found: Vec<_> = series.cycles.iter().map(|cycle| (cycle.median, cycle.median_outside)).collect();
+    let above = Outside::Above(Time(100));
+    assert_eq!(found, [(Time(100), Some(above)), (Time(55), Some(Outside::Below(Time(60))))]);
+    let mut whole = series.clone().recorded_by(3);
+    whole.merge(&Series { clock_error: Some(Time(9)), ..series.recorded_by(4) }).unwrap();
+    assert_eq!(whole.clock_error, Some(Time(9)));
+    let whole = Measurement { series: vec![whole], ..Measurement::default() };
+    let back = from_bytes(&to_bytes(&whole)).unwrap();
+    assert_eq!(back, whole);
+    let processes: Vec<_> = back.series[0].cycles.iter().filter_map(|cycle| cycle.process).collect();
+    assert_eq!(processes, [3, 4, 3, 4]);
 }

@@ -12,7 +12,7 @@ use self::schedule::{Schedule, Scratch};
 use super::{DESTROYED, EXTENT, HEADER, MAGIC, NODE};
 use crate::Graph;
 use crate::goal::error::{BinaryProblem, GoalError};
-use crate::graph::{Filling, Part};
+use crate::graph::{Facts, Filling, Part};
 
 /// What one thread reads at a time, in bytes.
 const PIECE: usize = 256 << 10;
@@ -26,9 +26,23 @@ pub fn parse(bytes: &[u8]) -> Result<Graph, GoalError> {
 
 /// Like [`parse`]; calls `consumed` with ranges of the input that will not be read again.
 pub fn parse_with(bytes: &[u8], consumed: &mut dyn FnMut(Range<usize>)) -> Result<Graph, GoalError> {
-    let file = File::open(bytes)?;
+    parse_ranks(bytes, &|_| true, consumed)
+}
+
+/// How many ranks a schedule has.
+pub fn ranks(bytes: &[u8]) -> Result<Rank, GoalError> {
+    Ok(File::open(bytes, &|_| true)?.ranks)
+}
+
+/// The same with some ranks only: the others have no operations, and the input is not looked at for them.
+pub fn parse_ranks(
+    bytes: &[u8],
+    wanted: &(dyn Fn(Rank) -> bool + Sync),
+    consumed: &mut dyn FnMut(Range<usize>),
+) -> Result<Graph, GoalError> {
+    let file = File::open(bytes, wanted)?;
     let has_lanes = file.largest_cpu | file.largest_nic != 0;
-    let mut target = Filling::new(file.ranks, file.body.len() / NODE, has_lanes);
+    let mut target = Filling::new(file.ranks, file.wanted_bytes() / NODE, has_lanes);
     while target.ranks() < file.ranks {
         let first = target.ranks();
         let mut pieces = file.batch(first);
@@ -69,10 +83,11 @@ struct File<'a> {
     ranks: u32,
     largest_cpu: u8,
     largest_nic: u8,
+    wanted: &'a (dyn Fn(Rank) -> bool + Sync),
 }
 
 impl<'a> File<'a> {
-    fn open(bytes: &'a [u8]) -> Result<File<'a>, GoalError> {
+    fn open(bytes: &'a [u8], wanted: &'a (dyn Fn(Rank) -> bool + Sync)) -> Result<File<'a>, GoalError> {
         let Some((magic, body)) = bytes.split_first_chunk::<8>() else {
             return problem(
                 None,
@@ -90,7 +105,8 @@ impl<'a> File<'a> {
             let needed = HEADER as u64;
             return problem(None, "header", BinaryProblem::Truncated { needed, available });
         }
-        let file = File { body, ranks: u32_at(body, 0), largest_cpu: body[4], largest_nic: body[5] };
+        let (ranks, largest_cpu, largest_nic) = (u32_at(body, 0), body[4], body[5]);
+        let file = File { body, ranks, largest_cpu, largest_nic, wanted };
         let needed = HEADER as u64 + u64::from(file.ranks) * EXTENT as u64;
         if needed > available {
             return problem(None, "table of schedules", BinaryProblem::Truncated { needed, available });
@@ -138,6 +154,11 @@ impl<'a> File<'a> {
         &self.body[start as usize..end as usize]
     }
 
+    /// What the wanted schedules take.
+    fn wanted_bytes(&self) -> usize {
+        (0..self.ranks).filter(|&rank| (self.wanted)(rank)).map(|rank| self.schedule(rank).len()).sum()
+    }
+
     /// Where the schedules of some ranks are, if they stand in order; otherwise nothing.
     fn extent_in_file(&self, first: Rank, end: Rank) -> Range<usize> {
         let (start, stop) = (self.extent(first).0 as usize + 8, self.extent(end - 1).1 as usize + 8);
@@ -148,7 +169,8 @@ impl<'a> File<'a> {
     /// has been looked at.
     fn open_all(&self, pieces: &[Range<Rank>], target: &mut Filling) -> Result<(), GoalError> {
         for rank in pieces.iter().cloned().flatten() {
-            target.add_rank(Schedule::open(self, rank)?.operations());
+            let operations = if (self.wanted)(rank) { Schedule::open(self, rank)?.operations() } else { 0 };
+            target.add_rank(operations);
         }
         Ok(())
     }
@@ -162,7 +184,7 @@ impl<'a> File<'a> {
             let mut end = begin;
             let mut bytes = 0;
             while end < self.ranks && bytes < PIECE {
-                bytes += EXTENT + self.schedule(end).len();
+                bytes += EXTENT + if (self.wanted)(end) { self.schedule(end).len() } else { 0 };
                 end += 1;
             }
             pieces.push(begin..end);
@@ -174,6 +196,10 @@ impl<'a> File<'a> {
     fn read_part(&self, part: &mut Part<'_>) -> Result<(), GoalError> {
         let mut scratch = Scratch::default();
         for rank in part.ranks.clone() {
+            if !(self.wanted)(rank) {
+                part.end_rank(&Facts::default());
+                continue;
+            }
             let schedule = Schedule::open(self, rank)?;
             let facts = schedule.read(part.next_rank(schedule.operations()), &mut scratch)?;
             part.end_rank(&facts);

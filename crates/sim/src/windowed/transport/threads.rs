@@ -1,15 +1,17 @@
 //! The parts of a run as threads of one process, which may be one of several that run it together.
 //!
 //! ```text
-//! alone:       settle ─► say ─► barrier ─► read what all have said
-//! in a cluster: hand over what leaves the process ─► barrier ─► settle ─► say ─► barrier ─► read
-//!                                                      └ the first part exchanges it meanwhile ┘
+//! alone:        settle ─► say ─► barrier ─► read what all have said
+//! in a cluster: settle ─► say ─► barrier ─► the first part agrees with the other processes ─► barrier ─► read what they agreed on
 //! ```
+//! What goes to other processes leaves as soon as a buffer is full, by way of the first part, which alone talks to the cluster; what
+//! comes is unpacked between two blocks. So messages travel while the window runs, and hardly any bytes lie around.
 
+use super::super::calendar::Chunks;
 use super::super::layout::Layout;
 use super::super::outgoing::Parcel;
 use super::barrier::Barrier;
-use super::{Agreed, Delivery, State, Transport, wire};
+use super::{Agreed, State, Transport, wire};
 use crate::cluster::Cluster;
 use crate::message::Timed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,8 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const FAILED: u64 = 0;
 const NEVER: u64 = u64::MAX;
 
-/// A buffer for another process is sent on its own once it has so many bytes.
-const LARGEST: usize = 64 << 20;
+/// A buffer for another process is sent on its own once it has so many bytes. That is small enough for the
+/// caches, in which it is read again.
+const LARGEST: usize = 128 << 10;
 
 /// What the threads share. Everything is there twice, for even and odd agreements: a thread that is ahead writes into
 /// one half while another still reads the other, and none can be two agreements ahead.
@@ -28,6 +31,8 @@ const LARGEST: usize = 64 << 20;
 pub(in super::super) struct Threads<M> {
     barrier: Barrier,
     halves: [Half<M>; 2],
+    /// Buffers of all parts but the first, which sends them.
+    outbound: Mutex<Freight>,
     pub layout: Layout,
     /// Whether other processes run other parts.
     clustered: bool,
@@ -43,8 +48,6 @@ struct Half<M> {
     said: Vec<Said>,
     /// By receiver, then sender.
     boxes: Vec<Mutex<Letters<M>>>,
-    /// By part: what it sends to other processes.
-    freight: Vec<Mutex<Freight>>,
     /// By part: what came from other processes. Everybody looks for its own parcels in all of it.
     arrived: Vec<Mutex<Vec<Arc<Vec<u8>>>>>,
     /// What all processes have agreed on: the window, and whether it is time for a checkpoint.
@@ -67,12 +70,12 @@ impl<M> Threads<M> {
         let half = || Half {
             said: (0..parts).map(|_| Said::default()).collect(),
             boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
-            freight: (0..parts).map(|_| Mutex::default()).collect(),
             arrived: (0..parts).map(|_| Mutex::default()).collect(),
             agreed: AtomicU64::new(NEVER),
             checkpoint: AtomicBool::new(false),
         };
-        Threads { barrier: Barrier::new(parts), halves: [half(), half()], layout, clustered }
+        let (barrier, halves) = (Barrier::new(parts), [half(), half()]);
+        Threads { barrier, halves, outbound: Mutex::default(), layout, clustered }
     }
 
     fn parts(&self) -> usize {
@@ -88,7 +91,8 @@ impl<M> Threads<M> {
             half: 0,
             cluster,
             outbox,
-            freight: Vec::new(),
+            open: Vec::new(),
+            came: Vec::new(),
             messages: 0,
             checkpoint: false,
         }
@@ -103,7 +107,10 @@ pub(in super::super) struct End<'a, M> {
     cluster: Option<&'a dyn Cluster>,
     /// By receiver.
     outbox: Vec<Letters<M>>,
-    freight: Freight,
+    /// By process: the buffer for it that is being filled.
+    open: Vec<Vec<u8>>,
+    /// What has come from other processes and is unpacked.
+    came: Letters<M>,
     messages: u64,
     checkpoint: bool,
 }
@@ -121,9 +128,32 @@ impl<M> End<'_, M> {
                 *lock(self.letters(self.half, to, self.part)) = letters;
             }
         }
-        if !self.freight.is_empty() {
-            *lock(&self.threads.halves[self.half].freight[self.part]) = std::mem::take(&mut self.freight);
+        for member in 0..self.open.len() {
+            self.ship(member as u32);
         }
+    }
+
+    /// Sends the buffer for another process.
+    fn ship(&mut self, member: u32) {
+        let bytes = std::mem::take(&mut self.open[member as usize]);
+        match self.cluster {
+            _ if bytes.is_empty() => {}
+            Some(cluster) => cluster.send(member, bytes),
+            None => lock(&self.threads.outbound).push((member, bytes)),
+        }
+    }
+
+    /// What came from another process, for all parts to look through.
+    fn deal_out(&self, bytes: Vec<u8>) {
+        let bytes = Arc::new(bytes);
+        let arrived = &self.threads.halves[self.half].arrived;
+        arrived.iter().for_each(|arrived| lock(arrived).push(bytes.clone()));
+    }
+
+    /// Sends what the other parts have filled.
+    fn ship_outbound(&self, cluster: &dyn Cluster) {
+        let outbound = std::mem::take(&mut *lock(&self.threads.outbound));
+        outbound.into_iter().for_each(|(member, bytes)| cluster.send(member, bytes));
     }
 
     fn say(&self, State { due, messages, failed, checkpoint }: State) {
@@ -150,36 +180,23 @@ impl<M> End<'_, M> {
     fn agree_on(&mut self, settle: &mut dyn FnMut() -> State) -> Option<u64> {
         let (threads, half) = (self.threads, &self.threads.halves[self.half]);
         self.hand_over();
+        self.say(settle());
+        // The barrier orders what was stored before it and what is read after it.
+        let mut all_there = threads.barrier.wait();
         if !threads.clustered {
-            self.say(settle());
-            // The barrier orders what was stored before it and what is read after it.
-            return threads.barrier.wait().then(|| self.first_said());
+            return all_there.then(|| self.first_said());
         }
-        if !threads.barrier.wait() {
-            return None;
-        }
-        let Some(cluster) = self.cluster else {
-            self.say(settle());
-            let all_there = threads.barrier.wait() && threads.barrier.wait();
-            return all_there.then(|| half.agreed.load(Ordering::Relaxed));
-        };
-        let freight = half.freight.iter().flat_map(|freight| std::mem::take(&mut *lock(freight))).collect();
-        let mut take = |_, bytes: Vec<u8>| {
-            let bytes = Arc::new(bytes);
-            half.arrived.iter().for_each(|arrived| lock(arrived).push(bytes.clone()));
-        };
-        let mut all_there = true;
-        let mut said = || {
-            self.say(settle());
-            all_there = threads.barrier.wait();
-            // The largest is taken of all processes.
+        if let Some(cluster) = self.cluster {
+            self.ship_outbound(cluster);
             let first = if all_there { self.first_said() } else { FAILED };
-            [!first, u64::from(self.checkpoint_said())]
-        };
-        let agreed = cluster.exchange(freight, &mut said, &mut take);
-        half.agreed.store(!agreed[0], Ordering::Relaxed);
-        half.checkpoint.store(agreed[1] > 0, Ordering::Relaxed);
-        (threads.barrier.wait() && all_there).then_some(!agreed[0])
+            // The largest is taken of all processes.
+            let said = [!first, u64::from(self.checkpoint_said())];
+            let agreed = cluster.agree(said, &mut |_, bytes| self.deal_out(bytes));
+            half.agreed.store(!agreed[0], Ordering::Relaxed);
+            half.checkpoint.store(agreed[1] > 0, Ordering::Relaxed);
+        }
+        all_there &= threads.barrier.wait();
+        all_there.then(|| half.agreed.load(Ordering::Relaxed))
     }
 }
 
@@ -187,23 +204,45 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl<M: bytemuck::Pod + Timed> End<'_, M> {
+    /// Unpacks what has come for this part before the agreement of a half.
+    fn unpack(&mut self, half: usize, chunks: &mut Chunks<M>) {
+        let arrived = std::mem::take(&mut *lock(&self.threads.halves[half].arrived[self.part]));
+        for bytes in arrived {
+            let mut rest = &bytes[..];
+            while let Some((block, packed)) = wire::read(&mut rest) {
+                if self.threads.layout.part(block) == Ok(self.part) {
+                    self.came.push((block, packed.unpack(chunks)));
+                }
+            }
+            assert!(rest.is_empty(), "a parcel from another member of the cluster is cut off");
+        }
+    }
+}
+
 impl<M: bytemuck::Pod + Timed> Transport<M> for End<'_, M> {
-    fn send(&mut self, block: u32, parcel: Parcel<M>) {
+    fn send(&mut self, block: u32, parcel: Parcel<M>, chunks: &mut Chunks<M>) {
         match self.threads.layout.part(block) {
             Ok(part) => self.outbox[part].push((block, parcel)),
             Err(member) => {
-                let open =
-                    self.freight.iter_mut().rfind(|(to, bytes)| *to == member && bytes.len() < LARGEST);
-                match open {
-                    Some((_, bytes)) => wire::write(bytes, block, parcel),
-                    None => {
-                        let mut bytes = Vec::new();
-                        wire::write(&mut bytes, block, parcel);
-                        self.freight.push((member, bytes));
-                    }
+                let place = member as usize;
+                if self.open.len() <= place {
+                    self.open.resize_with(place + 1, Vec::new);
+                }
+                wire::write(&mut self.open[place], block, parcel, chunks);
+                if self.open[place].len() >= LARGEST {
+                    self.ship(member);
                 }
             }
         }
+    }
+
+    fn poll(&mut self, chunks: &mut Chunks<M>) {
+        if let Some(cluster) = self.cluster {
+            self.ship_outbound(cluster);
+            cluster.poll(&mut |_, bytes| self.deal_out(bytes));
+        }
+        self.unpack(self.half, chunks);
     }
 
     fn agree(&mut self, settle: &mut dyn FnMut() -> State) -> Agreed {
@@ -222,22 +261,14 @@ impl<M: bytemuck::Pod + Timed> Transport<M> for End<'_, M> {
         }
     }
 
-    fn receive(&mut self, mut take: impl FnMut(u32, Delivery<'_, M>)) {
+    fn receive(&mut self, chunks: &mut Chunks<M>, mut take: impl FnMut(&mut Chunks<M>, u32, Parcel<M>)) {
         let half = self.half ^ 1;
         for from in (0..self.threads.parts()).filter(|&from| from != self.part) {
             let letters = std::mem::take(&mut *lock(self.letters(half, self.part, from)));
-            letters.into_iter().for_each(|(block, parcel)| take(block, Delivery::Parcel(parcel)));
+            letters.into_iter().for_each(|(block, parcel)| take(chunks, block, parcel));
         }
-        let arrived = std::mem::take(&mut *lock(&self.threads.halves[half].arrived[self.part]));
-        for bytes in arrived {
-            let mut rest = &bytes[..];
-            while let Some((block, delivery)) = wire::read(&mut rest) {
-                if self.threads.layout.part(block) == Ok(self.part) {
-                    take(block, delivery);
-                }
-            }
-            debug_assert!(rest.is_empty(), "a parcel is cut off");
-        }
+        self.unpack(half, chunks);
+        self.came.drain(..).for_each(|(block, parcel)| take(chunks, block, parcel));
     }
 
     fn wants_checkpoint(&self) -> bool {

@@ -1,10 +1,12 @@
 //! What a measurement of latencies says, for people.
 
 use super::answer::{QUANTILES, is_supported};
+use crate::commands::compare::words::time;
+use straggler_analysis::latency::Distribution;
 use straggler_model::Time;
 use straggler_model::latency::{Histogram, Kind, Measurement, Outside, Series};
 use straggler_report::Table;
-use straggler_report::numbers::grouped;
+use straggler_report::numbers::{counted, grouped};
 
 /// Rows of the table.
 const MOST_ROWS: usize = 40;
@@ -24,7 +26,8 @@ pub fn say(measurement: &Measurement) -> String {
 
 /// A quantile, or its bound where it lies outside the bins: "> 2 ms".
 fn told(trials: &Histogram, quantile: f64) -> Option<String> {
-    let known = || trials.quantile(quantile).map(|bounds| bounds.middle().to_string());
+    // The same numbers as those of `diagnose` and `compare`.
+    let known = || Distribution::of(trials).map(|distribution| time(distribution.quantile(quantile)));
     trials.outside(quantile).map(|outside| outside.to_string()).or_else(known)
 }
 
@@ -59,14 +62,22 @@ fn one(series: &Series) -> String {
     let (min, median) = (trials.min().unwrap_or_default(), median(trials));
     let deepest = QUANTILES.iter().rev().find(|&&quantile| is_supported(trials.count(), quantile));
     let tail = deepest.filter(|&&quantile| quantile > 0.5).and_then(|&quantile| {
+        if let Some(Outside::Above(bound)) = trials.outside(quantile) {
+            let beyond = share(trials.overflow(), trials.count());
+            return Some(format!(" {beyond} took longer than {bound}, where the last bin ends."));
+        }
+        // Where the longest lies in the same bin, nobody knows how many took longer.
+        let longest = trials.max().unwrap_or_default();
+        trials.quantile(quantile).filter(|bounds| bounds.high < longest)?;
         let one_in = (1.0 / (1.0 - quantile)).round() as u64;
-        let longer = match trials.outside(quantile) {
-            Some(Outside::Above(bound)) => format!("{bound}, beyond the last bin"),
-            _ => told(trials, quantile)?,
-        };
-        Some(format!(" One trial in {} took longer than {longer}.", grouped(one_in)))
+        Some(format!(" One trial in {} took longer than {}.", grouped(one_in), told(trials, quantile)?))
     });
     format!("{what} took {min} at best and {median} in the median.{}", tail.unwrap_or_default())
+}
+
+/// "All trials", "41 of 1,000 trials".
+fn share(part: u64, all: u64) -> String {
+    if part == all { "All trials".into() } else { format!("{} of {} trials", grouped(part), grouped(all)) }
 }
 
 fn table(measurement: &Measurement) -> Table {
@@ -101,13 +112,12 @@ fn outside(measurement: &Measurement) -> Option<String> {
     let sum =
         |of: fn(&Histogram) -> u64| measurement.series.iter().map(|series| of(&series.trials)).sum::<u64>();
     let (short, long) = (sum(Histogram::underflow), sum(Histogram::overflow));
-    (short + long > 0).then(|| {
-        format!(
-            "{} trials were shorter than the cost of the timer and count as 0; {} were longer than the last bin.",
-            grouped(short),
-            grouped(long)
-        )
-    })
+    let were = |count: u64| counted(count, "trial was", "trials were");
+    let short =
+        (short > 0).then(|| format!("{} shorter than the cost of the timer and count as 0.", were(short)));
+    let long = (long > 0).then(|| format!("{} longer than the last bin.", were(long)));
+    let told: Vec<String> = short.into_iter().chain(long).collect();
+    (!told.is_empty()).then(|| told.join(" "))
 }
 
 fn timer(measurement: &Measurement) -> Option<String> {
@@ -144,8 +154,8 @@ mod tests {
     #[test]
     fn one_distribution_is_a_sentence() {
         let text = say(&measurement(&[1]));
-        let first = "A round trip (tcp) took 1 µs at best and 500.5 µs in the median. One trial in 100 took longer \
-                     than 990.5 µs.\n";
+        let first = "A round trip (tcp) took 1 µs at best and 501 µs in the median. One trial in 100 took longer \
+                     than 991 µs.\n";
         assert!(text.starts_with(first), "{text}");
         assert!(text.contains("99 %") && !text.contains("99.9 %"), "{text}");
     }
@@ -154,16 +164,27 @@ mod tests {
     fn several_are_compared_and_what_is_outside_is_told() {
         let text = say(&measurement(&[1, 5]));
         assert!(
-            text.starts_with("Half of the trials took 500.5 µs or less for tcp, round trip, 1 B, and "),
+            text.starts_with("Half of the trials took 501 µs or less for tcp, round trip, 1 B, and "),
             "{text}"
         );
         // Trials of 5 B take 5, 10, … 5000 µs; the bins end at 3 ms, which is not in them: 600 to 1000 times 5 µs are beyond.
-        assert!(text.contains("401 were longer than the last bin"), "{text}");
+        assert!(text.contains("\n401 trials were longer than the last bin.\n"), "{text}");
+        assert!(!text.contains("shorter than the cost"), "{text}");
         let row =
             text.lines().find(|line| line.contains("5 B") && line.contains("1,000")).unwrap_or_default();
         assert!(row.contains("> 3 ms") && row.contains("5 ms") && !row.contains("3.99"), "{row}");
         let alone = say(&measurement(&[5]));
-        assert!(alone.contains("One trial in 100 took longer than 3 ms, beyond the last bin."), "{alone}");
+        assert!(
+            alone.contains("401 of 1,000 trials took longer than 3 ms, where the last bin ends."),
+            "{alone}"
+        );
+        let all = say(&measurement(&[5000]));
+        assert!(all.contains(" All trials took longer than 3 ms, where the last bin ends."), "{all}");
+        // All of them are equal: none took longer than the others.
+        let mut equal = measurement(&[1]);
+        equal.series[0].trials = Histogram::default();
+        (0..200).for_each(|_| equal.series[0].trials.record(Time::from_ns(700)));
+        assert!(!say(&equal).contains("One trial in"), "{}", say(&equal));
     }
 
     #[test]

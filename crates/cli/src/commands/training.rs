@@ -1,0 +1,82 @@
+//! `straggler training`: who holds up a training job, and what mending it would win.
+
+mod convert;
+mod files;
+mod generate;
+mod page;
+mod published;
+mod words;
+
+use super::{refuse_missing_folder, report};
+use crate::args::training::{Method, Show, TrainingCommand};
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use serde::Serialize;
+use straggler_training::Job;
+use straggler_training::exact::{Answers, Replays, analyse};
+
+pub fn run(command: &TrainingCommand, seed: u64, console: &Console) -> Outcome<()> {
+    match command {
+        TrainingCommand::Show(typed) if typed.method == Method::Published => published::run(typed, console),
+        TrainingCommand::Show(typed) => show(typed, console),
+        TrainingCommand::Convert(typed) => convert::run(typed, console),
+        TrainingCommand::Generate(typed) => generate::run(typed, seed, console),
+    }
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    source: &'a str,
+    synthetic: bool,
+    method: &'static str,
+    verdict: String,
+    #[serde(flatten)]
+    answers: &'a Answers,
+    warnings: Vec<String>,
+}
+
+fn show(typed: &Show, console: &Console) -> Outcome<()> {
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    let meta = files::meta(typed.meta.as_deref())?;
+    let job = files::job(&typed.files)?;
+    let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
+    let layers = layers(&typed.layers, &job)?;
+    let answers = analyse(&replays, layers.as_deref());
+    let mut warnings = words::doubts(&answers);
+    warnings.extend(meta.iter().flat_map(|meta| files::differs(meta, &answers)));
+    report::write_asked(typed.report.report.as_ref(), console, || {
+        page::page(&job, &replays, &answers, &warnings)
+    })?;
+    if console.json {
+        let verdict = words::verdict(&answers);
+        let (source, synthetic) = (job.source.as_str(), job.synthetic);
+        return console.print_json(&Answer {
+            source,
+            synthetic,
+            method: "exact",
+            verdict,
+            answers: &answers,
+            warnings,
+        });
+    }
+    warnings.iter().for_each(|warning| console.warn(warning));
+    console.print(&words::say(&job, &answers))
+}
+
+/// The layers of every stage, from their sum or one by one.
+fn layers(typed: &[u32], job: &Job) -> Outcome<Option<Vec<u32>>> {
+    let stages = job.stages();
+    match typed {
+        [] => Ok(None),
+        [all] if stages > 1 && (*all as usize).is_multiple_of(stages) => {
+            Ok(Some(vec![*all / stages as u32; stages]))
+        }
+        list if list.len() == stages && stages > 1 && !list.contains(&0) => Ok(Some(list.to_vec())),
+        _ if stages < 2 => {
+            Err(Failure::usage("--layers: the job has one stage, so that there is nothing to split"))
+        }
+        _ => Err(Failure::usage(format!(
+            "--layers: the job has {stages} stages: give a multiple of {stages}, or {stages} numbers from 1 on"
+        ))),
+    }
+}

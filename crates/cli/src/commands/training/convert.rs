@@ -1,0 +1,71 @@
+//! `straggler training convert`: a job as a trace.
+
+use super::files;
+use crate::args::training::Convert;
+use crate::commands::refuse_unwritable;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use serde::Serialize;
+use straggler_model::units::Bytes;
+use straggler_report::numbers::{counted, seconds};
+use straggler_training::{Sizes, trace};
+
+#[derive(Serialize)]
+struct Answer {
+    output: String,
+    ranks: u64,
+    calls: u64,
+    seconds: f64,
+    activations_bytes: u64,
+    gradients_bytes: u64,
+    /// Whether sizes were guessed from how long transfers took.
+    guessed: bool,
+    synthetic: bool,
+    warnings: Vec<String>,
+}
+
+pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
+    refuse_unwritable(&typed.output)?;
+    if typed.output.exists() {
+        let name = typed.output.display();
+        return Err(Failure::bad_input(format!("{name} is there already: give another -o")));
+    }
+    let job = files::job(&typed.files)?;
+    let guess = Sizes::guessed(&job);
+    let sizes = Sizes {
+        activations: typed.activations.unwrap_or(guess.activations),
+        gradients: typed.gradients.unwrap_or(guess.gradients),
+    };
+    let trace = trace(&job, sizes).map_err(Failure::bad_input_of)?;
+    straggler_trace::format::save::save(&trace, &typed.output).map_err(|fault| {
+        Failure::bad_input(format!("{} cannot be written: {fault}; give another -o", typed.output.display()))
+    })?;
+    let calls = || trace.ranks.iter().flat_map(|rank| &rank.calls);
+    let answer = Answer {
+        output: typed.output.display().to_string(),
+        ranks: trace.ranks.len() as u64,
+        calls: calls().count() as u64,
+        seconds: calls().map(|call| call.exit.seconds()).fold(0.0, f64::max),
+        activations_bytes: sizes.activations,
+        gradients_bytes: sizes.gradients,
+        guessed: typed.activations.is_none() || typed.gradients.is_none(),
+        synthetic: job.synthetic,
+        warnings: job.notes.clone(),
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    answer.warnings.iter().for_each(|warning| console.warn(warning));
+    console.print(&format!(
+        "{}: a trace of {}, {} and {}, with {} a microbatch and {} of gradients a stage{}.\nSimulate it with: straggler simulate {} \
+         --copies 16 --network slingshot-11\n",
+        answer.output,
+        counted(answer.ranks, "rank", "ranks"),
+        counted(answer.calls, "call", "calls"),
+        seconds(answer.seconds),
+        Bytes(sizes.activations),
+        Bytes(sizes.gradients),
+        if answer.guessed { ", guessed at 25 GB/s" } else { "" },
+        answer.output
+    ))
+}

@@ -1,0 +1,95 @@
+//! The files of a training job.
+
+use crate::exit::{Failure, Outcome, unreadable};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use straggler_training::exact::Answers;
+use straggler_training::{Job, Meta, Row, derive, read_table};
+
+/// Reads a job, whatever it was recorded as.
+pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
+    match tables(paths)? {
+        Some(tables) => {
+            let mut job = derive::job(rows(&tables)?, &name(&tables)).map_err(Failure::bad_input_of)?;
+            job.synthetic = tables.iter().any(|path| is_synthetic(path));
+            Ok(job)
+        }
+        None => straggler_training::import(paths).map_err(Failure::bad_input_of),
+    }
+}
+
+/// The rows of tables.
+pub fn rows(tables: &[PathBuf]) -> Outcome<Vec<Row>> {
+    let mut rows = Vec::new();
+    for path in tables {
+        rows.append(&mut read_table(path).map_err(Failure::bad_input_of)?);
+    }
+    Ok(rows)
+}
+
+/// The tables among what was named, where these are tables: files, or those of a folder.
+pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
+        let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        inside.retain(|path| path.extension().is_some_and(|end| end == "csv" || end == "parquet"));
+        inside.sort();
+        files.append(&mut inside);
+    }
+    let mut are_tables = !files.is_empty();
+    for path in &files {
+        are_tables &= is_table(path)?;
+    }
+    Ok(are_tables.then_some(files))
+}
+
+fn is_table(path: &Path) -> Outcome<bool> {
+    let mut begin = Vec::new();
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    file.take(4096).read_to_end(&mut begin).map_err(|error| unreadable(path, &error))?;
+    let line = begin.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let named = line.windows(6).any(|name| name == b"optype");
+    let ends = |end: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(end));
+    Ok(begin.starts_with(b"PAR1") || named || ends("csv") || ends("parquet"))
+}
+
+/// A table that `training generate` has written says so in its name for the columns.
+fn is_synthetic(path: &Path) -> bool {
+    let mut begin = [0; 4096];
+    let read = File::open(path).and_then(|mut file| file.read(&mut begin)).unwrap_or(0);
+    let line = begin[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    line.windows(9).any(|name| name == b"synthetic")
+}
+
+fn name(tables: &[PathBuf]) -> String {
+    match tables {
+        [one] => one.display().to_string(),
+        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
+        [] => String::new(),
+    }
+}
+
+pub fn meta(path: Option<&Path>) -> Outcome<Option<Meta>> {
+    let Some(path) = path else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let meta =
+        Meta::parse(&text).map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
+    Ok(Some(meta))
+}
+
+/// What a description says and the recording does not.
+pub fn differs(meta: &Meta, answers: &Answers) -> Option<String> {
+    let recorded = (answers.dp_ranks as u32, answers.stages as u32);
+    ((meta.dp, meta.pp) != recorded).then(|| {
+        format!(
+            "the description has {} data-parallel ranks and {} stages, the recording {} and {}: do they belong together?",
+            meta.dp, meta.pp, recorded.0, recorded.1
+        )
+    })
+}

@@ -1,0 +1,181 @@
+//! The page of a training job.
+
+use super::words;
+use crate::commands::{command_line, report};
+use straggler_report::numbers::{percent, seconds};
+use straggler_report::page::{
+    Activity, ActivityRole, Axis, Cell, Chart, Heat, Kind, NOBODY, Page, Scale, Section, Table, Timeline,
+    Unit,
+};
+use straggler_training::exact::{Answers, Bar, Replays, bars, slowness};
+use straggler_training::{Job, Role};
+
+/// Workers whose steps are drawn.
+const MOST_ROWS: usize = 12;
+
+pub fn page(job: &Job, replays: &Replays<'_>, answers: &Answers, warnings: &[String]) -> Page {
+    let command = command_line();
+    let mut sections = vec![causes(answers, &command)];
+    let mut who = Section::new("Who, and when");
+    who.add(heat(job, replays, &command));
+    who.add(workers(answers, &command));
+    who.add(curve(answers, &command));
+    sections.push(who);
+    sections.push(worst(job, replays, answers, &command));
+    let mut page =
+        report::page(format!("The training job {}", job.source), vec![words::verdict(answers)], sections);
+    page.warnings = warnings.to_vec();
+    page
+}
+
+fn causes(answers: &Answers, command: &str) -> Section {
+    let mut section = Section::new("What slows it");
+    for cause in &answers.causes {
+        section.text.push(format!("{}: {} of a step.", cause.says, percent(cause.gain)));
+        section.text.extend(cause.evidence.iter().cloned());
+        section.text.push(format!("Fix: {}", cause.fix));
+    }
+    let mut table =
+        Table::new("Causes, by what a step would win without them", &["cause", "#gain", "#seconds a step"]);
+    table.command = command.into();
+    for cause in &answers.causes {
+        table.row([
+            Cell::text(cause.says.clone()),
+            Cell::number(percent(cause.gain), cause.gain),
+            Cell::number(seconds(cause.seconds), cause.seconds),
+        ]);
+    }
+    section.add(table);
+    let mut table = Table::new("The steps if only this were as it was", &["what", "#slowdown"]);
+    table.command = command.into();
+    let number = |value: f64| Cell::number(format!("{value:.4}"), value);
+    let lists =
+        [("stage ", &answers.by_stage), ("data-parallel rank ", &answers.by_dp_rank), ("", &answers.by_type)];
+    for (what, list) in lists {
+        list.iter()
+            .for_each(|(name, value)| table.row([Cell::text(format!("{what}{name}")), number(*value)]));
+    }
+    section.add(table);
+    section
+}
+
+/// How long every worker computed in every step.
+fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
+    let slow = slowness(replays);
+    let mut order: Vec<usize> = (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect();
+    order.sort_by_key(|&place| job.workers[place].rank);
+    let heat = Heat {
+        x: Axis::linear("step", Unit::Count),
+        y: Axis::linear("rank", Unit::Count),
+        value: Axis::new("computing, times the usual of the stage", Unit::Count, Scale::Linear),
+        xs: job.steps.iter().map(|step| step.number as f64).collect(),
+        ys: order.iter().map(|&place| f64::from(job.workers[place].rank)).collect(),
+        values: order.iter().flat_map(|&place| slow[place].iter().copied()).collect(),
+    };
+    Chart::new("How long every worker computed in every step", command, heat).synthetic(job.synthetic)
+}
+
+fn workers(answers: &Answers, command: &str) -> Table {
+    let mut table =
+        Table::new("Workers, the slowest first", &["rank", "data-parallel rank", "stage", "#slowdown alone"]);
+    table.command = command.into();
+    for worker in answers.workers.iter().take(200) {
+        let host = worker.host.as_ref().map(|host| format!(" ({host})")).unwrap_or_default();
+        table.row([
+            Cell::text(format!("{}{host}", worker.rank)),
+            Cell::text(worker.dp_rank.to_string()),
+            Cell::text(worker.stage.to_string()),
+            Cell::number(format!("{:.4}", worker.s_w), worker.s_w),
+        ]);
+    }
+    table
+}
+
+fn curve(answers: &Answers, command: &str) -> Table {
+    let columns = ["#workers", "#of all", "#lost time won back", "#step"];
+    let mut table = Table::new("The slowest workers mended", &columns);
+    table.command = command.into();
+    for point in &answers.curve {
+        table.row([
+            Cell::number(point.workers.to_string(), point.workers as f64),
+            Cell::number(percent(point.share), point.share),
+            point.rem.map_or(Cell::text(""), |rem| Cell::number(percent(rem), rem)),
+            Cell::number(seconds(point.seconds), point.seconds),
+        ]);
+    }
+    table
+}
+
+/// The worst step beside its ideal twin.
+fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> Section {
+    let slowdowns: Vec<f64> = answers.by_step.values().copied().collect();
+    let worst = (0..slowdowns.len()).max_by(|&a, &b| slowdowns[a].total_cmp(&slowdowns[b])).unwrap_or(0);
+    let number = job.steps[worst].number;
+    let mut section = Section::new(format!("Step {number}, the worst, beside its ideal twin"));
+    section.text.push(format!(
+        "It takes {:.2} times as long as with ideal times. Bars are what operations take; between them a worker waits.",
+        slowdowns.get(worst).copied().unwrap_or(1.0)
+    ));
+    let shown = shown(job, answers);
+    let timeline = timeline(
+        job,
+        &shown,
+        &[("as it was", bars(replays, worst, false)), ("ideal", bars(replays, worst, true))],
+    );
+    section.add(Chart::new(format!("Step {number}"), command, timeline).synthetic(job.synthetic));
+    section
+}
+
+/// The pipeline of the slowest worker, then the slowest others: places in the job.
+fn shown(job: &Job, answers: &Answers) -> Vec<usize> {
+    let place = |rank: u32| job.workers.iter().position(|worker| worker.rank == rank && worker.recorded);
+    let Some(first) = answers.workers.first() else { return Vec::new() };
+    let own = (0..job.workers.len())
+        .filter(|&place| job.workers[place].dp_rank == first.dp_rank && job.stages() > 1);
+    let mut list: Vec<usize> = place(first.rank).into_iter().chain(own).collect();
+    list.extend(answers.workers.iter().filter_map(|worker| place(worker.rank)));
+    let mut seen = vec![false; job.workers.len()];
+    list.retain(|&place| !std::mem::replace(&mut seen[place], true));
+    list.truncate(MOST_ROWS);
+    list
+}
+
+fn timeline(job: &Job, shown: &[usize], runs: &[(&str, Vec<Bar>)]) -> Timeline {
+    // The page has few colours: kinds of a role share one.
+    let role = |name: &str, role: Role| match role {
+        Role::Compute if name.contains("backward") => 1,
+        Role::Compute => 0,
+        Role::Communication => 2,
+        Role::Other => 3,
+    };
+    let kinds = [
+        ("forward, or other computing", ActivityRole::Computation),
+        ("backward", ActivityRole::Send),
+        ("communication", ActivityRole::Receive),
+        ("host", ActivityRole::Noise),
+    ];
+    let kinds = kinds.map(|(name, role)| Kind { name: name.into(), role }).into();
+    let mut timeline = Timeline { kinds, ..Timeline::default() };
+    for &place in shown {
+        for (name, bars) in runs {
+            let row = timeline.rows.len() as u32;
+            timeline.rows.push(format!("rank {} {name}", job.workers[place].rank));
+            let own = bars.iter().filter(|bar| bar.worker == place && bar.start < bar.end);
+            for bar in
+                own.filter(|bar| bar.stream == 0 || job.kinds[bar.kind as usize].role != Role::Communication)
+            {
+                let kind = &job.kinds[bar.kind as usize];
+                timeline.push(Activity {
+                    row,
+                    start_ps: bar.start as f64,
+                    end_ps: bar.end as f64,
+                    kind: role(&kind.name, kind.role),
+                    peer: NOBODY,
+                    bytes: -1.0,
+                    tag: 0,
+                });
+            }
+        }
+    }
+    timeline
+}

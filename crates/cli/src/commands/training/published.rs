@@ -1,0 +1,117 @@
+//! The published analysis of a training job.
+
+use super::files;
+use crate::args::training::Show;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use straggler_report::Table;
+use straggler_report::numbers::{counted, percent, significant};
+use straggler_training::Meta;
+use straggler_training::published::{Answers, Dense, Rem, Slowdowns, Worker, analyse};
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    method: &'static str,
+    s: f64,
+    replay_error: f64,
+    m_w: Option<f64>,
+    m_s: f64,
+    by_stage: Option<&'a Slowdowns>,
+    by_dp_rank: Option<&'a Slowdowns>,
+    by_type: Option<&'a Slowdowns>,
+    by_step: &'a BTreeMap<i64, f64>,
+    workers: &'a [Worker],
+    mended_workers: Option<&'a Rem>,
+    mended_last_stage: &'a Rem,
+    launch_slowdown: f64,
+    launch_by_stage: Option<&'a Slowdowns>,
+    launch_by_dp_rank: Option<&'a Slowdowns>,
+    launch_by_type: Option<&'a Slowdowns>,
+    step_seconds: f64,
+    replayed_seconds: f64,
+    ideal_seconds: f64,
+    steps: usize,
+    operations: usize,
+    workers_recorded: u32,
+}
+
+pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
+    if typed.report.report.is_some() || !typed.layers.is_empty() {
+        return Err(Failure::usage("--report and --layers need --method exact"));
+    }
+    let Some(tables) = files::tables(&typed.files)? else {
+        return Err(Failure::bad_input("--method published reads tables of operations only: leave it out"));
+    };
+    let meta = match files::meta(typed.meta.as_deref())? {
+        Some(meta) => meta,
+        None => Meta::parse("").map_err(Failure::bad_input_of)?,
+    };
+    let rows = files::rows(&tables)?;
+    let job = Dense::new(&rows).map_err(Failure::bad_input_of)?;
+    let answers = analyse(&job, &meta).map_err(Failure::bad_input_of)?;
+    if console.json {
+        return console.print_json(&answer(&answers));
+    }
+    console.print(&say(&answers))
+}
+
+fn answer(of: &Answers) -> Answer<'_> {
+    Answer {
+        method: "published",
+        s: of.s,
+        replay_error: of.replay_error,
+        m_w: of.m_w.as_ref().map(|rem| rem.rem),
+        m_s: of.m_s.rem,
+        by_stage: of.by_stage.as_ref(),
+        by_dp_rank: of.by_dp_rank.as_ref(),
+        by_type: of.by_type.as_ref(),
+        by_step: &of.by_step,
+        workers: &of.workers,
+        mended_workers: of.m_w.as_ref(),
+        mended_last_stage: &of.m_s,
+        launch_slowdown: of.launch_slowdown,
+        launch_by_stage: of.launch_by_stage.as_ref(),
+        launch_by_dp_rank: of.launch_by_dp_rank.as_ref(),
+        launch_by_type: of.launch_by_type.as_ref(),
+        step_seconds: of.step_seconds,
+        replayed_seconds: of.replayed_seconds,
+        ideal_seconds: of.ideal_seconds,
+        steps: of.steps,
+        operations: of.operations,
+        workers_recorded: of.workers_recorded,
+    }
+}
+
+fn say(of: &Answers) -> String {
+    let mut text = format!(
+        "S = {:.4}: by the published analysis, steps take {} times as long as with mean durations. The replay leaves {} of the \
+         recorded time unexplained.\n{}, {}, {}.\n",
+        of.s,
+        significant(of.s),
+        percent(of.replay_error.abs()),
+        counted(u64::from(of.workers_recorded), "worker", "workers"),
+        counted(of.steps as u64, "step", "steps"),
+        counted(of.operations as u64, "operation", "operations"),
+    );
+    if let Some(m_w) = &of.m_w {
+        let ranks: Vec<String> = m_w.ranks.iter().map(u32::to_string).collect();
+        text.push_str(&format!("M_W = {:.4}, with ranks {} mended. ", m_w.rem, ranks.join(", ")));
+    }
+    text.push_str(&format!("M_S = {:.4}, with the last stage mended.\n", of.m_s.rem));
+    for (name, list) in
+        [("stage", &of.by_stage), ("data-parallel rank", &of.by_dp_rank), ("operation", &of.by_type)]
+    {
+        let Some(list) = list else { continue };
+        let mut table = Table::with_header([name, "slowdown"]);
+        let mut sorted: Vec<(&String, &f64)> = list.iter().collect();
+        sorted.sort_by(|a, b| b.1.total_cmp(a.1));
+        sorted.iter().take(12).for_each(|(name, value)| table.row([(*name).clone(), format!("{value:.4}")]));
+        text.push_str(&format!("\n{table}"));
+    }
+    if of.by_stage.is_none() {
+        text.push_str("S is below 1.03: the published analysis decomposes nothing.\n");
+    }
+    text
+}

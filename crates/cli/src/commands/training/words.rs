@@ -1,0 +1,188 @@
+//! The analysis of a training job as text.
+
+use straggler_report::Table;
+use straggler_report::numbers::{counted, percent, seconds, significant};
+use straggler_training::Job;
+use straggler_training::exact::{Answers, Cause, Slowdowns};
+
+/// Rows of a table that are shown.
+const SHOWN: usize = 8;
+/// Waits for what was not recorded are told from this share of a step on.
+const UNEXPLAINED: f64 = 0.02;
+/// Clocks that differ by this share of a step, as times below zero show, allow no verdict.
+const CLOCKS_DIFFER: f64 = 0.1;
+/// Fewer steps have no interval.
+const FEW: usize = 5;
+/// A replay that is farther off than this is doubtful.
+const FAR_OFF: f64 = 0.05;
+
+/// The first sentences.
+pub fn verdict(answers: &Answers) -> String {
+    if answers.replayed_seconds <= 0.0 {
+        return "The recording has no times: only the order of operations is known, and nobody can be blamed.".into();
+    }
+    if answers.cut_seconds > CLOCKS_DIFFER * answers.step_seconds {
+        return format!(
+            "The clocks of the workers differ by up to {} in a step of {}: nothing can be said before they are aligned.",
+            seconds(answers.cut_seconds),
+            seconds(answers.step_seconds)
+        );
+    }
+    let mut text = format!(
+        "The steps take {} times as long as they would if all workers were typical{}.",
+        significant(answers.s),
+        interval(answers)
+    );
+    match answers.causes.first() {
+        Some(cause) => text.push_str(&format!(
+            " {}: without that, a step would take {} instead of {}, {} less.",
+            cause.says,
+            seconds(answers.replayed_seconds - cause.seconds),
+            seconds(answers.replayed_seconds),
+            percent(cause.gain)
+        )),
+        None if answers.s < 1.05 => text.push_str(" No single cause is worth more than 1 % of a step."),
+        None => text.push_str(
+            " None of the causes that are known explains it: look at the workers and operations below.",
+        ),
+    }
+    text
+}
+
+/// The interval of S over the steps, where there are enough of them.
+fn interval(answers: &Answers) -> String {
+    let [low, high] = answers.s_interval.map(significant);
+    if answers.steps < FEW {
+        String::new()
+    } else {
+        format!(" (95 % interval over the steps: {low} to {high})")
+    }
+}
+
+/// What makes the numbers doubtful.
+pub fn doubts(answers: &Answers) -> Vec<String> {
+    let mut list = answers.notes.clone();
+    if answers.replay_error.abs() > FAR_OFF {
+        list.push(format!(
+            "the replay is {} off the recorded steps: something that decides how long they take was not recorded",
+            percent(answers.replay_error.abs())
+        ));
+    }
+    if answers.unexplained_seconds > UNEXPLAINED * answers.step_seconds
+        && answers.replay_error.abs() > UNEXPLAINED
+    {
+        list.push(format!(
+            "a worker waits {} a step for something that was not recorded, such as an all-reduce of the loss; this counts as \
+             nobody's delay",
+            seconds(answers.unexplained_seconds)
+        ));
+    }
+    if answers.cut > 0 && answers.cut_seconds > 1e-3 {
+        list.push(format!(
+            "{} times were below zero, by up to {}, and count as 0: clocks differ by that much",
+            answers.cut,
+            seconds(answers.cut_seconds)
+        ));
+    }
+    if answers.steps < FEW {
+        list.push(format!(
+            "{} recorded, which is too few for an interval",
+            counted(answers.steps as u64, "step was", "steps were")
+        ));
+    }
+    list
+}
+
+pub fn say(job: &Job, answers: &Answers) -> String {
+    let mut text = format!("{}\n", verdict(answers));
+    if job.synthetic {
+        text.push_str("The job is synthetic: generated, not recorded.\n");
+    }
+    text.push_str(&format!(
+        "{}: {}, {}, {}.\n",
+        job.source,
+        counted(answers.workers_recorded as u64, "worker", "workers"),
+        counted(answers.steps as u64, "step", "steps"),
+        counted(answers.operations as u64, "operation", "operations"),
+    ));
+    for (number, cause) in (1..).zip(&answers.causes) {
+        text.push_str(&format!("\n{number}. {}", told(cause)));
+    }
+    if answers.causes.len() > 1 {
+        text.push_str("\nGains of several causes do not add up: one hides the other.\n");
+    }
+    text.push_str(&format!("\n{}", parts(answers)));
+    text.push_str(&format!("\n{}", slowest(answers)));
+    text.push_str(&format!("\n{}", curve(answers)));
+    if let Some(split) = &answers.split {
+        let layers: Vec<String> = split.layers.iter().map(u32::to_string).collect();
+        text.push_str(&format!(
+            "\nThe best split of the layers is {}: the longest stage would take {} for a microbatch instead of {}.\n",
+            layers.join(", "),
+            seconds(split.then_seconds),
+            seconds(split.now_seconds)
+        ));
+    }
+    text
+}
+
+fn told(cause: &Cause) -> String {
+    let mut text = format!("{}: {} of a step, {}\n", cause.says, percent(cause.gain), seconds(cause.seconds));
+    cause.evidence.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
+    text.push_str(&format!("   Fix: {}\n", cause.fix));
+    text
+}
+
+/// Slowdowns of stages and operations, where they are worth a line.
+fn parts(answers: &Answers) -> Table {
+    let mut table = Table::with_header(["only this is as it was", "slowdown"]);
+    let mut rows = |what: &str, list: &Slowdowns| {
+        let mut sorted: Vec<(&String, &f64)> = list.iter().collect();
+        sorted.sort_by(|a, b| b.1.total_cmp(a.1));
+        for (name, value) in sorted.into_iter().take(SHOWN).filter(|(_, value)| **value >= 1.001) {
+            table.row([format!("{what}{name}"), format!("{value:.3}")]);
+        }
+    };
+    if answers.stages > 1 {
+        rows("stage ", &answers.by_stage);
+    }
+    if answers.dp_ranks > 1 {
+        rows("data-parallel rank ", &answers.by_dp_rank);
+    }
+    rows("", &answers.by_type);
+    table.row(["all".to_string(), format!("{:.3}", answers.s)]);
+    if answers.stages > 1 {
+        table.row([
+            "all, compared with workers of the same stage".to_string(),
+            format!("{:.3}", answers.s_stage_pooled),
+        ]);
+    }
+    table
+}
+
+fn slowest(answers: &Answers) -> Table {
+    let mut table = Table::with_header(["worker", "data-parallel rank", "stage", "slowdown alone"]);
+    for worker in answers.workers.iter().take(SHOWN) {
+        let host = worker.host.as_ref().map(|host| format!(" ({host})")).unwrap_or_default();
+        table.row([
+            format!("rank {}{host}", worker.rank),
+            worker.dp_rank.to_string(),
+            worker.stage.to_string(),
+            format!("{:.3}", worker.s_w),
+        ]);
+    }
+    table
+}
+
+fn curve(answers: &Answers) -> Table {
+    let mut table = Table::with_header(["workers mended", "of all", "lost time won back", "step"]);
+    for point in &answers.curve {
+        table.row([
+            point.workers.to_string(),
+            percent(point.share),
+            point.rem.map(percent).unwrap_or_default(),
+            seconds(point.seconds),
+        ]);
+    }
+    table
+}

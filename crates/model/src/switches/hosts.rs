@@ -1,0 +1,107 @@
+//! Lists of hosts as Slurm writes them: `n[001-016,20],login1,rack[1-2]n[1-4]`.
+
+use super::TopologyError;
+
+/// More names than any machine has nodes.
+const MOST: usize = 1 << 20;
+
+/// The names in a list, in order.
+pub fn expanded(list: &str, line: usize) -> Result<Vec<String>, TopologyError> {
+    let fault = |what: &'static str| TopologyError::Hosts { line, list: list.into(), what };
+    let mut names = Vec::new();
+    for item in items(list).ok_or_else(|| fault("brackets do not match"))? {
+        if item.is_empty() {
+            return Err(fault("there is an empty name"));
+        }
+        names.extend(of_item(item).map_err(fault)?);
+        if names.len() > MOST {
+            return Err(fault("it has more than a million names"));
+        }
+    }
+    Ok(names)
+}
+
+/// Parts between commas outside of brackets; nothing where brackets do not match.
+fn items(list: &str) -> Option<Vec<&str>> {
+    let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '[' if inside => return None,
+            ']' if !inside => return None,
+            '[' | ']' => inside = !inside,
+            ',' if !inside => {
+                parts.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[start..]);
+    (!inside).then_some(parts)
+}
+
+/// Every bracket multiplies the names that there are so far.
+fn of_item(item: &str) -> Result<Vec<String>, &'static str> {
+    let (mut names, mut rest) = (vec![String::new()], item);
+    while let Some((before, after)) = rest.split_once('[') {
+        let (ranges, behind) = after.split_once(']').ok_or("brackets do not match")?;
+        let numbers = numbers(ranges)?;
+        if names.len().saturating_mul(numbers.len()) > MOST {
+            return Err("it has more than a million names");
+        }
+        let longer = |name: &String| -> Vec<String> {
+            numbers.iter().map(|number| format!("{name}{before}{number}")).collect()
+        };
+        names = names.iter().flat_map(longer).collect();
+        rest = behind;
+    }
+    names.iter_mut().for_each(|name| name.push_str(rest));
+    Ok(names)
+}
+
+/// `001-003,7`; leading zeros are kept.
+fn numbers(ranges: &str) -> Result<Vec<String>, &'static str> {
+    let mut all = Vec::new();
+    for range in ranges.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let [low, high] = [first, last].map(|end| end.parse::<u64>().ok());
+        let (Some(low), Some(high)) = (low, high) else {
+            return Err("brackets hold numbers and ranges, as in [001-016,20]");
+        };
+        if low > high {
+            return Err("a range goes down");
+        }
+        if high - low >= MOST as u64 {
+            return Err("it has more than a million names");
+        }
+        all.extend((low..=high).map(|number| format!("{number:0width$}", width = first.len())));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_expanded() {
+        let names = |list: &str| expanded(list, 1).unwrap();
+        assert_eq!(names("n1"), ["n1"]);
+        assert_eq!(names("n[008-010],login"), ["n008", "n009", "n010", "login"]);
+        assert_eq!(names("r[1-2]n[1,3]-ib"), ["r1n1-ib", "r1n3-ib", "r2n1-ib", "r2n3-ib"]);
+        for (list, what) in [
+            ("n[1-2", "brackets"),
+            ("n1]", "brackets"),
+            ("n[[1]]", "brackets"),
+            ("n[3-1]", "goes down"),
+            ("n[a-b]", "numbers and ranges"),
+            ("n[]", "numbers and ranges"),
+            ("a,,b", "empty name"),
+            ("n[0-99999999]", "a million"),
+            ("n[0-9999]m[0-9999]", "a million"),
+        ] {
+            let fault = expanded(list, 7).unwrap_err().to_string();
+            assert!(fault.starts_with(&format!("line 7: `{list}`")) && fault.contains(what), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Requests that are kept, cancelled or unused, threads, and communicators.
+
+use super::calls::init;
+use super::*;
+use crate::traced::Decisions;
+use straggler_trace::Neighbors;
+use straggler_trace::call::{NO_COMM, special};
+
+#[test]
+fn persistent_cancelled_and_kept() {
+    let zero = vec![
+        init(),
+        plain(with_request(0, message(Function::Send_init, 10, 10, 1, 0, 8))),
+        with(with_request(1, call(Function::Start, 10, 11)), requests(&[0])),
+        with(call(Function::Wait, 11, 12), requests(&[1])),
+        with(with_request(2, call(Function::Start, 12, 13)), requests(&[0])),
+        // Traces may name the persistent request itself.
+        with(call(Function::Wait, 13, 14), requests(&[0])),
+        plain(with_request(3, message(Function::Irecv, 14, 15, 1, 77, 8))),
+        with(call(Function::Cancel, 15, 16), requests(&[3])),
+        with(
+            call(Function::Wait, 16, 17),
+            Details {
+                completed: vec![Completed { request: 3, matched: None, cancelled: true }].into(),
+                ..requests(&[3])
+            },
+        ),
+    ];
+    let kept = Details {
+        matched: Some(Matched { peer: 0, tag: 0 }),
+        found: true,
+        rare: Rare { message: Some(4), ..Rare::default() }.into(),
+        ..Details::default()
+    };
+    let any = |function, enter| message(function, enter, enter + 1, special::ANY, 0, 8);
+    let one = vec![
+        init(),
+        with(any(Function::Mprobe, 10), kept),
+        with(
+            Call { comm: NO_COMM, ..message(Function::Mrecv, 11, 12, special::NONE, special::NONE, 8) },
+            Details::from(Rare { message: Some(4), ..Rare::default() }),
+        ),
+        plain(message(Function::Recv, 12, 13, 0, 0, 8)),
+    ];
+    let trace = traced(vec![rank(zero), rank(one)]);
+    assert_goal(
+        &played(&trace, &Options::default(), 1),
+        "num_ranks 2
+        rank 0 {\nl1: send 8b to 1 tag 0\nl2: send 8b to 1 tag 0\nl2 requires l1\n}
+        rank 1 {\nl1: recv 8b from 0 tag 0\nl2: recv 8b from 0 tag 0\nl2 requires l1\n}",
+    );
+}
+
+/// Both send before they receive, more than any library sends without being asked for: only a buffer lets them go on.
+#[test]
+fn buffered_sends_are_waited_for_by_nobody() {
+    let bytes = 1 << 30;
+    let side = |peer| {
+        rank(vec![
+            init(),
+            plain(message(Function::Bsend, 10, 12, peer, 0, bytes)),
+            plain(with_request(0, message(Function::Ibsend, 12, 13, peer, 1, bytes))),
+            with(call(Function::Wait, 13, 14), requests(&[0])),
+            plain(message(Function::Recv, 15, 20, peer, 0, bytes)),
+            plain(message(Function::Recv, 20, 21, peer, 1, bytes)),
+        ])
+    };
+    let trace = traced(vec![side(1), side(0)]);
+    let side = |peer| {
+        format!(
+            "l1: send {bytes}b to {peer} tag 0\nl2: send {bytes}b to {peer} tag 1\nl3: calc 1
+            l4: recv {bytes}b from {peer} tag 0\nl5: recv {bytes}b from {peer} tag 1
+            l2 irequires l1\nl3 irequires l2\nl4 requires l3\nl5 requires l4"
+        )
+    };
+    let expected = format!("num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}", side(1), side(0));
+    assert_goal(&played(&trace, &Options::default(), 1), &expected);
+}
+
+/// MPI_MESSAGE_NO_PROC has no communicator.
+#[test]
+fn messages_of_nobody_are_received_from_nobody() {
+    let nobody =
+        Call { comm: NO_COMM, ..message(Function::Mrecv, 11, 12, special::NOBODY, special::NONE, 8) };
+    let unknown = Call { peer: special::NONE, ..nobody };
+    let trace = traced(vec![rank(vec![init(), plain(nobody), plain(unknown)])]);
+    assert_goal(&played(&trace, &Options::default(), 1), "num_ranks 1\nrank 0 {\nl1: calc 1\n}");
+    let recording = record(&trace).unwrap();
+    let notes = recording.notes();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].starts_with("1 × MPI_Mrecv: a receive from anybody"), "{notes:?}");
+}
+
+/// Threads of two ranks use one tag, in another order on either side: a message belongs to the call that received it, whoever
+/// comes first in a replay.
+#[test]
+fn messages_of_threads_are_told_apart() {
+    let on = |thread: u16, (call, details): (Call, Option<Details>)| (Call { thread, ..call }, details);
+    let zero = vec![
+        init(),
+        on(1, plain(message(Function::Send, 10, 13, 1, 0, 8))),
+        on(2, plain(message(Function::Send, 12, 14, 1, 0, 16))),
+    ];
+    let one = vec![
+        init(),
+        on(2, plain(message(Function::Recv, 10, 13, 0, 0, 64))),
+        on(1, plain(message(Function::Recv, 12, 14, 0, 0, 64))),
+    ];
+    let trace = traced(vec![rank(zero), rank(one)]);
+    let graph = played(&trace, &Options::default(), 1);
+    let text = lines(&graph).concat().join("\n");
+    for line in ["send 8b to 1 tag 1", "send 16b to 1 tag 2", "recv 8b from 0 tag 1", "recv 16b from 0 tag 2"]
+    {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+}
+
+/// A program may start threads without end, as long as few of them run at a time.
+#[test]
+fn threads_that_ended_make_room() {
+    let threads = (1..=1000u16).map(|thread| {
+        let at = 10 + 2 * u64::from(thread);
+        plain(Call { thread, ..message(Function::Send, at, at + 1, 0, 0, 8) })
+    });
+    let receives = (0..1000).map(|nth| {
+        let at = 5_000 + nth;
+        plain(message(Function::Recv, at, at, 0, 0, 8))
+    });
+    let calls = [init()].into_iter().chain(threads).chain(receives).collect();
+    let recording = record(&traced(vec![rank(calls)])).unwrap();
+    assert_eq!(recording.rank(0).threads(), 2);
+}
+
+/// Tests of null requests list none; in a loop they are part of the waiting.
+#[test]
+fn tests_of_nothing_are_looks_at_something_else() {
+    let nothing = Details { found: true, ..Details::default() };
+    let mut calls = vec![init()];
+    for at in (10..1_000).step_by(10) {
+        calls.push(plain(message(Function::Iprobe, at, at + 5, 0, 0, 0)));
+        calls.push(with(call(Function::Testall, at + 5, at + 10), nothing.clone()));
+    }
+    calls.push(plain(message(Function::Send, 1_000, 1_001, special::NOBODY, 0, 0)));
+    assert_goal(&played(&traced(vec![rank(calls)]), &Options::default(), 1), "num_ranks 1\nrank 0 {\n}");
+}
+
+/// Persistent collectives are prepared in one order, and started as each rank likes.
+#[test]
+fn persistent_collectives_start_in_any_order() {
+    let side = |first: RequestId, second: RequestId| {
+        let prepared = |request, function| plain(with_request(request, message(function, 10, 10, 0, 0, 8)));
+        let mut calls = vec![init(), prepared(0, Function::Bcast_init), prepared(1, Function::Barrier_init)];
+        for turn in 0..2 {
+            let (made, at) = (2 + 2 * turn, 10 + u64::from(turn));
+            calls.push(with(with_request(made, call(Function::Start, at, at)), requests(&[first])));
+            calls.push(with(with_request(made + 1, call(Function::Start, at, at)), requests(&[second])));
+            calls.push(with(call(Function::Waitall, at, at + 1), requests(&[made, made + 1])));
+        }
+        rank(calls)
+    };
+    let same = played(&traced(vec![side(0, 1), side(0, 1)]), &Options::default(), 1);
+    let crossed = played(&traced(vec![side(0, 1), side(1, 0)]), &Options::default(), 1);
+    assert_eq!(crossed.messages(), same.messages());
+    assert_eq!(lines(&crossed)[1], lines(&same)[1]);
+}
+
+#[test]
+fn other_communicators() {
+    // Two groups of two; each side has its own number for what lies between them.
+    let send = |peer| plain(Call { comm: 1, ..message(Function::Send, 10, 11, peer, 5, 8) });
+    let receive = |peer| plain(Call { comm: 2, ..message(Function::Recv, 10, 11, peer, 5, 8) });
+    let window = |function, enter, comm| {
+        let details = Details::from(Rare { window: Some(0), ..Rare::default() });
+        with(Call { comm, ..call(function, enter, enter + 1) }, details)
+    };
+    let ring =
+        |enter| plain(Call { comm: 3, sent: 4, ..call(Function::Neighbor_alltoall, enter, enter + 1) });
+    let all = |first| {
+        rank(vec![
+            init(),
+            first,
+            window(Function::Win_create, 11, 0),
+            window(Function::Win_fence, 12, NO_COMM),
+            ring(13),
+            plain(call(Function::Comm_dup, 14, 15)),
+            plain(Call { comm: 1, ..call(Function::Barrier, 15, 25) }),
+        ])
+    };
+    let mut trace = traced(vec![all(send(1)), all(send(0)), all(receive(1)), all(receive(0))]);
+    let groups = [vec![0, 1], vec![2, 3]];
+    for (members, remote) in [(0, 1), (1, 0)] {
+        let (members, remote) = (groups[members].clone(), groups[remote].clone());
+        trace.communicators.push(Communicator { members, remote, ..Communicator::default() });
+    }
+    let neighbors = (0..4).map(|rank: i32| Neighbors {
+        sources: vec![(rank + 3) % 4, special::NOBODY],
+        destinations: vec![(rank + 1) % 4, special::NOBODY],
+    });
+    trace.communicators.push(Communicator {
+        members: (0..4).collect(),
+        neighbors: neighbors.collect(),
+        ..Communicator::default()
+    });
+    let recording = record(&trace).unwrap();
+    let operations: Vec<_> = recording.calls().iter().map(|call| call.operation.name()).collect();
+    assert_eq!(operations, ["barrier", "barrier", "allreduce"]);
+    let graph = played(&trace, &Options::default(), 1);
+    let ends = [0, 1, 2, 3].map(|rank| graph.rank(rank).operation(0)).map(|first| (first.peer, first.tag));
+    assert_eq!(ends, [(3, 0), (2, 0), (1, 0), (0, 0)]);
+    assert_eq!(crate::validate::validate(&graph), vec![]);
+    let notes = recording.notes().join("\n");
+    for part in ["4 × MPI_Win_fence", "4 × MPI_Comm_dup", "4 × MPI_Barrier: a collective between"] {
+        assert!(notes.contains(part), "{notes}");
+    }
+}
+
+#[test]
+fn messages_of_collectives_meet_no_receive_from_anyone() {
+    let matched = Some(Matched { peer: 1, tag: 4 });
+    let any = message(Function::Recv, 12, 13, special::ANY, special::ANY, 8);
+    let ring = || plain(Call { sent: 4, ..call(Function::Neighbor_alltoall, 10, 11) });
+    let zero = vec![init(), ring(), with(any, Details { matched, ..Details::default() })];
+    let one = vec![init(), ring(), plain(message(Function::Send, 12, 13, 0, 4, 8))];
+    let mut trace = traced(vec![rank(zero), rank(one)]);
+    let other = |rank: i32| Neighbors { sources: vec![1 - rank], destinations: vec![1 - rank] };
+    trace.communicators[0].neighbors = vec![other(0), other(1)];
+    let options = Options { decisions: Decisions::Redecide, ..Options::default() };
+    let wild = |options| Recording::from_trace(&trace, &options).unwrap().rank(0).wild().len();
+    assert_eq!(wild(options), 1);
+    assert_eq!(wild(Options { decisions: Decisions::RedecideRequests, ..options }), 0);
+}

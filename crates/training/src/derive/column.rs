@@ -1,0 +1,249 @@
+//! What one data-parallel rank does in a step: the operations of its stages. `a ← b` below: a may not start before b has ended.
+
+use super::transfers::{BACKWARD, FORWARD, Partners};
+use super::{Found, Habits};
+use crate::graph::Group;
+use crate::{Kind, Op, Row};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// What a clock may be off, in picoseconds.
+pub const SLACK: i64 = 50_000_000;
+
+/// What makes operations of all data-parallel ranks one group: kind, sequence number, and stage unless all stages take part.
+pub type Key = (Kind, u32, Option<u32>);
+
+const DATA_PARALLEL: [Kind; 3] =
+    [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::SeparateGradsAllReduce];
+
+pub struct Column {
+    pub dp_rank: u32,
+    pub ops: Vec<Op>,
+    /// Picoseconds since the first start of the step.
+    pub start: Vec<i64>,
+    pub duration: Vec<i64>,
+    /// `(after, before)`.
+    pub edges: Vec<(u32, u32)>,
+    /// Groups within the column.
+    pub groups: Vec<Group>,
+    /// What joins groups with other columns.
+    pub wide: BTreeMap<Key, Vec<u32>>,
+    pub found: Found,
+}
+
+/// A column while it is built.
+pub struct Building<'a> {
+    /// Sorted by stage, kind and sequence number.
+    pub rows: &'a [Row],
+    pub start: Vec<i64>,
+    pub duration: Vec<i64>,
+    edges: BTreeSet<(u32, u32)>,
+    pub found: Found,
+}
+
+fn picoseconds(seconds: f64) -> i64 {
+    // Out of range saturates.
+    (seconds * 1e12).round() as i64
+}
+
+impl Column {
+    /// From rows sorted by stage, kind and sequence number, of a step that begins at `first` seconds.
+    pub fn of(rows: &[Row], stages: u32, first: f64, habits: Habits) -> Column {
+        let mut building = Building {
+            rows,
+            start: rows.iter().map(|row| picoseconds(row.start - first)).collect(),
+            duration: rows.iter().map(|row| picoseconds(row.duration)).collect(),
+            edges: BTreeSet::new(),
+            found: Found::default(),
+        };
+        let mut partners = Partners::new(habits.chunks);
+        for stage in 0..stages {
+            let of_stage = building.range(stage, None);
+            building.main_queue(of_stage.clone());
+            for direction in [FORWARD, BACKWARD] {
+                partners.match_stage(&mut building, stage, direction);
+            }
+            building.data_parallel(stage);
+            building.tail(stage);
+        }
+        let mut groups = partners.pairs(&mut building.found);
+        let (in_column, wide) = building.meetings(habits.clip_meets);
+        groups.extend(in_column);
+        Column {
+            dp_rank: rows[0].dp_rank,
+            ops: rows.iter().map(op).collect(),
+            start: building.start,
+            duration: building.duration,
+            edges: building.edges.into_iter().collect(),
+            groups,
+            wide,
+            found: building.found,
+        }
+    }
+
+    /// Whether the same is done in the same order.
+    pub fn is_like(&self, other: &Column) -> bool {
+        self.ops == other.ops
+            && self.edges == other.edges
+            && self.groups == other.groups
+            && self.wide == other.wide
+    }
+}
+
+fn op(row: &Row) -> Op {
+    let stream = match row.kind {
+        Kind::ForwardSend => 1,
+        Kind::ForwardRecv => 2,
+        Kind::BackwardSend => 3,
+        Kind::BackwardRecv => 4,
+        kind if DATA_PARALLEL.contains(&kind) => 5,
+        _ => 0,
+    };
+    let (microbatch, chunk) = (row.microbatch, row.model_chunk);
+    Op { worker: row.stage, kind: row.kind as u16, stream, seq: row.seq, microbatch, chunk }
+}
+
+impl Building<'_> {
+    /// The rows of a stage, or those of a kind on it.
+    pub fn range(&self, stage: u32, kind: Option<Kind>) -> Range<usize> {
+        let from = |key: (u32, Option<Kind>), past: bool| {
+            self.rows.partition_point(|row| {
+                let own = (row.stage, key.1.map(|_| row.kind));
+                own < key || past && own == key
+            })
+        };
+        from((stage, kind), false)..from((stage, kind), true)
+    }
+
+    pub fn end(&self, op: usize) -> i64 {
+        self.start[op].saturating_add(self.duration[op])
+    }
+
+    pub fn edge(&mut self, after: usize, before: usize) {
+        self.edges.insert((after as u32, before as u32));
+    }
+
+    pub fn chain(&mut self, ops: &[usize]) {
+        ops.windows(2).for_each(|pair| self.edge(pair[1], pair[0]));
+    }
+
+    /// Some operations by their start.
+    pub fn in_order(&self, ops: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut ops: Vec<usize> = ops.collect();
+        ops.sort_by_key(|&op| (self.start[op], self.rows[op].seq, self.rows[op].kind));
+        ops
+    }
+
+    fn of_kinds(&self, range: Range<usize>, kinds: &[Kind]) -> Vec<usize> {
+        self.in_order(range.filter(|&op| kinds.contains(&self.rows[op].kind)))
+    }
+
+    /// Loading, computing and collecting garbage come one after the other. A collection that lies within one of these is taken out
+    /// of it and follows it; within something else it is left there.
+    fn main_queue(&mut self, range: Range<usize>) {
+        let kinds = [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc];
+        let queue = self.of_kinds(range.clone(), &kinds);
+        let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
+        let recorded: Vec<(i64, i64)> =
+            (0..self.rows.len()).map(|op| (self.start[op], self.end(op))).collect();
+        let encloses = |outer: usize, gc: usize| {
+            recorded[outer].0 <= recorded[gc].0 && recorded[gc].1 <= recorded[outer].1 && !is_gc(outer)
+        };
+        let mut moved = Vec::new();
+        for &gc in queue.iter().filter(|&&op| is_gc(op) && self.duration[op] > 0) {
+            let outer = queue.iter().copied().find(|&outer| encloses(outer, gc));
+            let elsewhere = range.clone().any(|outer| encloses(outer, gc));
+            moved.extend((outer.is_some() || elsewhere).then_some((gc, outer)));
+        }
+        let last = queue.iter().copied().filter(|&op| !is_gc(op)).map(|op| self.end(op)).max();
+        for (gc, outer) in moved {
+            self.found.nested += 1;
+            match outer {
+                Some(outer) => {
+                    self.duration[outer] = (self.duration[outer] - self.duration[gc]).max(0);
+                    self.start[gc] = self.end(outer);
+                }
+                None => {
+                    self.duration[gc] = 0;
+                    self.start[gc] = last.unwrap_or(self.start[gc]);
+                }
+            }
+        }
+        let queue = self.in_order(queue.into_iter());
+        self.chain(&queue);
+    }
+
+    fn data_parallel(&mut self, stage: u32) {
+        let range = self.range(stage, None);
+        let stream = self.of_kinds(range.clone(), &[Kind::ParamsAllGather, Kind::GradsReduceScatter]);
+        self.chain(&stream);
+        let forwards = self.of_kinds(range.clone(), &[Kind::ForwardCompute]);
+        let backwards = self.of_kinds(range, &[Kind::BackwardCompute]);
+        let gathers = self.range(stage, Some(Kind::ParamsAllGather));
+        let chunk = |op: usize| self.rows[op].chunk;
+        let mut edges = Vec::new();
+        for named in gathers.clone().map(chunk).collect::<BTreeSet<i32>>() {
+            let last = gathers.clone().rev().find(|&op| chunk(op) == named);
+            let first = forwards.iter().copied().find(|&op| chunk(op) == named);
+            edges.extend(first.zip(last));
+        }
+        for scatter in self.range(stage, Some(Kind::GradsReduceScatter)) {
+            // The gradients of its chunk, or whatever had been computed when it began.
+            let ended = |op: &&usize| self.end(**op) <= self.start[scatter] + SLACK;
+            let of_chunk = backwards.iter().rev().find(|&&op| chunk(op) == chunk(scatter));
+            let before = of_chunk.filter(ended).or_else(|| backwards.iter().rev().find(ended));
+            edges.extend(before.map(|&before| (scatter, before)));
+        }
+        edges.into_iter().for_each(|(after, before)| self.edge(after, before));
+    }
+
+    /// What ends a step. Gradients that were sent while backward was running are awaited.
+    fn tail(&mut self, stage: u32) {
+        let range = self.range(stage, None);
+        let computed = self.of_kinds(
+            range.clone(),
+            &[Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc],
+        );
+        let last = computed.last().copied();
+        let scatters = self.of_kinds(range, &[Kind::GradsReduceScatter]);
+        let is_after = |op: &usize| last.is_none_or(|last| self.start[*op] >= self.end(last) - SLACK);
+        let overlapped = scatters.iter().any(|op| !is_after(op));
+        let of = |kind| self.range(stage, Some(kind));
+        let mut chain: Vec<usize> = last.into_iter().collect();
+        chain.extend(of(Kind::LayernormGradsAllReduce));
+        chain.extend(of(Kind::EmbeddingGradsAllReduce));
+        if overlapped {
+            chain.extend(of(Kind::SeparateGradsAllReduce));
+        } else {
+            chain.extend(&scatters);
+            chain.extend(of(Kind::SeparateGradsAllReduce));
+        }
+        chain.extend(of(Kind::OptimizerClipMainGrad));
+        chain.extend(of(Kind::Optimizer));
+        self.chain(&chain);
+        let first = if last.is_some() { chain.get(1) } else { chain.first() };
+        if let (true, Some(&first), Some(&scatter)) = (overlapped, first, scatters.last()) {
+            self.edge(first, scatter);
+        }
+    }
+
+    /// Groups of stages, and what takes part in groups of all data-parallel ranks.
+    fn meetings(&self, clip_meets: bool) -> (Vec<Group>, BTreeMap<Key, Vec<u32>>) {
+        let mut embedding: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut wide: BTreeMap<Key, Vec<u32>> = BTreeMap::new();
+        for (op, row) in (0..).zip(self.rows) {
+            match row.kind {
+                Kind::EmbeddingGradsAllReduce => embedding.entry(row.seq).or_default().push(op),
+                Kind::OptimizerClipMainGrad if clip_meets => {
+                    wide.entry((row.kind, row.seq, None)).or_default().push(op);
+                }
+                kind if DATA_PARALLEL.contains(&kind) => {
+                    wide.entry((kind, row.seq, Some(row.stage))).or_default().push(op);
+                }
+                _ => {}
+            }
+        }
+        let groups = embedding.into_values().map(|ops| Group { ops, wide: false });
+        (groups.collect(), wide)
+    }
+}

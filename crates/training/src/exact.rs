@@ -1,0 +1,197 @@
+//! Who held a job up: every step replayed on its own graph with some times as they were and the others ideal.
+//!
+//! ```text
+//! Job ─► StepTimes (takes, launch delays) ─► Ideal (a typical worker) ─► replays ─► Answers
+//!                                                                       └─► what-ifs of causes ─► Cause, by gain
+//! ```
+//! Times are whole picoseconds: the same job gives the same answers on any number of threads.
+
+mod answers;
+mod causes;
+mod pictures;
+mod pools;
+mod replay;
+mod times;
+
+pub use answers::{Answers, CurvePoint, Mended, Slowdowns, WorkerAnswer, analyse};
+pub use causes::{Cause, CauseKind, Split};
+pub use pictures::{Bar, bars, slowness};
+pub use pools::{Ideal, Pool, median};
+pub use replay::{Meet, Room, replay};
+pub use times::{Cut, StepTimes, times};
+
+use crate::{Job, Op};
+use rayon::prelude::*;
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum AnalysisError {
+    #[error("the job has no steps")]
+    Empty,
+    #[error("step {step}: the operations take longer than 50 days together: are the times in seconds?")]
+    TooLong { step: i64 },
+}
+
+/// The most that a step may hold, in picoseconds: no sum of its times overflows.
+const LONGEST: i128 = 1 << 62;
+
+/// A job with its times, ready for replays.
+#[derive(Debug)]
+pub struct Replays<'a> {
+    pub job: &'a Job,
+    pub times: Vec<StepTimes>,
+    pub ideal: Ideal,
+    /// Compared with the same stage only.
+    pub stage_ideal: Ideal,
+    /// Picoseconds of a worker and step in the mean that it waited for something that was not recorded.
+    pub unexplained: f64,
+}
+
+/// An operation of a worker in a step, and its times.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    pub op: &'a Op,
+    /// The place of its worker in the job.
+    pub worker: usize,
+    pub takes: i64,
+    pub delay: i64,
+    pub ideal_takes: i64,
+    pub ideal_delay: i64,
+}
+
+impl At<'_> {
+    pub fn real(&self) -> (i64, i64) {
+        (self.takes, self.delay)
+    }
+
+    pub fn ideal(&self) -> (i64, i64) {
+        (self.ideal_takes, self.ideal_delay)
+    }
+
+    /// As it was where something holds, ideal where not.
+    pub fn real_if(&self, holds: bool) -> (i64, i64) {
+        if holds { self.real() } else { self.ideal() }
+    }
+}
+
+impl<'a> Replays<'a> {
+    pub fn new(job: &'a Job) -> Result<Replays<'a>, AnalysisError> {
+        if job.steps.is_empty() {
+            return Err(AnalysisError::Empty);
+        }
+        let mut times = times(job);
+        for (step, times) in job.steps.iter().zip(&times) {
+            let sum: i128 = times.takes.iter().chain(&times.delays).map(|&time| i128::from(time)).sum();
+            if sum > LONGEST {
+                return Err(AnalysisError::TooLong { step: step.number });
+            }
+        }
+        let ideal = Ideal::of(job, &times, Pool::Kind);
+        let stage_ideal = Ideal::of(job, &times, Pool::KindAndStage);
+        let sums: Vec<i64> = times
+            .par_iter_mut()
+            .enumerate()
+            .map(|(step, times)| usual_where_not_launched(job, step, times, &ideal))
+            .collect();
+        let unexplained = mean(&sums) / job.workers.len().max(1) as f64;
+        Ok(Replays { job, times, ideal, stage_ideal, unexplained })
+    }
+
+    /// How long a step takes with the times that are chosen.
+    pub fn step(&self, step: usize, room: &mut Room, choose: &impl Fn(&At<'_>) -> (i64, i64)) -> i64 {
+        self.fill(step, room, Meet::All, choose);
+        let columns = self.job.steps[step].columns as usize;
+        replay(self.job, self.job.shape(step), columns, Meet::All, room)[0]
+    }
+
+    /// How long a step takes if only one column has the times that are chosen, and all others are ideal: for every column.
+    pub fn each_column(
+        &self,
+        step: usize,
+        room: &mut Room,
+        choose: &impl Fn(&At<'_>) -> (i64, i64),
+    ) -> Vec<i64> {
+        let columns = self.job.steps[step].columns as usize;
+        if columns == 1 {
+            return vec![self.step(step, room, choose)];
+        }
+        self.fill(step, room, Meet::InPairs, choose);
+        replay(self.job, self.job.shape(step), 2 * columns, Meet::InPairs, room)
+    }
+
+    /// Puts times into the room, for pairs the ideal ones behind those of all columns.
+    fn fill(&self, step: usize, room: &mut Room, meet: Meet, choose: &impl Fn(&At<'_>) -> (i64, i64)) {
+        let (job, times) = (self.job, &self.times[step]);
+        let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+        room.takes.clear();
+        room.delays.clear();
+        for (place, op) in shape.ops.iter().enumerate() {
+            let stage = job.workers[job.worker(step, 0, place)].stage;
+            let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op.kind), self.ideal.delay(op.kind));
+            let first = place * columns;
+            for column in 0..columns {
+                let worker = job.worker(step, column, place);
+                let (takes, delay) = (times.takes[first + column], times.delays[first + column]);
+                let (takes, delay) = choose(&At { op, worker, takes, delay, ideal_takes, ideal_delay });
+                room.takes.push(takes);
+                room.delays.push(delay);
+            }
+            if meet == Meet::InPairs {
+                room.takes.resize(room.takes.len() + columns, ideal_takes);
+                room.delays.resize(room.delays.len() + columns, ideal_delay);
+            }
+        }
+    }
+
+    /// Every step with the times that are chosen, which may differ from step to step.
+    pub fn all(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
+        (0..self.job.steps.len())
+            .into_par_iter()
+            .map_init(Room::default, |room, step| self.step(step, room, &|at: &At<'_>| choose(step, at)))
+            .collect()
+    }
+}
+
+impl Replays<'_> {
+    /// The job with the times that are chosen: what its recording would be.
+    pub fn changed(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Job {
+        let mut job = self.job.clone();
+        let mut room = Room::default();
+        for step in 0..job.steps.len() {
+            self.step(step, &mut room, &|at: &At<'_>| choose(step, at));
+            let (shape, columns) = (self.job.shape(step), self.job.steps[step].columns as usize);
+            let (ops, first) = (shape.ops.len(), self.job.steps[step].first);
+            for (op, column) in (0..ops).flat_map(|op| (0..columns).map(move |column| (op, column))) {
+                let before = shape.graph.before.of(op).iter();
+                let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
+                let at = op * columns + column;
+                let start = ready.unwrap_or(0) + room.delays[at];
+                job.start[first + column * ops + op] = start;
+                job.duration[first + column * ops + op] = room.ends[at] - start;
+            }
+        }
+        job
+    }
+}
+
+/// Delays that are not the host's become the usual ones. Returns what they were longer.
+fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal: &Ideal) -> i64 {
+    let columns = job.steps[step].columns as usize;
+    let mut longer = 0;
+    for (place, op) in job.shape(step).ops.iter().enumerate() {
+        let kind = &job.kinds[op.kind as usize];
+        if kind.launched || kind.posted {
+            continue;
+        }
+        let usual = ideal.delay(op.kind);
+        for delay in &mut times.delays[place * columns..(place + 1) * columns] {
+            longer += (*delay - usual).max(0);
+            *delay = usual;
+        }
+    }
+    longer
+}
+
+/// The mean in picoseconds.
+pub fn mean(values: &[i64]) -> f64 {
+    values.iter().map(|&value| i128::from(value)).sum::<i128>() as f64 / values.len().max(1) as f64
+}

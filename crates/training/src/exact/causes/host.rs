@@ -1,0 +1,134 @@
+//! The host: operations that start late, data that come late, garbage that is collected.
+
+use super::{Cause, CauseKind, Looking, percent, time};
+use crate::Op;
+
+/// A launch delay as it was found.
+struct Late<'a> {
+    step: usize,
+    worker: usize,
+    place: usize,
+    op: &'a Op,
+    /// Beyond what is usual, in picoseconds.
+    by: i64,
+}
+
+impl Looking<'_> {
+    pub fn launches(&self) -> Option<Cause> {
+        let won = self.won(|_, at| (at.takes, at.ideal_delay.min(at.delay)));
+        let mut cause =
+            self.cause(CauseKind::LaunchDelay, won, "Operations start later than they could".into())?;
+        let job = self.replays.job;
+        let (mut by_worker, mut by_kind) = (vec![0i64; job.workers.len()], vec![0i64; job.kinds.len()]);
+        let mut at_begin = 0i64;
+        let mut worst: Option<Late<'_>> = None;
+        for late in self.late() {
+            by_worker[late.worker] = by_worker[late.worker].saturating_add(late.by);
+            by_kind[late.op.kind as usize] = by_kind[late.op.kind as usize].saturating_add(late.by);
+            if self.begins(late.step, late.place) {
+                at_begin = at_begin.saturating_add(late.by);
+            }
+            if worst.as_ref().is_none_or(|worst| worst.by < late.by) {
+                worst = Some(late);
+            }
+        }
+        let total: i64 = by_worker.iter().fold(0, |sum, by| sum.saturating_add(*by));
+        let share = |part: i64| part as f64 / total.max(1) as f64;
+        let largest =
+            |list: &[i64]| list.iter().enumerate().max_by_key(|(_, by)| **by).map_or(0, |(at, _)| at);
+        let (worker, kind) = (largest(&by_worker), largest(&by_kind));
+        cause.evidence.push(format!(
+            "{} of the delays are on rank {}, and {} before {}.",
+            percent(share(by_worker[worker])),
+            job.workers[worker].rank,
+            percent(share(by_kind[kind])),
+            job.kinds[kind].name
+        ));
+        if let Some(worst) = &worst {
+            cause.evidence.push(format!(
+                "The longest: rank {}, step {}, {} before {} {}.",
+                job.workers[worst.worker].rank,
+                job.steps[worst.step].number,
+                time(worst.by as f64),
+                job.kinds[worst.op.kind as usize].name,
+                worst.op.seq
+            ));
+        }
+        if share(at_begin) >= 0.5 {
+            cause.evidence.push(format!(
+                "{} of them are at the beginning of steps: the worker came late, or waited for data.",
+                percent(share(at_begin))
+            ));
+        }
+        if share(by_worker[worker]) >= 0.5 && job.workers.len() > 1 {
+            cause.ranks = vec![job.workers[worker].rank];
+        }
+        cause.fix =
+            "Look at data loading, garbage collection and other work of the host on these ranks.".into();
+        Some(cause)
+    }
+
+    /// All delays beyond what is usual.
+    fn late(&self) -> impl Iterator<Item = Late<'_>> {
+        let (job, replays) = (self.replays.job, self.replays);
+        (0..job.steps.len()).flat_map(move |step| {
+            let columns = job.steps[step].columns as usize;
+            job.shape(step).ops.iter().enumerate().flat_map(move |(place, op)| {
+                (0..columns).filter_map(move |column| {
+                    let worker = job.worker(step, column, place);
+                    let usual = replays.ideal.delay(op.kind);
+                    let by = replays.times[step].delays[place * columns + column] - usual;
+                    (by > 0).then_some(Late { step, worker, place, op, by })
+                })
+            })
+        })
+    }
+
+    /// Whether an operation waits for nothing.
+    fn begins(&self, step: usize, place: usize) -> bool {
+        self.replays.job.shape(step).graph.before.of(place).is_empty()
+    }
+
+    /// Data loading and garbage collection, where they are recorded: without them altogether.
+    pub fn stalls(&self) -> Vec<Cause> {
+        let list = [
+            (
+                "dataload",
+                CauseKind::DataLoading,
+                "Workers wait for data",
+                "Load batches ahead: more loader processes, a larger prefetch, faster storage.",
+            ),
+            (
+                "gc",
+                CauseKind::GarbageCollection,
+                "Garbage collection stops workers",
+                "Collect by hand, on all ranks in the same step, and switch the automatic collection off.",
+            ),
+        ];
+        list.into_iter().filter_map(|(name, kind, says, fix)| self.stall(name, kind, says, fix)).collect()
+    }
+
+    fn stall(&self, name: &str, kind: CauseKind, says: &str, fix: &str) -> Option<Cause> {
+        let job = self.replays.job;
+        let number = job.kinds.iter().position(|kind| kind.name == name)?;
+        let won = self.won(|_, at| if at.op.kind as usize == number { (0, at.delay) } else { at.real() });
+        let mut cause = self.cause(kind, won, says.into())?;
+        let means: Vec<(usize, f64)> = (0..job.workers.len())
+            .filter(|&worker| job.workers[worker].recorded)
+            .map(|worker| (worker, self.facts.mean(worker, number).unwrap_or(0.0)))
+            .collect();
+        let (worst, takes) = means.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let typical = super::facts::median_of(&means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
+        cause.evidence.push(format!(
+            "Each takes {} in the mean on rank {}, and {} on a typical rank.",
+            time(takes),
+            job.workers[worst].rank,
+            time(typical)
+        ));
+        if takes >= 2.0 * typical {
+            cause.ranks = vec![job.workers[worst].rank];
+        }
+        cause.fix = fix.into();
+        Some(cause)
+    }
+}

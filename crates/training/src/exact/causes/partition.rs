@@ -1,0 +1,135 @@
+//! Stages of unequal work, and which split of the layers would be best.
+
+use super::facts::median_of;
+use super::{Cause, CauseKind, Looking, time};
+use crate::Role;
+use serde::Serialize;
+
+impl Looking<'_> {
+    /// What a stage computes for a microbatch, typically: all its kinds together.
+    fn stage_work(&self) -> Vec<f64> {
+        let job = self.replays.job;
+        let stages = job.stages();
+        let of_worker = |worker: usize| -> f64 {
+            let kinds = (0..job.kinds.len()).filter(|&kind| is_microbatch(&job.kinds[kind]));
+            kinds.filter_map(|kind| self.facts.mean(worker, kind)).sum()
+        };
+        (0..stages)
+            .map(|stage| {
+                let of_stage = |place: &usize| {
+                    job.workers[*place].stage as usize == stage && job.workers[*place].recorded
+                };
+                let workers = (0..job.workers.len()).filter(of_stage);
+                median_of(&workers.map(of_worker).collect::<Vec<f64>>())
+            })
+            .collect()
+    }
+
+    pub fn partition(&self) -> Option<Cause> {
+        let job = self.replays.job;
+        let work = self.stage_work();
+        let even = work.iter().sum::<f64>() / work.len() as f64;
+        if work.len() < 2 || even <= 0.0 || work.iter().any(|work| *work <= 0.0) {
+            return None;
+        }
+        let won = self.won(|_, at| {
+            if !is_microbatch(&job.kinds[at.op.kind as usize]) {
+                return at.real();
+            }
+            let stage = job.workers[at.worker].stage as usize;
+            ((at.takes as f64 * even / work[stage]).round() as i64, at.delay)
+        });
+        let (longest, takes) =
+            work.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, even));
+        let says = format!("Stage {longest} of the pipeline has more work than the others");
+        let mut cause = self.cause(CauseKind::Partition, won, says)?;
+        let list: Vec<String> = work.iter().map(|work| time(*work)).collect();
+        let per_rank = job.workers.len() / work.len();
+        cause.evidence = vec![
+            format!("A microbatch computes {} on stages 0 to {}.", list.join(", "), work.len() - 1),
+            format!("Stage {longest} takes {:.2} times the mean of all stages.", takes / even),
+        ];
+        if per_rank < 2 {
+            cause.evidence.push(
+                "There is one worker a stage: a slow worker would look the same. Swap two workers to tell."
+                    .into(),
+            );
+        }
+        cause.fix = format!(
+            "Move {:.0} % of the work of stage {longest} to the others; --layers says which split is best.",
+            100.0 * (1.0 - even / takes)
+        );
+        Some(cause)
+    }
+
+    /// The best split of the layers, where it is known how many the stages have.
+    pub fn split(&self, layers: &[u32]) -> Option<Split> {
+        let work = self.stage_work();
+        (work.len() == layers.len()).then(|| best_split(&work, layers)).flatten()
+    }
+}
+
+/// Whether it is done once for every microbatch.
+fn is_microbatch(kind: &crate::KindInfo) -> bool {
+    kind.role == Role::Compute && kind.name != "optimizer"
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Split {
+    pub layers: Vec<u32>,
+    /// What the longest stage takes for a microbatch now, and then.
+    pub now_seconds: f64,
+    pub then_seconds: f64,
+}
+
+/// Layers are alike; what a stage takes beyond them (the embedding, the loss) stays where it is. The split whose longest stage
+/// is shortest: layers go one by one to the stage that is shortest with it.
+pub fn best_split(work: &[f64], layers: &[u32]) -> Option<Split> {
+    if layers.contains(&0) || layers.len() < 2 {
+        return None;
+    }
+    // The stage with the least per layer has nothing beyond its layers.
+    let per_layer =
+        work.iter().zip(layers).map(|(work, &layers)| work / f64::from(layers)).fold(f64::MAX, f64::min);
+    let beyond: Vec<f64> =
+        work.iter().zip(layers).map(|(work, &layers)| work - per_layer * f64::from(layers)).collect();
+    let mut best = vec![0u32; layers.len()];
+    let with_one_more = |best: &[u32], stage: usize| beyond[stage] + per_layer * f64::from(best[stage] + 1);
+    for _ in 0..layers.iter().sum::<u32>() {
+        let shortest =
+            (0..layers.len()).min_by(|&a, &b| with_one_more(&best, a).total_cmp(&with_one_more(&best, b)))?;
+        best[shortest] += 1;
+    }
+    let longest = |layers: &[u32]| {
+        let stages =
+            layers.iter().zip(&beyond).map(|(&layers, beyond)| beyond + per_layer * f64::from(layers));
+        stages.fold(0.0, f64::max)
+    };
+    let (now, then) = (longest(layers), longest(&best));
+    Some(Split { layers: best, now_seconds: now / 1e12, then_seconds: then / 1e12 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_stage_gives_layers_away() {
+        // 10 a layer, and 25 for the loss.
+        let split = best_split(&[80.0, 80.0, 80.0, 105.0], &[8, 8, 8, 8]).unwrap();
+        assert_eq!(split.layers, [9, 9, 8, 6]);
+        assert_eq!((split.now_seconds * 1e12, split.then_seconds * 1e12), (105.0, 90.0));
+        assert_eq!(best_split(&[1.0, 2.0], &[0, 2]), None);
+        // Nothing is shorter than every other split, tried one by one.
+        let mut least = f64::MAX;
+        for a in 0..=32u32 {
+            for b in 0..=32 - a {
+                for c in 0..=32 - a - b {
+                    let of = [a, b, c, 32 - a - b - c].map(|layers| 10.0 * f64::from(layers));
+                    least = least.min([of[0], of[1], of[2], of[3] + 25.0].into_iter().fold(0.0, f64::max));
+                }
+            }
+        }
+        assert_eq!(split.then_seconds * 1e12, least);
+    }
+}

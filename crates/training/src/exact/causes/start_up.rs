@@ -1,0 +1,34 @@
+//! Steps at the beginning that take longer: compilation, caches, tuning.
+
+use super::super::pools::median;
+use super::{Cause, CauseKind, Looking, time};
+
+/// A step is one of them if it takes so many times as long as usual.
+const LONG: f64 = 1.2;
+/// More than this share of the steps is no beginning.
+const BEGINNING: f64 = 0.2;
+
+impl Looking<'_> {
+    /// From the times of all steps.
+    pub fn start_up(&self, steps: &[i64]) -> Option<Cause> {
+        let usual = median(&mut steps.to_vec()) as f64;
+        let long = steps.iter().take_while(|&&step| step as f64 >= LONG * usual).count();
+        if long == 0 || long as f64 > BEGINNING * steps.len() as f64 {
+            return None;
+        }
+        let lost: f64 = steps[..long].iter().map(|&step| step as f64 - usual).sum();
+        let number = |place: usize| self.replays.job.steps[place].number;
+        let says = match long {
+            1 => format!("The first step, {}, takes longer than the others", number(0)),
+            _ => format!("The first {long} steps, to step {}, take longer than the others", number(long - 1)),
+        };
+        let mut cause = self.cause(CauseKind::StartUp, lost / steps.len() as f64, says)?;
+        cause.evidence = vec![format!(
+            "They take up to {}; half of all steps take {} or less.",
+            time(steps[..long].iter().copied().max().unwrap_or(0) as f64),
+            time(usual)
+        )];
+        cause.fix = "Leave them out of the measurement; in long jobs they do not matter.".into();
+        Some(cause)
+    }
+}

@@ -1,0 +1,192 @@
+//! Workers that take longer than others of their stage, and since when.
+
+use super::facts::median_of;
+use super::{Cause, CauseKind, Looking, time};
+use crate::Role;
+
+/// A worker is slow if it computes so many times as long as the one in the middle.
+const SLOW: f64 = 1.05;
+/// More slow workers than this share are the rule, not the exception.
+const EXCEPTION: f64 = 0.5;
+/// A stretch of steps in which a worker is slow has so many of them, and it computes so many times as long in each.
+const STRETCH: usize = 3;
+const SLOW_IN_A_STRETCH: f64 = 1.1;
+/// A change is one if the levels differ by this, and by so many standard errors.
+const CHANGE: f64 = 0.05;
+const SURE: f64 = 6.0;
+
+struct Slow {
+    worker: usize,
+    /// How many times as long it computes, since it does.
+    factor: f64,
+    /// The place of the step that it began with, and of the last one where it ended.
+    since: usize,
+    until: Option<usize>,
+}
+
+impl Looking<'_> {
+    pub fn slow_workers(&self, order: &[usize]) -> Option<Cause> {
+        let job = self.replays.job;
+        let mut slow: Vec<Slow> = order.iter().filter_map(|&worker| self.slow(worker, order)).collect();
+        slow.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.worker.cmp(&b.worker)));
+        let most = ((order.len() as f64 * EXCEPTION) as usize).max(1);
+        if slow.is_empty() || slow.len() > most || order.len() < 2 {
+            return None;
+        }
+        let mut is_slow = vec![false; job.workers.len()];
+        slow.iter().for_each(|slow| is_slow[slow.worker] = true);
+        let won = self.won(|_, at| {
+            if !is_slow[at.worker] {
+                return at.real();
+            }
+            let stage = job.workers[at.worker].stage;
+            let ideal = &self.replays.stage_ideal;
+            (ideal.takes(stage, at.op.kind), ideal.delay(at.op.kind))
+        });
+        let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
+        let says = match &ranks[..] {
+            [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
+            _ => format!("{} of {} workers are slow: ranks {}", ranks.len(), order.len(), some(&ranks)),
+        };
+        let mut cause = self.cause(CauseKind::Workers, won, says)?;
+        cause.evidence = slow.iter().take(5).map(|slow| self.evidence(slow, order)).collect();
+        cause.fix = "Look at its clock, temperature, memory errors and neighbours, or replace it.".into();
+        cause.ranks = ranks;
+        cause.since_step =
+            slow.first().filter(|slow| slow.since > 0).map(|slow| job.steps[slow.since].number);
+        Some(cause)
+    }
+
+    fn since_words(&self, slow: &Slow) -> String {
+        let number = |place: usize| self.replays.job.steps[place].number;
+        match (slow.since, slow.until) {
+            (since, Some(until)) => format!(" from step {} to step {}", number(since), number(until)),
+            (0, None) => " in all steps".into(),
+            (since, None) => format!(" since step {}", number(since)),
+        }
+    }
+
+    /// Those that a worker is compared with: its own stage.
+    fn like(&self, worker: usize, order: &[usize]) -> Vec<usize> {
+        let workers = &self.replays.job.workers;
+        order.iter().copied().filter(|&other| workers[other].stage == workers[worker].stage).collect()
+    }
+
+    fn slow(&self, worker: usize, order: &[usize]) -> Option<Slow> {
+        let like = self.like(worker, order);
+        if like.len() < 2 {
+            return None;
+        }
+        let factors = self.facts.against(worker, &like);
+        let (since, until) = stretch(&factors).unwrap_or_else(|| (rise(&factors).unwrap_or(0), None));
+        let factor = median_of(&factors[since..=until.unwrap_or(factors.len() - 1)]);
+        (factor >= SLOW).then_some(Slow { worker, factor, since, until })
+    }
+
+    fn evidence(&self, slow: &Slow, order: &[usize]) -> String {
+        let job = self.replays.job;
+        let own = &job.workers[slow.worker];
+        let computed = |worker: usize| {
+            let kinds = (0..job.kinds.len()).filter(|&kind| job.kinds[kind].role == Role::Compute);
+            kinds
+                .filter_map(|kind| Some((&job.kinds[kind].name, self.facts.mean(worker, kind)?)))
+                .max_by(|a, b| a.1.total_cmp(&b.1))
+        };
+        let like = self.like(slow.worker, order);
+        let (name, takes) = computed(slow.worker).map_or(("", 0.0), |(name, takes)| (name.as_str(), takes));
+        let kind = job.kinds.iter().position(|kind| kind.name == name).unwrap_or(0);
+        let others: Vec<f64> = like
+            .iter()
+            .filter(|&&other| other != slow.worker)
+            .filter_map(|&other| self.facts.mean(other, kind))
+            .collect();
+        format!(
+            "Rank {} (data-parallel rank {}, stage {}) computes {:.2} times as long as others of its stage{}: {name} {} \
+             against {}, in the mean.",
+            own.rank,
+            own.dp_rank,
+            own.stage,
+            slow.factor,
+            self.since_words(slow),
+            time(takes),
+            time(median_of(&others)),
+        )
+    }
+}
+
+fn some(ranks: &[u32]) -> String {
+    let shown: Vec<String> = ranks.iter().take(6).map(u32::to_string).collect();
+    let more = ranks.len() - shown.len();
+    let shown = shown.join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+/// The longest stretch of slow steps, where the worker is not slow in the others: its first step, and its last unless it is still slow.
+fn stretch(factors: &[f64]) -> Option<(usize, Option<usize>)> {
+    let mut longest = 0..0;
+    let mut begin = 0;
+    for (place, _) in factors.iter().enumerate().filter(|(_, factor)| **factor >= SLOW_IN_A_STRETCH) {
+        if place == 0 || factors[place - 1] < SLOW_IN_A_STRETCH {
+            begin = place;
+        }
+        if place + 1 - begin > longest.len() {
+            longest = begin..place + 1;
+        }
+    }
+    let others: Vec<f64> = [&factors[..longest.start], &factors[longest.end..]].concat();
+    let stands_out = longest.len() >= STRETCH && !others.is_empty() && median_of(&others) < SLOW;
+    stands_out.then(|| (longest.start, Some(longest.end - 1).filter(|_| longest.end < factors.len())))
+}
+
+/// Where a series rises for good.
+fn rise(values: &[f64]) -> Option<usize> {
+    change(values).filter(|&split| median_of(&values[split..]) > median_of(&values[..split]))
+}
+
+/// Where a series changes its level for good, if it does: the split with the largest gap in standard errors.
+fn change(values: &[f64]) -> Option<usize> {
+    let level = |part: &[f64]| {
+        let mean = part.iter().sum::<f64>() / part.len() as f64;
+        let squares: f64 = part.iter().map(|value| (value - mean).powi(2)).sum();
+        (mean, squares)
+    };
+    let at = |split: usize| {
+        let (before, after) = values.split_at(split);
+        let ((low, one), (high, other)) = (level(before), level(after));
+        let spread = ((one + other) / (values.len() - 2) as f64).sqrt();
+        let error = spread * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
+        let gap = (high - low).abs();
+        let sure = if error > 0.0 { gap / error } else { f64::INFINITY };
+        (split, gap, sure)
+    };
+    // Two steps at each side at least: a single one is no level.
+    let splits = (2..values.len().saturating_sub(1)).map(at).filter(|(_, gap, _)| *gap > 0.0);
+    splits
+        .filter(|(_, gap, sure)| *gap >= CHANGE && *sure >= SURE)
+        .max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)))
+        .map(|(split, _, _)| split)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_change_once_and_for_good() {
+        let noise = |at: usize| 0.01 * ((at * 7919 % 13) as f64 / 13.0 - 0.5);
+        let series = |from: usize| -> Vec<f64> {
+            (0..40).map(|at| noise(at) + if at >= from { 1.5 } else { 1.0 }).collect()
+        };
+        assert_eq!(change(&series(40)), None);
+        assert_eq!(change(&series(17)), Some(17));
+        assert_eq!(change(&series(0)), None);
+        assert_eq!((rise(&series(17)), stretch(&series(17))), (Some(17), Some((17, None))));
+        let window: Vec<f64> = (0..20).map(|at| if (6..14).contains(&at) { 1.6 } else { 1.0 }).collect();
+        assert_eq!(stretch(&window), Some((6, Some(13))));
+        let recovers: Vec<f64> = (0..20).map(|at| if at < 12 { 1.6 } else { 1.0 }).collect();
+        assert_eq!((stretch(&recovers), rise(&recovers)), (Some((0, Some(11))), None));
+        assert_eq!(stretch(&[1.6; 20]), None);
+        assert_eq!(change(&[]), None);
+        assert_eq!(change(&[1.0, 1.0, 1.0]), None);
+    }
+}

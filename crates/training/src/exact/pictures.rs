@@ -1,0 +1,61 @@
+//! What pictures of a job show: who computed how long in which step, and a step beside its ideal twin.
+
+use super::pools::median;
+use super::{Replays, Room};
+use crate::Role;
+
+/// An operation as it was replayed, in picoseconds since the step began. Waiting is not part of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bar {
+    /// A place in the job's workers.
+    pub worker: usize,
+    pub kind: u16,
+    pub stream: u16,
+    pub start: i64,
+    pub end: i64,
+}
+
+/// The operations of a step, as they were or with ideal times: by worker, then by start.
+pub fn bars(replays: &Replays<'_>, step: usize, ideal: bool) -> Vec<Bar> {
+    let (job, mut room) = (replays.job, Room::default());
+    replays.step(step, &mut room, &|at| if ideal { at.ideal() } else { at.real() });
+    let columns = job.steps[step].columns as usize;
+    let ops = job.shape(step).ops.iter().enumerate();
+    let mut bars: Vec<Bar> = ops
+        .flat_map(|(place, op)| (0..columns).map(move |column| (place, op, column)))
+        .map(|(place, op, column)| {
+            let end = room.ends[place * columns + column];
+            let start = end - room.takes[place * columns + column];
+            Bar { worker: job.worker(step, column, place), kind: op.kind, stream: op.stream, start, end }
+        })
+        .collect();
+    bars.sort_by_key(|bar| (bar.worker, bar.start, bar.end));
+    bars
+}
+
+/// By worker, then by step: how long it computed, as a multiple of what is usual on its stage.
+pub fn slowness(replays: &Replays<'_>) -> Vec<Vec<f64>> {
+    let job = replays.job;
+    let mut computed = vec![vec![0i64; job.steps.len()]; job.workers.len()];
+    for (step, times) in replays.times.iter().enumerate() {
+        let columns = job.steps[step].columns as usize;
+        for (place, op) in job.shape(step).ops.iter().enumerate() {
+            if job.kinds[op.kind as usize].role != Role::Compute {
+                continue;
+            }
+            for column in 0..columns {
+                computed[job.worker(step, column, place)][step] += times.takes[place * columns + column];
+            }
+        }
+    }
+    let usual = |stage: u32| {
+        let of_stage = job.workers.iter().zip(&computed).filter(|(worker, _)| worker.stage == stage);
+        median(&mut of_stage.flat_map(|(_, steps)| steps.iter().copied()).collect::<Vec<i64>>())
+    };
+    let stages: Vec<i64> = (0..job.stages() as u32).map(usual).collect();
+    let relative = |(worker, steps): (&crate::Worker, &Vec<i64>)| {
+        let usual = stages[worker.stage as usize].max(1) as f64;
+        steps.iter().map(|&computed| computed as f64 / usual).collect()
+    };
+    job.workers.iter().zip(&computed).map(relative).collect()
+}

@@ -1,0 +1,160 @@
+//! How long operations would take if nothing were wrong: what a typical worker takes.
+
+use super::times::StepTimes;
+use crate::{Job, Role};
+use rayon::prelude::*;
+
+/// What operations are compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pool {
+    /// All of their kind.
+    Kind,
+    /// All of their kind on the same stage of the pipeline: an uneven partition is no fault of these.
+    KindAndStage,
+}
+
+/// Ideal times, by stage and kind; delays are compared with all of their kind. One worker cannot move them: where data decide
+/// how long something takes, they are the mean of the worker in the middle of a stage, and over the stages the mean of these;
+/// else the median of all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ideal {
+    kinds: usize,
+    takes: Vec<i64>,
+    delays: Vec<i64>,
+}
+
+impl Ideal {
+    pub fn of(job: &Job, times: &[StepTimes], pool: Pool) -> Ideal {
+        let stages = job.stages();
+        let kinds = job.kinds.len();
+        let per_kind: Vec<(Vec<i64>, i64)> = (0..kinds)
+            .into_par_iter()
+            .map(|kind| {
+                let mut values = Values::of(job, times, kind, stages);
+                let by_stage: Vec<i64> = values
+                    .takes
+                    .iter_mut()
+                    .map(|takes| match job.kinds[kind].role {
+                        Role::Compute => lower_median(takes),
+                        _ => median(takes),
+                    })
+                    .collect();
+                let takes = match (pool, job.kinds[kind].role) {
+                    (Pool::KindAndStage, _) => by_stage,
+                    // As much work as all stages have together, divided evenly.
+                    (Pool::Kind, Role::Compute) => vec![mean_of_known(&values.takes, &by_stage); stages],
+                    (Pool::Kind, _) => vec![median(&mut values.takes.concat()); stages],
+                };
+                (takes, usual_delay(&mut values.delays, job.kinds[kind].launched))
+            })
+            .collect();
+        let all = || (0..stages).flat_map(|stage| (0..kinds).map(move |kind| (stage, kind)));
+        Ideal {
+            kinds,
+            takes: all().map(|(stage, kind)| per_kind[kind].0[stage]).collect(),
+            delays: per_kind.iter().map(|(_, delay)| *delay).collect(),
+        }
+    }
+
+    #[inline]
+    pub fn takes(&self, stage: u32, kind: u16) -> i64 {
+        self.takes[stage as usize * self.kinds + kind as usize]
+    }
+
+    #[inline]
+    pub fn delay(&self, kind: u16) -> i64 {
+        self.delays[kind as usize]
+    }
+}
+
+/// What was measured of a kind, by stage.
+struct Values {
+    /// Means of workers, or all values.
+    takes: Vec<Vec<i64>>,
+    delays: Vec<i64>,
+}
+
+impl Values {
+    fn of(job: &Job, times: &[StepTimes], kind: usize, stages: usize) -> Values {
+        let by_worker = job.kinds[kind].role == Role::Compute;
+        let mut values = Values { takes: vec![Vec::new(); stages], delays: Vec::new() };
+        let mut sums = vec![(0i128, 0i128); if by_worker { job.workers.len() } else { 0 }];
+        for (step, times) in times.iter().enumerate() {
+            let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+            let ops = shape.ops.iter().enumerate().filter(|(_, op)| op.kind as usize == kind);
+            for (place, _) in ops {
+                let range = place * columns..(place + 1) * columns;
+                let stage = job.workers[job.worker(step, 0, place)].stage as usize;
+                values.delays.extend_from_slice(&times.delays[range.clone()]);
+                if !by_worker {
+                    values.takes[stage].extend_from_slice(&times.takes[range]);
+                    continue;
+                }
+                for (column, takes) in times.takes[range].iter().enumerate() {
+                    let sum = &mut sums[job.worker(step, column, place)];
+                    *sum = (sum.0 + i128::from(*takes), sum.1 + 1);
+                }
+            }
+        }
+        if job.kinds[kind].role == Role::Other {
+            values.fill_up(job);
+        }
+        for (worker, (sum, count)) in job.workers.iter().zip(sums).filter(|(_, (_, count))| *count > 0) {
+            values.takes[worker.stage as usize].push(((sum + count / 2) / count) as i64);
+        }
+        values
+    }
+}
+
+impl Values {
+    /// What the host does not do in a step, it does in no time.
+    fn fill_up(&mut self, job: &Job) {
+        for (stage, takes) in self.takes.iter_mut().enumerate() {
+            let workers =
+                job.workers.iter().filter(|worker| worker.recorded && worker.stage as usize == stage);
+            let all = workers.count() * job.steps.len();
+            takes.resize(all.max(takes.len()), 0);
+        }
+    }
+}
+
+/// The mean over the stages that have any values.
+fn mean_of_known(values: &[Vec<i64>], typical: &[i64]) -> i64 {
+    let known: Vec<i64> = values
+        .iter()
+        .zip(typical)
+        .filter(|(values, _)| !values.is_empty())
+        .map(|(_, typical)| *typical)
+        .collect();
+    (known.iter().map(|&typical| i128::from(typical)).sum::<i128>() / known.len().max(1) as i128) as i64
+}
+
+/// Of an even number, the lower of the two in the middle: of two workers, the faster is typical. 0 for none.
+fn lower_median(values: &mut [i64]) -> i64 {
+    match values.len() {
+        0 => 0,
+        length => *values.select_nth_unstable((length - 1) / 2).1,
+    }
+}
+
+/// The median; where delays are as a rule waits, the lower quartile.
+fn usual_delay(delays: &mut [i64], launched: bool) -> i64 {
+    match delays.len() {
+        0 => 0,
+        _ if launched => median(delays),
+        length => *delays.select_nth_unstable(length / 4).1,
+    }
+}
+
+/// Of an even number, the mean of the two in the middle; 0 for none.
+pub fn median(values: &mut [i64]) -> i64 {
+    let (length, middle) = (values.len(), values.len() / 2);
+    if length == 0 {
+        return 0;
+    }
+    let (below, &mut upper, _) = values.select_nth_unstable(middle);
+    match (length % 2, below.iter().max()) {
+        (0, Some(&lower)) => lower + (upper - lower) / 2,
+        _ => upper,
+    }
+}

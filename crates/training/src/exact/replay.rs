@@ -1,0 +1,139 @@
+//! A step replayed with given times.
+
+use crate::graph::Node;
+use crate::{Job, Shape};
+
+/// Takes and delays by operation and column, as in [`super::times::StepTimes`], and where ends go.
+#[derive(Debug, Default)]
+pub struct Room {
+    pub takes: Vec<i64>,
+    pub delays: Vec<i64>,
+    /// When operations end.
+    pub ends: Vec<i64>,
+    starts: Vec<i64>,
+    latest: Vec<i64>,
+}
+
+/// Which columns meet in wide groups.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Meet {
+    /// All of them: they are one step.
+    All,
+    /// The first with the one in the middle, the second with the one after it, and so on: each pair is a step of its own, in
+    /// which the second column stands for all columns that are like it.
+    InPairs,
+}
+
+/// Replays what is in the room. Returns from the first start to the last end: for the step, or for every pair.
+pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut Room) -> Vec<i64> {
+    room.ends.clear();
+    room.ends.resize(shape.ops.len() * columns, 0);
+    let mut spans = Spans { first: vec![i64::MAX; columns], last: vec![0; columns] };
+    for node in &shape.graph.order {
+        match *node {
+            Node::Op(op) => {
+                let op = op as usize;
+                ready(shape, op, columns, &room.ends, &room.delays, &mut room.starts);
+                spans.begin(job, shape, op, &room.starts);
+                let range = op * columns..(op + 1) * columns;
+                let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
+                for ((end, start), takes) in ends.iter_mut().zip(&room.starts).zip(takes) {
+                    *end = start + takes;
+                }
+                spans.end(ends);
+            }
+            Node::Group(group) => {
+                let members = shape.graph.groups.of(group as usize);
+                room.latest.clear();
+                room.latest.resize(columns, 0);
+                for &op in members {
+                    ready(shape, op as usize, columns, &room.ends, &room.delays, &mut room.starts);
+                    spans.begin(job, shape, op as usize, &room.starts);
+                    for (latest, start) in room.latest.iter_mut().zip(&room.starts) {
+                        *latest = (*latest).max(*start);
+                    }
+                }
+                if shape.graph.wide[group as usize] {
+                    together(&mut room.latest, meet);
+                }
+                for &op in members {
+                    let range = op as usize * columns..(op as usize + 1) * columns;
+                    let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
+                    for ((end, latest), takes) in ends.iter_mut().zip(&room.latest).zip(takes) {
+                        *end = latest + takes;
+                    }
+                    spans.end(ends);
+                }
+            }
+        }
+    }
+    spans.of(meet)
+}
+
+/// When an operation starts in every column.
+fn ready(shape: &Shape, op: usize, columns: usize, ends: &[i64], delays: &[i64], starts: &mut Vec<i64>) {
+    starts.clear();
+    starts.resize(columns, 0);
+    for &before in shape.graph.before.of(op) {
+        let ends = &ends[before as usize * columns..(before as usize + 1) * columns];
+        for (start, end) in starts.iter_mut().zip(ends) {
+            *start = (*start).max(*end);
+        }
+    }
+    for (start, delay) in starts.iter_mut().zip(&delays[op * columns..(op + 1) * columns]) {
+        *start += delay;
+    }
+}
+
+fn together(latest: &mut [i64], meet: Meet) {
+    match meet {
+        Meet::All => {
+            let of_all = latest.iter().copied().max().unwrap_or(0);
+            latest.fill(of_all);
+        }
+        Meet::InPairs => {
+            let (ones, others) = latest.split_at_mut(latest.len() / 2);
+            for (one, other) in ones.iter_mut().zip(others) {
+                let both = (*one).max(*other);
+                (*one, *other) = (both, both);
+            }
+        }
+    }
+}
+
+/// First starts and last ends, by column.
+struct Spans {
+    first: Vec<i64>,
+    last: Vec<i64>,
+}
+
+impl Spans {
+    fn begin(&mut self, job: &Job, shape: &Shape, op: usize, starts: &[i64]) {
+        // What waits for something does not begin the step, and when something is posted says nothing.
+        if shape.graph.before.of(op).is_empty() && !job.kinds[shape.ops[op].kind as usize].posted {
+            self.first.iter_mut().zip(starts).for_each(|(first, start)| *first = (*first).min(*start));
+        }
+    }
+
+    fn end(&mut self, ends: &[i64]) {
+        self.last.iter_mut().zip(ends).for_each(|(last, end)| *last = (*last).max(*end));
+    }
+
+    fn of(&self, meet: Meet) -> Vec<i64> {
+        let span = |first: i64, last: i64| last - if first == i64::MAX { 0 } else { first };
+        match meet {
+            Meet::All => {
+                let first = self.first.iter().copied().min().unwrap_or(0);
+                vec![span(first, self.last.iter().copied().max().unwrap_or(0))]
+            }
+            Meet::InPairs => {
+                let half = self.first.len() / 2;
+                let both = |column: usize| {
+                    let first = self.first[column].min(self.first[half + column]);
+                    span(first, self.last[column].max(self.last[half + column]))
+                };
+                (0..half).map(both).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What a replay is made of: how long operations take, and how late they start.
+
+use crate::Job;
+use rayon::prelude::*;
+
+/// The times of a step, by operation and then by column, in picoseconds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepTimes {
+    /// The duration of an operation; of one in a group, from the moment when all have started.
+    pub takes: Vec<i64>,
+    /// From the end of what it waits for to its start.
+    pub delays: Vec<i64>,
+    /// From the first start to the last end, as recorded.
+    pub recorded: i64,
+    pub cut: Cut,
+}
+
+/// Times below zero, which clocks and rounding leave behind, and which are taken as 0.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Cut {
+    pub count: u64,
+    /// The farthest below zero, as a positive number.
+    pub largest: i64,
+}
+
+impl Cut {
+    fn at_zero(&mut self, time: i64) -> i64 {
+        if time < 0 {
+            self.count += 1;
+            self.largest = self.largest.max(time.saturating_neg());
+        }
+        time.max(0)
+    }
+
+    pub fn and(self, other: Cut) -> Cut {
+        Cut { count: self.count + other.count, largest: self.largest.max(other.largest) }
+    }
+}
+
+/// The times of all steps.
+pub fn times(job: &Job) -> Vec<StepTimes> {
+    (0..job.steps.len()).into_par_iter().map(|step| of_step(job, step)).collect()
+}
+
+fn of_step(job: &Job, step: usize) -> StepTimes {
+    let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+    let (ops, first) = (shape.ops.len(), job.steps[step].first);
+    let start = |op: usize, column: usize| job.start[first + column * ops + op];
+    let end =
+        |op: usize, column: usize| start(op, column).saturating_add(job.duration[first + column * ops + op]);
+    let all = job.instances(step);
+    let begin = all.clone().map(|instance| job.start[instance]).min().unwrap_or(0);
+    let last = all.map(|instance| job.start[instance].saturating_add(job.duration[instance])).max();
+    let mut cut = Cut::default();
+    let (mut takes, mut delays) = (vec![0; ops * columns], vec![0; ops * columns]);
+    for op in 0..ops {
+        let before = shape.graph.before.of(op);
+        let posted = job.kinds[shape.ops[op].kind as usize].posted;
+        for column in 0..columns {
+            takes[op * columns + column] = end(op, column).saturating_sub(start(op, column));
+            let ready = before.iter().map(|&before| end(before as usize, column)).max().unwrap_or(begin);
+            if !posted {
+                delays[op * columns + column] = cut.at_zero(start(op, column).saturating_sub(ready));
+            }
+        }
+    }
+    for group in 0..shape.graph.groups.len() {
+        let members = shape.graph.groups.of(group);
+        let latest = |columns: std::ops::Range<usize>| {
+            let starts = columns
+                .flat_map(|column| members.iter().map(move |&op| (op, column)))
+                .map(|(op, column)| start(op as usize, column));
+            starts.max().unwrap_or(0)
+        };
+        let of_all = if shape.graph.wide[group] { Some(latest(0..columns)) } else { None };
+        for column in 0..columns {
+            let begins = of_all.unwrap_or_else(|| latest(column..column + 1));
+            for &op in members {
+                let transfer = end(op as usize, column).saturating_sub(begins);
+                takes[op as usize * columns + column] = cut.at_zero(transfer);
+            }
+        }
+    }
+    StepTimes { takes, delays, recorded: last.unwrap_or(begin) - begin, cut }
+}

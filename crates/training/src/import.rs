@@ -1,0 +1,128 @@
+//! Recordings of profilers as a [`Job`]: PyTorch's (Kineto), Chakra and PyTorch execution traces, NCCL Inspector.
+//!
+//! ```text
+//! file of a rank ─► its format's reader ─► Recorded: operations of one rank, in its own time
+//! all Recorded ─► matched collectives ─► clocks ─► steps that all ranks have ─► Job
+//! ```
+//! Readers know one rank each, and only their format. What ranks have to do with each other is found in
+//! [`assemble`], the same way for every format.
+
+mod assemble;
+mod chakra;
+mod clocks;
+mod execution;
+mod inspector;
+mod json;
+mod kineto;
+mod matching;
+mod recorded;
+mod source;
+mod steps;
+mod words;
+
+use crate::Job;
+use rayon::prelude::*;
+use recorded::Recorded;
+use source::Format;
+use std::path::{Path, PathBuf};
+
+/// Why files do not become a job.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("{}: cannot be read: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("no file was given: name the files of a job, one per rank, or their folder")]
+    NoFiles,
+    #[error("{}: the folder has no file", path.display())]
+    EmptyFolder { path: PathBuf },
+    #[error(
+        "{}: not a recording of a known format: PyTorch profiler (JSON), PyTorch execution trace (JSON), Chakra \
+         (protobuf) and NCCL Inspector (JSON lines) are read, plain or compressed with gzip", path.display()
+    )]
+    Unknown { path: PathBuf },
+    #[error("{}: {what}", path.display())]
+    Nothing { path: PathBuf, what: String },
+    #[error(
+        "{} and {} are of two jobs: {why}. Give the files of one job", first.display(), second.display()
+    )]
+    TwoJobs { first: PathBuf, second: PathBuf, why: String },
+    #[error(
+        "{} is {first_format} and {} is {second_format}: give files of one format", first.display(),
+        second.display()
+    )]
+    Mixed { first: PathBuf, second: PathBuf, first_format: &'static str, second_format: &'static str },
+    #[error("no step can be analysed: {why}")]
+    NoSteps { why: String },
+}
+
+/// Reads a job from its files, one per rank, or from the folder that holds them.
+///
+/// # Errors
+/// Files that cannot be read, that are of different jobs, or that have nothing in common.
+pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
+    let files = source::files(paths)?;
+    let formats = files.par_iter().map(|path| source::format(path)).collect::<Result<Vec<_>, _>>()?;
+    let (files, left_out) = one_format(files, &formats)?;
+    let mut read =
+        files.par_iter().map(|(path, format)| read(path, *format)).collect::<Result<Vec<_>, _>>()?;
+    let format = files.first().map_or(Format::Kineto, |&(_, format)| format);
+    if format == Format::Inspector {
+        inspector::name_ranks(&mut read);
+    }
+    let mut job = assemble::job(read)?;
+    job.source = described(format, &files);
+    if left_out > 0 {
+        job.notes.push(format!(
+            "{left_out} PyTorch execution {} not read: the profiler's traces of the job have the same operations, \
+             with times.",
+            words::plural(left_out, "trace was", "traces were")
+        ));
+    }
+    Ok(job)
+}
+
+fn read(path: &Path, format: Format) -> Result<Recorded, ImportError> {
+    match format {
+        Format::Kineto => kineto::read(path),
+        Format::Chakra => chakra::read(path),
+        Format::Execution => execution::read(path),
+        Format::Inspector => inspector::read(path),
+    }
+}
+
+/// Files with their format, which is one. Execution traces beside those of the profiler are left out, and counted.
+fn one_format(
+    files: Vec<PathBuf>,
+    formats: &[Format],
+) -> Result<(Vec<(PathBuf, Format)>, usize), ImportError> {
+    let has_kineto = formats.contains(&Format::Kineto);
+    let all = files.len();
+    let kept: Vec<(PathBuf, Format)> = files
+        .into_iter()
+        .zip(formats.iter().copied())
+        .filter(|&(_, format)| !(has_kineto && format == Format::Execution))
+        .collect();
+    let Some((first, format)) = kept.first() else { return Err(ImportError::NoFiles) };
+    if let Some((second, other)) = kept.iter().find(|(_, other)| other != format) {
+        return Err(ImportError::Mixed {
+            first: first.clone(),
+            second: second.clone(),
+            first_format: format.name(),
+            second_format: other.name(),
+        });
+    }
+    let left_out = all - kept.len();
+    Ok((kept, left_out))
+}
+
+fn described(format: Format, files: &[(PathBuf, Format)]) -> String {
+    let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    match files {
+        [(path, _)] => format!("{} ({})", name(path), format.name()),
+        [(path, _), rest @ ..] => {
+            let others = words::plural(rest.len(), "other file", "other files");
+            format!("{} and {} {others} ({})", name(path), rest.len(), format.name())
+        }
+        [] => String::new(),
+    }
+}

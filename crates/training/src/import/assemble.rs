@@ -1,0 +1,192 @@
+//! From the recordings of single ranks to a job of all of them.
+
+use super::clocks;
+use super::matching::Matched;
+use super::recorded::Recorded;
+use super::steps::Assembly;
+use super::{ImportError, source, words};
+use crate::{Job, KindInfo, Worker};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// More kinds than this do not fit into [`Op::kind`]; then those of a class are taken for one.
+const KINDS: usize = 60_000;
+
+pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
+    let unranked = name_ranks(&mut workers);
+    check_one_job(&workers)?;
+    workers.sort_by_key(|worker| worker.rank);
+    let mut job = Job {
+        synthetic: workers.iter().any(|worker| worker.synthetic),
+        workers: workers.iter().map(worker).collect(),
+        ..Job::default()
+    };
+    job.notes.extend(unranked);
+    let missing = missing_ranks(&workers);
+    job.notes.extend(missing.clone());
+    let matched = Matched::new(&workers);
+    let clocks = clocks::align(&workers, &matched);
+    let steps = common_steps(&workers, &mut job.notes);
+    let kinds = kinds(&workers, &mut job);
+    Assembly::new(&workers, kinds, &matched, &clocks.shift_ps).add_steps(&steps, &mut job);
+    if job.steps.is_empty() {
+        let why = if job.notes.is_empty() { "no step has an operation".into() } else { job.notes.join(" ") };
+        return Err(ImportError::NoSteps { why });
+    }
+    job.notes.extend(matched.notes(&steps, missing.is_none()));
+    job.notes.extend(clocks.notes);
+    let mut common: Vec<String> = workers.iter().flat_map(|worker| worker.common_notes.clone()).collect();
+    common.sort();
+    common.dedup();
+    job.notes.extend(common);
+    job.notes.extend(about_files(&workers));
+    Ok(job)
+}
+
+/// Ranks that no file tells are taken from the names of files, or else from their order.
+fn name_ranks(workers: &mut [Recorded]) -> Option<String> {
+    if workers.iter().all(|worker| worker.rank.is_some()) {
+        return None;
+    }
+    for worker in workers.iter_mut().filter(|worker| worker.rank.is_none()) {
+        worker.rank = source::rank_in_name(&worker.path);
+    }
+    let unnamed: Vec<usize> = (0..workers.len()).filter(|&worker| workers[worker].rank.is_none()).collect();
+    if unnamed.is_empty() {
+        return Some("The files do not say their rank: it was taken from their names.".into());
+    }
+    let taken: HashSet<u32> = workers.iter().filter_map(|worker| worker.rank).collect();
+    let free = (0..).filter(|rank| !taken.contains(rank));
+    unnamed.iter().zip(free).for_each(|(&worker, rank)| workers[worker].rank = Some(rank));
+    let names: Vec<String> = unnamed.iter().map(|&worker| workers[worker].name()).collect();
+    let ranks: Vec<u32> = unnamed.iter().filter_map(|&worker| workers[worker].rank).collect();
+    Some(format!(
+        "Neither content nor name tells the rank of {}: called {}.",
+        words::list(&names),
+        words::of("rank", &ranks)
+    ))
+}
+
+fn check_one_job(workers: &[Recorded]) -> Result<(), ImportError> {
+    let two = |first: &Recorded, second: &Recorded, why: String| {
+        Err(ImportError::TwoJobs { first: first.path.clone(), second: second.path.clone(), why })
+    };
+    let mut seen: HashMap<u32, &Recorded> = HashMap::new();
+    let mut sized: Option<&Recorded> = None;
+    for worker in workers {
+        if let Some(first) = worker.rank.and_then(|rank| seen.insert(rank, worker)) {
+            return two(first, worker, format!("both have rank {}", worker.rank.unwrap_or(0)));
+        }
+        let Some(world) = worker.world else { continue };
+        match sized.and_then(|first| first.world.map(|size| (first, size))) {
+            Some((first, size)) if size != world => {
+                return two(first, worker, format!("one has {size} ranks, the other {world}"));
+            }
+            Some(_) => {}
+            None => sized = Some(worker),
+        }
+    }
+    Ok(())
+}
+
+fn worker(recorded: &Recorded) -> Worker {
+    Worker {
+        rank: recorded.rank.unwrap_or(0),
+        dp_rank: recorded.dp_rank,
+        stage: recorded.stage,
+        host: recorded.host.clone(),
+        recorded: true,
+    }
+}
+
+fn missing_ranks(workers: &[Recorded]) -> Option<String> {
+    let world = workers.iter().find_map(|worker| worker.world)?;
+    let given: Vec<u32> = workers.iter().filter_map(|worker| worker.rank).collect();
+    let missing: Vec<u32> =
+        (0..world.min(1 << 20)).filter(|rank| given.binary_search(rank).is_err()).collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "The job has {world} ranks, of which {} {} recorded: {} {} missing. What these did is unknown: if a \
+             collective waits for them, only its long duration shows.",
+            given.len(),
+            words::plural(given.len(), "was", "were"),
+            words::of("rank", &missing),
+            words::plural(missing.len(), "is", "are")
+        )
+    })
+}
+
+/// Steps that all workers have, and sentences about the others.
+fn common_steps(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<i64> {
+    let mut having: BTreeMap<i64, usize> = BTreeMap::new();
+    workers.iter().flat_map(|worker| &worker.steps).for_each(|&step| *having.entry(step).or_default() += 1);
+    let mut reasons: BTreeMap<(i64, &'static str), Vec<u32>> = BTreeMap::new();
+    for worker in workers {
+        for &(step, why) in &worker.left_out {
+            reasons.entry((step, why)).or_default().push(worker.rank.unwrap_or(0));
+        }
+    }
+    let named: Vec<String> = reasons
+        .iter()
+        .map(|((step, why), ranks)| format!("step {step} ({why} on {})", words::of("rank", ranks)))
+        .collect();
+    if !named.is_empty() {
+        notes.push(format!("Left out: {}.", words::list(&named)));
+    }
+    let partial: Vec<String> = having
+        .iter()
+        .filter(|&(step, &count)| count < workers.len() && !reasons.keys().any(|(of, _)| of == step))
+        .map(|(step, count)| format!("{step} ({count} of {} ranks)", workers.len()))
+        .collect();
+    if !partial.is_empty() {
+        notes
+            .push(format!("Left out, because not all ranks recorded them: {}.", words::of("step", &partial)));
+    }
+    having.into_iter().filter(|&(_, count)| count == workers.len()).map(|(step, _)| step).collect()
+}
+
+/// By worker: what its kinds are in the job.
+fn kinds(workers: &[Recorded], job: &mut Job) -> Vec<Vec<u16>> {
+    let mut places: HashMap<KindInfo, u16> = HashMap::new();
+    let count = workers.iter().map(|worker| worker.kinds.len()).sum::<usize>();
+    let distinct: HashSet<&KindInfo> = if count > KINDS {
+        workers.iter().flat_map(|worker| &worker.kinds).collect()
+    } else {
+        Default::default()
+    };
+    let by_class = distinct.len() > KINDS;
+    let mut place = |kind: &KindInfo| {
+        let mut kind = kind.clone();
+        if by_class || job.kinds.len() >= KINDS {
+            kind.name = kind.class.clone();
+        }
+        *places.entry(kind).or_insert_with_key(|kind| {
+            job.kinds.push(kind.clone());
+            (job.kinds.len() - 1).min(usize::from(u16::MAX)) as u16
+        })
+    };
+    workers.iter().map(|worker| worker.kinds.iter().map(&mut place).collect()).collect()
+}
+
+/// Sentences about single files, with the name of the first file that they are true of; the first few of them.
+fn about_files(workers: &[Recorded]) -> Vec<String> {
+    const SHOWN: usize = 6;
+    let mut files: BTreeMap<&str, Vec<&Recorded>> = BTreeMap::new();
+    for worker in workers {
+        worker.notes.iter().for_each(|note| files.entry(note).or_default().push(worker));
+    }
+    let mut notes: Vec<(usize, &str)> = files.iter().map(|(note, files)| (files.len(), *note)).collect();
+    notes.sort_by_key(|&(count, note)| (std::cmp::Reverse(count), note));
+    let mut sentences: Vec<String> = notes
+        .iter()
+        .take(SHOWN)
+        .map(|&(count, note)| {
+            let others = words::plural(count - 1, "other file", "other files");
+            let more = if count > 1 { format!(" and {} {others}", count - 1) } else { String::new() };
+            format!("{}{more}: {note}", files[note][0].name())
+        })
+        .collect();
+    if notes.len() > SHOWN {
+        sentences.push(format!("{} more notes about single files are not shown.", notes.len() - SHOWN));
+    }
+    sentences
+}

@@ -1,0 +1,67 @@
+//! Traces of the PyTorch profiler (Kineto): JSON, one file per rank.
+
+mod collectives;
+mod events;
+mod meaning;
+mod operations;
+mod phases;
+mod values;
+mod waits;
+
+use super::json::{self, End};
+use super::recorded::Recorded;
+use super::{ImportError, source, words};
+use events::Events;
+use std::path::Path;
+
+pub fn read(path: &Path) -> Result<Recorded, ImportError> {
+    let mut events = Events::default();
+    let end = json::walk(source::open(path)?, &mut events)
+        .map_err(|source| ImportError::Io { path: path.into(), source })?;
+    if events.kernels.is_empty() {
+        return Err(ImportError::Nothing { path: path.into(), what: no_kernels(&events, &end) });
+    }
+    let mut recorded = Recorded {
+        path: path.into(),
+        rank: events.rank,
+        world: events.world,
+        dp_rank: events.place_in_group(&["dp", "ddp", "fsdp", "data"]).unwrap_or(0),
+        stage: events.place_in_group(&["pp", "pipeline"]).unwrap_or(0),
+        origin_ps: events.origin_ps.unwrap_or(0) + i128::from(events.base_ns) * 1000,
+        has_clock: true,
+        synthetic: events.synthetic,
+        ..Recorded::default()
+    };
+    quality(&events, &end, &mut recorded);
+    operations::build(events, &mut recorded);
+    if recorded.ops.is_empty() {
+        let what = "no kernel was launched within a step that was recorded whole".to_string();
+        return Err(ImportError::Nothing { path: path.into(), what });
+    }
+    Ok(recorded)
+}
+
+fn no_kernels(events: &Events, end: &End) -> String {
+    let cut = match end {
+        End::Whole => String::new(),
+        End::Broken(at) => format!(" before byte {at}, where it breaks off"),
+    };
+    format!(
+        "it has {} events but no GPU kernel{cut}. Record with ProfilerActivity.CUDA, and let the profiler finish",
+        events.count
+    )
+}
+
+/// What is wrong with the file.
+fn quality(events: &Events, end: &End, recorded: &mut Recorded) {
+    if let End::Broken(at) = end {
+        recorded.note(&format!(
+            "the JSON breaks off at byte {at}. The {} events before that are used; operations are missing.",
+            events.count
+        ));
+    }
+    if events.unreadable > 0 {
+        let were = words::plural(events.unreadable, "event was", "events were");
+        recorded.note(&format!("{} {were} left out: no valid time, stream or form.", events.unreadable));
+    }
+}

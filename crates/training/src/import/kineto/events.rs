@@ -1,0 +1,337 @@
+//! The events of a trace that are needed, and nothing else of them.
+
+use super::super::json::Sink;
+use super::super::recorded::{Distinct, collective_name};
+use super::values::{bare, number, picoseconds, string};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Deserializer, Value};
+
+/// What ran on the GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    pub start_ps: i64,
+    pub duration_ps: i64,
+    /// The place in [`Events::streams`].
+    pub stream: u32,
+    pub correlation: u64,
+    /// The place in [`Events::communications`], or [`Kernel::COMPUTE`].
+    pub communication: u32,
+}
+
+impl Kernel {
+    pub const COMPUTE: u32 = u32::MAX;
+
+    pub fn end_ps(&self) -> i64 {
+        self.start_ps.saturating_add(self.duration_ps)
+    }
+
+    pub fn is_compute(&self) -> bool {
+        self.communication == Kernel::COMPUTE
+    }
+}
+
+/// The call on the host that launched work with a correlation number.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch {
+    pub correlation: u64,
+    pub at_ps: i64,
+    pub thread: i64,
+}
+
+/// A span of a host thread.
+#[derive(Clone, Debug)]
+pub struct Span<T> {
+    pub thread: i64,
+    pub start_ps: i64,
+    pub end_ps: i64,
+    pub what: T,
+}
+
+/// What is known of a communication kernel; most traces have many that are alike.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Communication {
+    /// What the kernel is called, and what PyTorch calls the collective.
+    pub kernel: Option<&'static str>,
+    pub name: Option<String>,
+    pub group: Option<String>,
+    pub description: Option<String>,
+    pub ranks: Option<String>,
+    pub size: Option<u32>,
+    pub elements: Option<u64>,
+    pub dtype: Option<String>,
+    pub seq: Option<u64>,
+    pub source: Option<u32>,
+    pub target: Option<u32>,
+}
+
+/// `stream` goes on when what was launched on `on_stream` before `record` is done.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamWait {
+    pub stream: u32,
+    pub correlation: u64,
+    pub on_stream: u32,
+    pub record: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct ProfilerStep {
+    pub number: i64,
+    pub start_ps: i64,
+    pub end_ps: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+pub struct Events {
+    pub count: usize,
+    pub unreadable: usize,
+    pub rank: Option<u32>,
+    pub world: Option<u32>,
+    pub groups: Value,
+    pub base_ns: i64,
+    pub synthetic: bool,
+    /// The time of the first event, from which the others count.
+    pub origin_ps: Option<i128>,
+    /// Device and stream.
+    pub streams: Distinct<(i64, i64)>,
+    pub kernels: Vec<Kernel>,
+    pub launches: Vec<Launch>,
+    pub communications: Distinct<Communication>,
+    /// `record_param_comms`, and annotations like `nccl:all_reduce`.
+    pub host_communications: Vec<Span<Communication>>,
+    pub annotations: Vec<Span<String>>,
+    pub steps: Vec<ProfilerStep>,
+    /// As seen by the GPU; for traces without those of the host.
+    pub gpu_steps: Vec<ProfilerStep>,
+    pub waits: Vec<StreamWait>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, default)]
+    ph: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    cat: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tid: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    ts: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    dur: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    args: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+struct Args<'a> {
+    #[serde(borrow, default)]
+    device: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    stream: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    correlation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    wait_on_stream: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    wait_on_cuda_event_record_corr_id: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Collective name")]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "In msg nelems")]
+    elements: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    dtype: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Group size")]
+    size: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Process Group Name")]
+    group: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Process Group Description")]
+    description: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Process Group Ranks")]
+    ranks: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Seq")]
+    seq: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Src Rank")]
+    source: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "Dst Rank")]
+    target: Option<&'a RawValue>,
+}
+
+impl Args<'_> {
+    fn communication(&self) -> Communication {
+        let small = |raw| number::<u32>(raw);
+        Communication {
+            kernel: None,
+            name: string(self.name),
+            group: string(self.group),
+            description: string(self.description),
+            ranks: string(self.ranks),
+            size: small(self.size),
+            elements: number(self.elements),
+            dtype: string(self.dtype),
+            seq: number(self.seq),
+            source: small(self.source),
+            target: small(self.target),
+        }
+    }
+}
+
+pub fn is_nccl(name: &str) -> bool {
+    // The old and the new scheme of names.
+    name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel")
+}
+
+fn launches_work(call: &str) -> bool {
+    call.contains("Launch") || call.contains("Memcpy") || call.contains("Memset")
+}
+
+impl Sink for Events {
+    fn is_list(&self, key: &str) -> bool {
+        key == "traceEvents"
+    }
+
+    fn element(&mut self, text: &[u8]) -> Result<usize, serde_json::Error> {
+        let mut events = Deserializer::from_slice(text).into_iter::<Event>();
+        let event = events.next().transpose()?;
+        let length = events.byte_offset();
+        if let Some(event) = event {
+            self.count += 1;
+            self.unreadable += usize::from(self.take(&event).is_none());
+        }
+        Ok(length)
+    }
+
+    fn member(&mut self, key: &str, value: &RawValue) {
+        let object = || serde_json::from_str::<Value>(value.get()).unwrap_or_default();
+        match key {
+            "distributedInfo" => {
+                let info = object();
+                let small = |key: &str| info[key].as_u64().and_then(|number| u32::try_from(number).ok());
+                self.rank = small("rank");
+                self.world = small("world_size");
+                self.groups = info["pg_config"].clone();
+            }
+            "baseTimeNanoseconds" => self.base_ns = number(Some(value)).unwrap_or(0),
+            "synthetic" => self.synthetic = value.get() == "true",
+            _ => {}
+        }
+    }
+
+    fn strange(&mut self) {
+        self.count += 1;
+        self.unreadable += 1;
+    }
+}
+
+impl Events {
+    /// Keeps an event if it is needed; `None` if it is needed but cannot be used.
+    fn take(&mut self, event: &Event) -> Option<()> {
+        let category = bare(event.cat);
+        let name = bare(event.name);
+        match category {
+            "kernel" | "gpu_memcpy" | "gpu_memset" => self.kernel(event, name),
+            "cuda_runtime" | "cuda_driver" if launches_work(name) => self.launch(event),
+            "cpu_op" if name == "record_param_comms" => self.host_communication(event),
+            "user_annotation" | "gpu_user_annotation" => self.annotation(event, name, category),
+            "cuda_sync" if name == "Stream Wait Event" => self.stream_wait(event),
+            _ => Some(()),
+        }
+    }
+
+    /// The begin of an event, and its end where it has one.
+    fn times(&mut self, event: &Event) -> Option<(i64, Option<i64>)> {
+        let at = picoseconds(event.ts)?;
+        let origin = *self.origin_ps.get_or_insert(at);
+        let start = i64::try_from(at - origin).ok().filter(|start| start.abs() < i64::MAX / 4)?;
+        let duration = match event.dur {
+            Some(_) => Some(picoseconds(event.dur).filter(|duration| (0..1 << 60).contains(duration))?),
+            None => None,
+        };
+        let open = bare(event.ph) == "B";
+        Some((start, duration.filter(|_| !open).map(|duration| start + duration as i64)))
+    }
+
+    fn args<'a>(event: &Event<'a>) -> Option<Args<'a>> {
+        serde_json::from_str(event.args?.get()).ok()
+    }
+
+    fn kernel(&mut self, event: &Event, name: &str) -> Option<()> {
+        let (start_ps, end_ps) = self.times(event)?;
+        let args = Events::args(event)?;
+        let stream = self.streams.place((number(args.device).unwrap_or(0), number(args.stream)?));
+        let communication = match is_nccl(name) {
+            true => {
+                let mut known = args.communication();
+                known.kernel = Some(collective_name(name.split('(').next().unwrap_or(name)));
+                self.communications.place(known)
+            }
+            false => Kernel::COMPUTE,
+        };
+        let correlation = number(args.correlation).unwrap_or(0);
+        let duration_ps = end_ps? - start_ps;
+        self.kernels.push(Kernel { start_ps, duration_ps, stream, correlation, communication });
+        Some(())
+    }
+
+    fn launch(&mut self, event: &Event) -> Option<()> {
+        let (at_ps, _) = self.times(event)?;
+        let correlation = number(Events::args(event)?.correlation)?;
+        self.launches.push(Launch { correlation, at_ps, thread: number(event.tid).unwrap_or(0) });
+        Some(())
+    }
+
+    fn host_communication(&mut self, event: &Event) -> Option<()> {
+        let (start_ps, end_ps) = self.times(event)?;
+        let what = Events::args(event).unwrap_or_default().communication();
+        if what != Communication::default() {
+            let thread = number(event.tid).unwrap_or(0);
+            self.host_communications.push(Span { thread, start_ps, end_ps: end_ps?, what });
+        }
+        Some(())
+    }
+
+    fn annotation(&mut self, event: &Event, name: &str, category: &str) -> Option<()> {
+        let (start_ps, end_ps) = self.times(event)?;
+        let on_host = category == "user_annotation";
+        if let Some(number) = name.strip_prefix("ProfilerStep#") {
+            let step = ProfilerStep { number: number.parse().ok()?, start_ps, end_ps };
+            if on_host {
+                self.steps.push(step)
+            } else {
+                self.gpu_steps.push(step)
+            }
+            return Some(());
+        }
+        let thread = number(event.tid).unwrap_or(0);
+        if on_host && name.starts_with("nccl:") {
+            let what = Communication { name: Some(name.into()), ..Communication::default() };
+            self.host_communications.push(Span { thread, start_ps, end_ps: end_ps?, what });
+        } else if on_host && super::phases::phase(name).is_some() {
+            self.annotations.push(Span { thread, start_ps, end_ps: end_ps?, what: name.into() });
+        }
+        Some(())
+    }
+
+    fn stream_wait(&mut self, event: &Event) -> Option<()> {
+        let args = Events::args(event)?;
+        let device = number(args.device).unwrap_or(0);
+        let stream = self.streams.place((device, number(args.stream)?));
+        let on_stream = self.streams.place((device, number(args.wait_on_stream)?));
+        let record = number(args.wait_on_cuda_event_record_corr_id)?;
+        self.waits.push(StreamWait { stream, correlation: number(args.correlation)?, on_stream, record });
+        Some(())
+    }
+
+    /// The rank's place in the process group whose description has one of the words: `mesh_dp`, for instance.
+    pub fn place_in_group(&self, words: &[&str]) -> Option<u32> {
+        let rank = u64::from(self.rank?);
+        self.groups.as_array()?.iter().find_map(|group| {
+            let description = group["pg_desc"].as_str()?.to_lowercase();
+            let mut parts = description.split(|c: char| !c.is_ascii_alphanumeric());
+            parts.any(|part| words.contains(&part)).then_some(())?;
+            let place = group["ranks"].as_array()?.iter().position(|of| of.as_u64() == Some(rank))?;
+            u32::try_from(place).ok()
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! What kinds of operations there are, and which of them meet operations of other ranks.
+
+use super::super::recorded::{Channel, Counter, Distinct, Meeting, communication};
+use super::collectives::HostCommunications;
+use super::events::{Communication, Events, Launch, Span};
+use super::phases::PHASES;
+use crate::{KindInfo, Role};
+use std::collections::HashMap;
+
+#[derive(Debug)]
+pub struct Meaning {
+    kinds: Distinct<KindInfo>,
+    channels: Distinct<Channel>,
+    /// Meetings that have no number.
+    meetings: Counter,
+    runs: Counter,
+    host: HostCommunications,
+    /// By kernel.
+    launches: HashMap<usize, Launch>,
+    /// By stream: which of the streams with communication it is.
+    places: Vec<usize>,
+}
+
+impl Meaning {
+    pub fn new(events: &Events, host: Vec<Span<Communication>>, launches: HashMap<usize, Launch>) -> Meaning {
+        Meaning {
+            kinds: Distinct::default(),
+            channels: Distinct::default(),
+            meetings: Counter::default(),
+            runs: Counter::default(),
+            host: HostCommunications::new(host),
+            launches,
+            places: places(events),
+        }
+    }
+
+    pub fn lists(self) -> (Vec<KindInfo>, Vec<Channel>) {
+        (self.kinds.items, self.channels.items)
+    }
+
+    /// Runs are alike where they have the same place in the step.
+    pub fn compute(&mut self, step: i64, phase: u8, stream: u32) -> u32 {
+        let number = self.runs.next(step, stream * 4 + u32::from(phase));
+        let class = PHASES[phase as usize];
+        let name = format!("{class} {number} on stream {stream}");
+        self.kinds.place(KindInfo::launched(name, class, Role::Compute))
+    }
+
+    pub fn communication(
+        &mut self,
+        events: &Events,
+        kernel: usize,
+        step: i64,
+        rank: Option<u32>,
+    ) -> (u32, Option<Meeting>) {
+        let of = &events.kernels[kernel];
+        let mut known = events.communications.items[of.communication as usize].clone();
+        if let Some(launch) = self.launches.get(&kernel) {
+            known = self.host.complete(&known, launch.thread, launch.at_ps);
+        }
+        let channel = self.channels.place(known.channel(rank, self.places[of.stream as usize]));
+        let number = known.seq.unwrap_or_else(|| self.meetings.next(step, channel));
+        let kind = self.kinds.place(communication(known.collective(), &detail(&known, number)));
+        (kind, Some(Meeting { channel, number }))
+    }
+}
+
+/// Communications are alike where group and size are the same; without a size, where they have the same place.
+fn detail(known: &Communication, number: u64) -> String {
+    let group = known.description.as_ref().or(known.group.as_ref());
+    let group = group.map_or(String::new(), |group| format!("({group}) "));
+    match known.bytes() {
+        Some(bytes) => format!("{group}{bytes} bytes"),
+        None if known.seq.is_none() => format!("{group}{number}"),
+        None => group.trim_end().to_string(),
+    }
+}
+
+fn places(events: &Events) -> Vec<usize> {
+    let mut has = vec![false; events.streams.items.len()];
+    let communications = events.kernels.iter().filter(|kernel| !kernel.is_compute());
+    communications.for_each(|kernel| has[kernel.stream as usize] = true);
+    (0..has.len()).map(|stream| has[..stream].iter().filter(|&&has| has).count()).collect()
+}

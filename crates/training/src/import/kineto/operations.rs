@@ -1,0 +1,219 @@
+//! From kernels to operations.
+//!
+//! A communication kernel is an operation. Compute kernels of a stream that follow each other make up one operation,
+//! a *run*, unless something else waits for one of them, or one of them waits for another stream, or the step or the
+//! phase changes. So all ranks have the same runs in all steps, however their gaps lie. The duration of a run is the
+//! time that its kernels were busy. It is placed at the end of the run: the gaps within a run lie before it and count
+//! as its launch delay, and what waits for it waits until its true end.
+
+use super::super::recorded::{Recorded, RecordedOp};
+use super::super::words;
+use super::events::{Events, Kernel, Launch, ProfilerStep};
+use super::meaning::Meaning;
+use super::phases::Phases;
+use super::waits::{Streams, waits};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Step and phase in which the host launched a kernel; none outside the steps that are used.
+type Label = Option<(u32, u8)>;
+
+pub fn build(mut events: Events, recorded: &mut Recorded) {
+    number_streams(&mut events);
+    events.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start_ps, kernel.correlation));
+    let steps = steps(&mut events, recorded);
+    let (launch_ps, launches) = launches(&mut events);
+    let host = std::mem::take(&mut events.host_communications);
+    let phases = Phases::new(std::mem::take(&mut events.annotations));
+    let labels: Vec<Label> =
+        launch_ps.iter().map(|&at| step_at(&steps, at).map(|step| (step, phases.at(at)))).collect();
+    note_outside(&labels, recorded);
+
+    let ranges = ranges(&events.kernels, events.streams.items.len());
+    let streams = Streams { kernels: &events.kernels, launch_ps: &launch_ps, ranges: &ranges };
+    let waits = waits(&streams, &events.waits);
+    let (runs, run_of) = runs(&streams, &waits, &labels);
+    let mut meaning = Meaning::new(&events, host, launches);
+    operations(&events, &runs, &labels, &steps, &mut meaning, recorded);
+    (recorded.kinds, recorded.channels) = meaning.lists();
+    recorded.edges = edges(&events.kernels, &runs, &run_of, &waits, &recorded.ops);
+}
+
+/// Numbers streams in order of their ids, which ranks share; not in order of the file.
+fn number_streams(events: &mut Events) {
+    let count = events.streams.items.len();
+    let mut used = vec![false; count];
+    events.kernels.iter().for_each(|kernel| used[kernel.stream as usize] = true);
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&stream| (!used[stream], events.streams.items[stream]));
+    let mut place = vec![0; count];
+    (0..).zip(order).for_each(|(number, stream)| place[stream] = number);
+    let renumber = |stream: &mut u32| *stream = place[*stream as usize];
+    events.kernels.iter_mut().for_each(|kernel| renumber(&mut kernel.stream));
+    for wait in &mut events.waits {
+        renumber(&mut wait.stream);
+        renumber(&mut wait.on_stream);
+    }
+}
+
+/// When each kernel was launched, or else began; and the whole launch of communications. Frees the list.
+fn launches(events: &mut Events) -> (Vec<i64>, HashMap<usize, Launch>) {
+    let mut launches = std::mem::take(&mut events.launches);
+    launches.sort_by_key(|launch| launch.correlation);
+    let mut of_communications = HashMap::new();
+    let mut times = Vec::with_capacity(events.kernels.len());
+    for (place, kernel) in events.kernels.iter().enumerate() {
+        let found = launches.binary_search_by_key(&kernel.correlation, |launch| launch.correlation).ok();
+        let launch = found.map(|found| launches[found]);
+        times.push(launch.map_or(kernel.start_ps, |launch| launch.at_ps));
+        if let (Some(launch), false) = (launch, kernel.is_compute()) {
+            of_communications.insert(place, launch);
+        }
+    }
+    (times, of_communications)
+}
+
+/// The kernels of each stream.
+fn ranges(kernels: &[Kernel], streams: usize) -> Vec<Range<usize>> {
+    (0..streams as u32)
+        .map(|stream| {
+            let begin = kernels.partition_point(|kernel| kernel.stream < stream);
+            begin..kernels.partition_point(|kernel| kernel.stream <= stream)
+        })
+        .collect()
+}
+
+/// The begin of each step, and its number; those without an end, or recorded twice, without one.
+fn steps(events: &mut Events, recorded: &mut Recorded) -> Vec<(i64, Option<i64>)> {
+    let mut found: Vec<ProfilerStep> = std::mem::take(&mut events.steps);
+    if found.is_empty() {
+        found = std::mem::take(&mut events.gpu_steps);
+    }
+    if found.is_empty() {
+        recorded.common_notes.push(
+            "No ProfilerStep was recorded: everything counts as step 0. Call profiler.step() in the training loop \
+             to see single steps."
+                .into(),
+        );
+        recorded.steps.push(0);
+        return vec![(i64::MIN, Some(0))];
+    }
+    found.sort_by_key(|step| (step.start_ps, step.number));
+    let mut steps = Vec::with_capacity(found.len());
+    for step in found {
+        let twice = recorded.steps.contains(&step.number);
+        let why = match (twice, step.end_ps) {
+            (true, _) => Some("it was recorded twice"),
+            (_, None) => Some("it has no end"),
+            _ => None,
+        };
+        match why {
+            Some(why) => recorded.left_out.push((step.number, why)),
+            None => recorded.steps.push(step.number),
+        }
+        steps.push((step.start_ps, why.is_none().then_some(step.number)));
+    }
+    recorded.steps.sort_unstable();
+    steps
+}
+
+/// The step that began last before the launch, if it is used: a place in `steps`.
+fn step_at(steps: &[(i64, Option<i64>)], at_ps: i64) -> Option<u32> {
+    let place = steps.partition_point(|&(begin, _)| begin <= at_ps).checked_sub(1)?;
+    steps[place].1.map(|_| place as u32)
+}
+
+fn note_outside(labels: &[Label], recorded: &mut Recorded) {
+    let outside = labels.iter().filter(|label| label.is_none()).count();
+    if outside > 0 {
+        let were = words::plural(outside, "kernel was", "kernels were");
+        recorded.note(&format!(
+            "{outside} {were} left out: launched before the first step, or in a step that is left out."
+        ));
+    }
+}
+
+/// Kernels of each operation, and the operation of each kernel, or `u32::MAX`.
+fn runs(streams: &Streams, waits: &[(usize, usize)], labels: &[Label]) -> (Vec<Range<usize>>, Vec<u32>) {
+    let kernels = streams.kernels;
+    let mut begins = vec![false; kernels.len() + 1];
+    for &(after, before) in waits {
+        begins[after] = true;
+        begins[before + 1] = true;
+    }
+    streams.ranges.iter().filter(|range| !range.is_empty()).for_each(|range| begins[range.start] = true);
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut run_of = vec![u32::MAX; kernels.len()];
+    for kernel in 0..kernels.len() {
+        if labels[kernel].is_none() {
+            continue;
+        }
+        let joins = !begins[kernel]
+            && kernels[kernel].is_compute()
+            && kernels[kernel - 1].is_compute()
+            && labels[kernel] == labels[kernel - 1];
+        match runs.last_mut() {
+            Some(run) if joins => run.end = kernel + 1,
+            _ => runs.push(kernel..kernel + 1),
+        }
+        run_of[kernel] = runs.len() as u32 - 1;
+    }
+    (runs, run_of)
+}
+
+fn operations(
+    events: &Events,
+    runs: &[Range<usize>],
+    labels: &[Label],
+    steps: &[(i64, Option<i64>)],
+    meaning: &mut Meaning,
+    recorded: &mut Recorded,
+) {
+    // Meetings without a number are counted in order of their start, over all streams.
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by_key(|&run| (events.kernels[runs[run].start].start_ps, run));
+    let unset = RecordedOp { step: 0, kind: 0, stream: 0, start_ps: 0, duration_ps: 0, meeting: None };
+    recorded.ops = vec![unset; runs.len()];
+    for run in order {
+        let kernels = &events.kernels[runs[run].clone()];
+        let Some((place, phase)) = labels[runs[run].start] else { continue };
+        let Some(step) = steps[place as usize].1 else { continue };
+        let busy_ps = kernels.iter().fold(0i64, |sum, kernel| sum.saturating_add(kernel.duration_ps));
+        let end_ps = kernels.iter().map(Kernel::end_ps).max().unwrap_or(0);
+        let stream = kernels[0].stream;
+        let (kind, meeting) = match kernels[0].is_compute() {
+            true => (meaning.compute(step, phase, stream), None),
+            false => meaning.communication(events, runs[run].start, step, recorded.rank),
+        };
+        recorded.ops[run] = RecordedOp {
+            step,
+            kind,
+            stream: stream.min(u32::from(u16::MAX)) as u16,
+            start_ps: end_ps.saturating_sub(busy_ps),
+            duration_ps: busy_ps,
+            meeting,
+        };
+    }
+}
+
+/// Order of streams, and waits across them; within steps.
+fn edges(
+    kernels: &[Kernel],
+    runs: &[Range<usize>],
+    run_of: &[u32],
+    waits: &[(usize, usize)],
+    ops: &[RecordedOp],
+) -> Vec<(u32, u32)> {
+    let stream = |run: usize| kernels[runs[run].start].stream;
+    let order = (1..runs.len()).filter(|&run| stream(run) == stream(run - 1));
+    let order = order.map(|run| (run as u32, run as u32 - 1));
+    let across = waits.iter().map(|&(after, before)| (run_of[after], run_of[before]));
+    let step = |run: u32| ops.get(run as usize).map(|op| op.step);
+    let mut edges: Vec<(u32, u32)> = order
+        .chain(across)
+        .filter(|&(after, before)| step(after).is_some() && step(after) == step(before))
+        .collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}

@@ -1,0 +1,52 @@
+//! Values of events, whether they are written as numbers or as text.
+
+use serde_json::value::RawValue;
+
+/// What lies between the quotes, as it is written.
+pub fn bare(raw: Option<&RawValue>) -> &str {
+    raw.map_or("", |raw| raw.get().trim_matches('"'))
+}
+
+pub fn number<T: std::str::FromStr>(raw: Option<&RawValue>) -> Option<T> {
+    bare(raw).parse().ok()
+}
+
+/// Anything but an empty text; lists are kept as they are written.
+pub fn string(raw: Option<&RawValue>) -> Option<String> {
+    let raw = raw?;
+    let text = serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_string());
+    Some(text).filter(|text| !text.is_empty() && text != "null")
+}
+
+/// Microseconds in decimal digits as picoseconds, exactly.
+pub fn picoseconds(raw: Option<&RawValue>) -> Option<i128> {
+    let text = bare(raw);
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 20 || !plain(whole) || !plain(fraction) {
+        // An exponent: rare, and then to the precision of a double.
+        let value: f64 = text.parse().ok()?;
+        return (value.abs() < 1e20).then_some((value * 1e6) as i128);
+    }
+    let fraction = fraction.bytes().chain(std::iter::repeat(b'0')).take(6);
+    let digits = whole.bytes().chain(fraction);
+    Some(sign * digits.fold(0, |value: i128, digit| value * 10 + i128::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        let ps = |text: &str| picoseconds(Some(&RawValue::from_string(text.into()).unwrap()));
+        assert_eq!(ps("1694128201435418"), Some(1_694_128_201_435_418_000_000));
+        assert_eq!(ps("4458676522690.655"), Some(4_458_676_522_690_655_000));
+        assert_eq!(ps("0.0000019"), Some(1));
+        assert_eq!(ps("-2.5"), Some(-2_500_000));
+        assert_eq!(ps("\"7\""), Some(7_000_000));
+        assert_eq!(ps("1e3"), Some(1_000_000_000));
+        assert_eq!((ps("null"), ps("1e300"), ps("[]"), ps("\".\"")), (None, None, None, None));
+    }
+}

@@ -1,0 +1,172 @@
+//! What the file of one rank says, whatever its format was.
+
+use crate::{KindInfo, Role};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Operations that meet others across ranks do so on a channel: a process group, a communicator, a pair of ranks.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Channel {
+    /// The same on all ranks that take part.
+    pub key: String,
+    /// For people.
+    pub label: String,
+    /// How many ranks take part, where that is known.
+    pub size: Option<u32>,
+    /// Whether its operations have no number of their own and were counted in order of their start.
+    pub by_order: bool,
+    /// Whether all end together, so that clocks can be compared.
+    pub ends_together: bool,
+    /// Whether the receiver waits for the sender, but not the other way round.
+    pub one_way: bool,
+}
+
+/// Where an operation meets its partners: those on the same channel with the same number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    /// The place in [`Recorded::channels`].
+    pub channel: u32,
+    pub number: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct RecordedOp {
+    pub step: i64,
+    /// The place in [`Recorded::kinds`].
+    pub kind: u32,
+    pub stream: u16,
+    /// Since [`Recorded::origin_ps`].
+    pub start_ps: i64,
+    pub duration_ps: i64,
+    pub meeting: Option<Meeting>,
+}
+
+/// Operations of one rank.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    pub path: PathBuf,
+    pub rank: Option<u32>,
+    pub world: Option<u32>,
+    pub host: Option<String>,
+    pub dp_rank: u32,
+    pub stage: u32,
+    /// When its clock began to count, since an epoch that the files of a job share.
+    pub origin_ps: i128,
+    /// Whether ends are as measured, so that clocks can be compared.
+    pub has_clock: bool,
+    /// Whether starts are unknown, so that they have to follow from what waits for what.
+    pub no_starts: bool,
+    pub synthetic: bool,
+    /// Steps that were recorded from begin to end, in order.
+    pub steps: Vec<i64>,
+    /// Steps that were left out, and why.
+    pub left_out: Vec<(i64, &'static str)>,
+    /// Communicators it takes part in, where ranks are known only within them: id, rank and size.
+    pub memberships: Vec<(String, u32, u32)>,
+    pub kinds: Vec<KindInfo>,
+    pub channels: Vec<Channel>,
+    pub ops: Vec<RecordedOp>,
+    /// `(after, before)`: what waits for what within the rank. None connects two steps.
+    pub edges: Vec<(u32, u32)>,
+    /// About this file, without its name.
+    pub notes: Vec<String>,
+    /// About the format or the whole job; said once, however many files say it.
+    pub common_notes: Vec<String>,
+}
+
+impl Recorded {
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// A sentence about this file; its name is put before it.
+    pub fn note(&mut self, what: &str) {
+        self.notes.push(what.to_string());
+    }
+}
+
+/// A list in which nothing is twice.
+#[derive(Debug)]
+pub struct Distinct<T> {
+    pub items: Vec<T>,
+    places: HashMap<T, u32>,
+}
+
+impl<T> Default for Distinct<T> {
+    fn default() -> Self {
+        Distinct { items: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
+    pub fn place(&mut self, item: T) -> u32 {
+        if let Some(&place) = self.places.get(&item) {
+            return place;
+        }
+        let place = self.items.len() as u32;
+        self.items.push(item.clone());
+        self.places.insert(item, place);
+        place
+    }
+}
+
+/// Numbers meetings of a channel that have no number, from 0 in every step.
+#[derive(Debug, Default)]
+pub struct Counter {
+    next: HashMap<(i64, u32), u64>,
+}
+
+impl Counter {
+    pub fn next(&mut self, step: i64, channel: u32) -> u64 {
+        let next = self.next.entry((step, channel)).or_default();
+        *next += 1;
+        *next - 1
+    }
+}
+
+/// One name for a collective, whether it comes from a kernel (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`), from
+/// PyTorch (`allreduce`, `nccl:all_reduce`, `_allgather_base`) or from NCCL (`AllReduce`).
+pub fn collective_name(name: &str) -> &'static str {
+    let plain: String =
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    const NAMES: [(&str, &str); 13] = [
+        ("allreduce", "all_reduce"),
+        ("reducescatter", "reduce_scatter"),
+        ("allgather", "all_gather"),
+        ("alltoall", "all_to_all"),
+        ("broadcast", "broadcast"),
+        ("sendrecv", "send_recv"),
+        ("barrier", "barrier"),
+        ("gather", "gather"),
+        ("scatter", "scatter"),
+        ("reduce", "reduce"),
+        ("send", "send"),
+        ("recv", "recv"),
+        ("receive", "recv"),
+    ];
+    NAMES.iter().find(|(part, _)| plain.contains(part)).map_or("collective", |&(_, name)| name)
+}
+
+/// Whether all ranks of such a collective end together: nobody has the result before everybody has sent.
+pub fn ends_together(collective: &str) -> bool {
+    matches!(collective, "all_reduce" | "reduce_scatter" | "all_gather" | "all_to_all" | "barrier")
+}
+
+pub fn communication(collective: &str, detail: &str) -> KindInfo {
+    let name = if detail.is_empty() { collective.into() } else { format!("{collective} {detail}") };
+    KindInfo::launched(name, collective, Role::Communication)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_for_a_collective() {
+        assert_eq!(collective_name("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)"), "all_reduce");
+        assert_eq!(collective_name("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL"), "reduce_scatter");
+        assert_eq!(collective_name("_allgather_base"), "all_gather");
+        assert_eq!(collective_name("all_to_allv"), "all_to_all");
+        assert_eq!(collective_name("nccl:recv 0<-1"), "recv");
+    }
+}

@@ -1,0 +1,51 @@
+//! Parts of the sentences in [`crate::Job::notes`].
+
+/// One or several.
+pub fn plural<'a>(count: usize, one: &'a str, several: &'a str) -> &'a str {
+    if count == 1 { one } else { several }
+}
+
+/// `3`, `3 and 5`, `3, 5 and 7`; long lists end with how many more there are.
+pub fn list<T: ToString>(items: &[T]) -> String {
+    list_up_to(8, items)
+}
+
+pub fn list_up_to<T: ToString>(most: usize, items: &[T]) -> String {
+    let mut shown: Vec<String> = items.iter().take(most).map(T::to_string).collect();
+    if items.len() > most {
+        shown.push(format!("{} more", items.len() - most));
+    }
+    match shown.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `rank 3`, `ranks 3 and 5`.
+pub fn of<T: ToString>(noun: &str, items: &[T]) -> String {
+    format!("{noun}{} {}", plural(items.len(), "", "s"), list(items))
+}
+
+/// Picoseconds as microseconds, to the tenth, or as milliseconds or seconds where there are many.
+pub fn time(ps: i64) -> String {
+    let us = ps as f64 / 1e6;
+    match us.abs() {
+        us_abs if us_abs < 1e4 => format!("{us:.1} µs"),
+        us_abs if us_abs < 1e7 => format!("{:.1} ms", us / 1e3),
+        _ => format!("{:.1} s", us / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_read_as_sentences() {
+        assert_eq!(of("rank", &[3]), "rank 3");
+        assert_eq!(of("rank", &[3, 5, 7]), "ranks 3, 5 and 7");
+        assert_eq!(list(&(0..10).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7 and 2 more");
+        assert_eq!((time(1_500_000), time(20_000_000_000)), ("1.5 µs".into(), "20.0 ms".into()));
+    }
+}

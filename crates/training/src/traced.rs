@@ -1,0 +1,264 @@
+//! A job as a trace of MPI calls, so that everything that works on traces works on it: timelines, wait states, what-ifs, and
+//! simulation on other networks, with noise and on more data-parallel ranks.
+//!
+//! Steps follow each other. Computing is the time between calls. Microbatches are received right before what is computed from them, sent
+//! without waiting, and awaited at the end of the step. Collectives of data-parallel ranks have a communicator for each stage, which grows
+//! with the copies of the trace.
+
+use crate::exact::times;
+use crate::{Job, Kind, Op};
+use std::collections::BTreeMap;
+use straggler_model::{Rank, Time};
+use straggler_trace::{
+    ALONG_COPIES, Call, CommId, Communicator, Details, Function, Meta, RankTrace, RequestId, Trace, WORLD,
+};
+
+/// What messages hold, in bytes: tables do not say it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sizes {
+    /// Of a microbatch, from stage to stage.
+    pub activations: u64,
+    /// Of the gradients or parameters that a rank has a part of.
+    pub gradients: u64,
+}
+
+/// What a link carries, where sizes are guessed from how long transfers took: 25 GB/s, as 200 Gbit/s has.
+const BYTES_A_PICOSECOND: f64 = 25e9 / 1e12;
+
+impl Sizes {
+    /// From typical transfers of the job.
+    pub fn guessed(job: &Job) -> Sizes {
+        let times = times(job);
+        let typical = |wanted: fn(Kind) -> bool| {
+            let mut all = Vec::new();
+            for (step, times) in times.iter().enumerate() {
+                let columns = job.steps[step].columns as usize;
+                let ops = job.shape(step).ops.iter().enumerate();
+                for (place, _) in ops.filter(|(_, op)| kind_of(op).is_some_and(wanted)) {
+                    all.extend_from_slice(&times.takes[place * columns..(place + 1) * columns]);
+                }
+            }
+            (crate::exact::median(&mut all) as f64 * BYTES_A_PICOSECOND) as u64
+        };
+        Sizes {
+            activations: typical(Kind::is_send_or_recv).max(1),
+            gradients: typical(|kind| kind == Kind::GradsReduceScatter).max(1),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum TracedError {
+    #[error("only jobs from tables of operations become traces: others do not say what is sent to whom")]
+    NotATable,
+    #[error("{missing} workers were not recorded: a trace needs all of them")]
+    Missing { missing: usize },
+}
+
+fn kind_of(op: &Op) -> Option<Kind> {
+    Kind::ALL.get(op.kind as usize).copied()
+}
+
+/// The job as a trace.
+pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
+    let named = job.kinds.iter().map(|kind| kind.name.as_str());
+    if !named.eq(Kind::ALL.iter().map(|kind| kind.name())) {
+        return Err(TracedError::NotATable);
+    }
+    let missing = job.workers.iter().filter(|worker| !worker.recorded).count();
+    if missing > 0 {
+        return Err(TracedError::Missing { missing });
+    }
+    let mut building = Building::new(job, sizes);
+    let mut begin = 0;
+    for step in 0..job.steps.len() {
+        begin = building.step(step, begin);
+    }
+    Ok(building.finish(begin))
+}
+
+struct Building<'a> {
+    job: &'a Job,
+    sizes: Sizes,
+    ranks: Vec<RankTrace>,
+    communicators: Vec<Communicator>,
+    /// By rank: where its last call ended, and its sends that nobody has waited for.
+    now: Vec<i64>,
+    open: Vec<Vec<RequestId>>,
+    next: Vec<RequestId>,
+}
+
+/// When MPI_Init ends: the run begins then.
+const BEGIN: i64 = 1_000_000;
+
+impl<'a> Building<'a> {
+    fn new(job: &'a Job, sizes: Sizes) -> Building<'a> {
+        let (count, stages) = (job.workers.len(), job.stages() as u32);
+        let of = |name: String, chosen: &dyn Fn(u32, u32) -> bool| {
+            let places = (0..).zip(&job.workers).filter(|(_, worker)| chosen(worker.dp_rank, worker.stage));
+            let members: Vec<Rank> = places.map(|(place, _)| place).collect();
+            Communicator { members, name, parent: Some(WORLD), ..Communicator::default() }
+        };
+        let dp = job.workers.iter().map(|worker| worker.dp_rank + 1).max().unwrap_or(1);
+        let mut communicators = vec![Communicator::world(count as u32)];
+        for stage in 0..stages {
+            communicators.push(of(format!("{ALONG_COPIES}, stage {stage}"), &|_, own| own == stage));
+        }
+        for rank in 0..dp {
+            let ends = |stage: u32| stage == 0 || stage + 1 == stages;
+            communicators.push(of(format!("embedding, data-parallel rank {rank}"), &|own, stage| {
+                own == rank && ends(stage)
+            }));
+        }
+        let mut ranks = vec![RankTrace::default(); count];
+        for (rank, worker) in ranks.iter_mut().zip(&job.workers) {
+            rank.host = worker.host.clone().unwrap_or_default();
+            rank.push(Call::new(Function::Init, Time(0), Time(BEGIN as u64)));
+        }
+        let (now, open, next) = (vec![BEGIN; count], vec![Vec::new(); count], vec![0; count]);
+        Building { job, sizes, ranks, communicators, now, open, next }
+    }
+
+    /// Adds a step that begins at a time. Returns when it ends.
+    fn step(&mut self, step: usize, begin: i64) -> i64 {
+        let job = self.job;
+        let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+        let (ops, first) = (shape.ops.len(), job.steps[step].first);
+        let origin = job.instances(step).map(|instance| job.start[instance]).min().unwrap_or(0);
+        let mut last = begin;
+        for column in 0..columns {
+            let at = |op: usize| first + column * ops + op;
+            let start = |op: usize| begin + BEGIN + job.start[at(op)] - origin;
+            let end = |op: usize| start(op) + job.duration[at(op)];
+            // What is received is needed when its computation begins.
+            let mut due: BTreeMap<usize, i64> = BTreeMap::new();
+            for op in 0..ops {
+                let received = shape.graph.before.of(op).iter().map(|&before| before as usize);
+                let computes = kind_of(&shape.ops[op]).is_some_and(Kind::is_compute);
+                due.extend(received.filter(|_| computes).map(|before| (before, start(op))));
+                last = last.max(end(op) - BEGIN);
+            }
+            let key = |op: usize| match kind_of(&shape.ops[op]) {
+                Some(Kind::ForwardRecv | Kind::BackwardRecv) => {
+                    (due.get(&op).copied().unwrap_or_else(|| start(op)), 0)
+                }
+                _ => (start(op), 1),
+            };
+            let mut order: Vec<usize> = (0..ops).collect();
+            order.sort_by_key(|&op| (shape.ops[op].worker, key(op), op));
+            for op in order {
+                let partner = self.partner(step, column, op);
+                self.call(&shape.ops[op], job.worker(step, column, op), partner, [start(op), end(op)]);
+            }
+        }
+        (0..self.ranks.len()).for_each(|rank| self.wait(rank));
+        last
+    }
+
+    /// The worker at the other end of a message.
+    fn partner(&self, step: usize, column: usize, op: usize) -> Option<usize> {
+        let graph = &self.job.shape(step).graph;
+        let members = graph.groups.of(graph.group(op)? as usize);
+        let other = members.iter().find(|&&member| member as usize != op && members.len() == 2)?;
+        Some(self.job.worker(step, column, *other as usize))
+    }
+
+    fn call(&mut self, op: &Op, rank: usize, partner: Option<usize>, [start, end]: [i64; 2]) {
+        let Some(kind) = kind_of(op) else { return };
+        let enter = start.max(self.now[rank]);
+        let exit = end.max(enter);
+        let tag = i32::from(matches!(kind, Kind::BackwardSend | Kind::BackwardRecv));
+        let stages = self.job.stages() as u32;
+        let worker = &self.job.workers[rank];
+        let along = 1 + worker.stage as CommId;
+        let between = 1 + stages as CommId + worker.dp_rank as CommId;
+        let bytes = self.sizes.activations;
+        match (kind, partner) {
+            (Kind::ForwardSend | Kind::BackwardSend, Some(peer)) => {
+                let request = self.next[rank];
+                self.next[rank] += 1;
+                self.open[rank].push(request);
+                let call = Call {
+                    comm: WORLD,
+                    peer: peer as i32,
+                    tag,
+                    sent: bytes,
+                    request,
+                    ..plain(Function::Isend, enter, enter)
+                };
+                self.push(rank, call);
+            }
+            (Kind::ForwardRecv | Kind::BackwardRecv, Some(peer)) => {
+                let call = Call {
+                    comm: WORLD,
+                    peer: peer as i32,
+                    tag,
+                    received: bytes,
+                    ..plain(Function::Recv, enter, exit)
+                };
+                self.push(rank, call);
+            }
+            (Kind::ParamsAllGather, _) => self.collective(rank, Function::Allgather, along, [enter, exit]),
+            (Kind::GradsReduceScatter, _) => {
+                self.collective(rank, Function::Reduce_scatter_block, along, [enter, exit]);
+            }
+            (Kind::SeparateGradsAllReduce, _) => {
+                self.collective(rank, Function::Allreduce, along, [enter, exit])
+            }
+            (Kind::EmbeddingGradsAllReduce, _) if stages > 1 => {
+                self.collective(rank, Function::Allreduce, between, [enter, exit]);
+            }
+            (Kind::OptimizerClipMainGrad, _) => {
+                self.collective(rank, Function::Allreduce, WORLD, [enter, exit])
+            }
+            _ => {}
+        }
+    }
+
+    fn collective(&mut self, rank: usize, function: Function, comm: CommId, [enter, exit]: [i64; 2]) {
+        let members = self.communicators[comm as usize].members.len().max(1) as u64;
+        let part = self.sizes.gradients.div_ceil(members);
+        let (sent, received) = match function {
+            Function::Allgather => (part, part),
+            Function::Reduce_scatter_block => (part, part),
+            // The norm of the gradients is one number.
+            _ if comm == WORLD => (8, 8),
+            _ => (self.sizes.gradients, self.sizes.gradients),
+        };
+        self.push(rank, Call { comm, sent, received, ..plain(function, enter, exit) });
+    }
+
+    fn push(&mut self, rank: usize, call: Call) {
+        self.now[rank] = call.exit.ps() as i64;
+        self.ranks[rank].push(call);
+    }
+
+    /// Waits for all sends of a rank.
+    fn wait(&mut self, rank: usize) {
+        let requests = std::mem::take(&mut self.open[rank]);
+        if requests.is_empty() {
+            return;
+        }
+        let details = Details { requests: requests.into(), found: true, ..Details::default() };
+        let now = self.now[rank];
+        self.ranks[rank].push_with(plain(Function::Waitall, now, now), details);
+    }
+
+    fn finish(mut self, end: i64) -> Trace {
+        let end = end + BEGIN;
+        for (rank, now) in self.ranks.iter_mut().zip(&self.now) {
+            rank.push(plain(Function::Finalize, end.max(*now), end.max(*now)));
+        }
+        let mut meta =
+            Meta { format: "training job".into(), program: self.job.source.clone(), ..Meta::default() };
+        if self.job.synthetic {
+            meta.more.insert("synthetic".into(), "yes".into());
+        }
+        let notes = self.job.notes.clone();
+        Trace { meta, ranks: self.ranks, communicators: self.communicators, notes }
+    }
+}
+
+fn plain(function: Function, enter: i64, exit: i64) -> Call {
+    Call::new(function, Time(enter.max(0) as u64), Time(exit.max(0) as u64))
+}

@@ -1,0 +1,208 @@
+//! Imports of synthetic recordings, written here, of which everything is known.
+
+#[path = "import/formats.rs"]
+mod formats;
+#[path = "import/synthetic.rs"]
+mod synthetic;
+
+use std::path::PathBuf;
+use straggler_training::{ImportError, Job, Role, import};
+use synthetic::{Rank, Wait, write};
+
+const US: i64 = 1_000_000;
+
+fn notes(job: &Job) -> String {
+    job.notes.join("\n")
+}
+
+/// Instances of a step and rank by the class of their kind: start and duration in µs, in order of start.
+fn of_class(job: &Job, step: usize, rank: u32, class: &str) -> Vec<(i64, i64)> {
+    let first = job.instances(step).start;
+    let mut found: Vec<(i64, i64)> = (job.shape(step).ops.iter().enumerate())
+        .filter(|(_, op)| job.kinds[usize::from(op.kind)].class == class)
+        .filter(|(place, _)| job.workers[job.worker(step, 0, *place)].rank == rank)
+        .map(|(place, _)| (job.start[first + place] / US, job.duration[first + place] / US))
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// The classes of what the operations of a class wait for, on one rank.
+fn waits_for(job: &Job, rank: u32, class: &str) -> Vec<Vec<String>> {
+    let shape = job.shape(0);
+    let class_of = |op: usize| job.kinds[usize::from(shape.ops[op].kind)].class.clone();
+    let mut ops: Vec<usize> = (0..shape.ops.len())
+        .filter(|&op| class_of(op) == class && job.workers[job.worker(0, 0, op)].rank == rank)
+        .collect();
+    ops.sort_by_key(|&op| job.start[op]);
+    ops.iter()
+        .map(|&op| shape.graph.before.of(op).iter().map(|&before| class_of(before as usize)).collect())
+        .collect()
+}
+
+#[test]
+fn kernels_become_runs_and_collectives_meet() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[Rank::new(0, 2), Rank::new(1, 2)]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert!(job.synthetic);
+    assert_eq!(job.workers.iter().map(|worker| worker.rank).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(job.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [1, 2, 3]);
+    // All steps do the same.
+    assert_eq!(job.shapes.len(), 1);
+    // Kernels at 10 to 40, 45 to 75 and 100 to 130 µs before the all-reduce, which starts at 140: 90 µs of work,
+    // placed so that it ends at 130.
+    assert_eq!(of_class(&job, 0, 0, "forward"), [(0, 90)]);
+    assert_eq!(of_class(&job, 0, 0, "all_reduce"), [(100, 200)]);
+    // Starts 5 µs after the all-reduce.
+    assert_eq!(of_class(&job, 0, 0, "backward"), [(305, 50)]);
+    assert_eq!(waits_for(&job, 0, "forward"), [Vec::<String>::new()]);
+    assert_eq!(waits_for(&job, 0, "all_reduce"), [["forward"]]);
+    let mut backward = waits_for(&job, 0, "backward").remove(0);
+    backward.sort();
+    assert_eq!(backward, ["all_reduce", "forward"]);
+    let graph = &job.shape(0).graph;
+    assert_eq!((graph.groups.len(), graph.groups.of(0).len()), (1, 2));
+    let kind = job.kinds.iter().find(|kind| kind.role == Role::Communication).unwrap();
+    assert_eq!(kind.name, "all_reduce (dp) 4096 bytes");
+    assert!(!notes(&job).contains("order within the step"), "{}", notes(&job));
+}
+
+#[test]
+fn both_schemes_of_kernel_names_and_gzip_give_the_same_job() {
+    let read = |rank: &dyn Fn(u32) -> Rank| {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &[rank(0), rank(1)]);
+        let mut job = import(&[folder.path().into()]).unwrap();
+        job.source.clear();
+        job
+    };
+    let plain = read(&|rank| Rank::new(rank, 2));
+    assert_eq!(read(&|rank| Rank { old_names: true, ..Rank::new(rank, 2) }), plain);
+    assert_eq!(read(&|rank| Rank { gzip: true, ..Rank::new(rank, 2) }), plain);
+}
+
+#[test]
+fn clocks_are_aligned_by_the_ends_of_collectives() {
+    let folder = tempfile::tempdir().unwrap();
+    // Rank 1's clock is 5 ms ahead, and it comes 60 µs late to the all-reduce.
+    let late = Rank { clock_us: 5000.0, late_us: 60.0, ..Rank::new(1, 3) };
+    write(folder.path(), &[Rank::new(0, 3), late, Rank::new(2, 3)]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert_eq!(of_class(&job, 0, 1, "all_reduce"), [(160, 140)]);
+    assert_eq!(of_class(&job, 0, 0, "all_reduce"), [(100, 200)]);
+    let notes = notes(&job);
+    assert!(notes.contains("largest offset is 5000.0 µs (rank 1)"), "{notes}");
+    assert!(notes.contains("by 0.0 µs in the median and by 0.0 µs at most"), "{notes}");
+}
+
+#[test]
+fn clocks_that_jump_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let jumps = Rank { jump_us: 30_000.0, ..Rank::new(1, 3) };
+    write(folder.path(), &[Rank::new(0, 3), jumps, Rank::new(2, 3)]);
+    let notes = notes(&import(&[folder.path().into()]).unwrap());
+    assert!(notes.contains("Clocks jump during the recording: rank 1 by 30.0 ms"), "{notes}");
+    assert!(!notes.contains("rank 0 by"), "{notes}");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let no_third = Rank { steps: vec![1, 2], ..Rank::new(0, 4) };
+    let open = Rank { open_step: Some(1), ..Rank::new(2, 4) };
+    write(folder.path(), &[no_third, open]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert_eq!(job.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [2]);
+    let notes = notes(&job);
+    assert!(
+        notes.contains("The job has 4 ranks, of which 2 were recorded: ranks 1 and 3 are missing"),
+        "{notes}"
+    );
+    assert!(notes.contains("step 1 (it has no end on rank 2)"), "{notes}");
+    assert!(notes.contains("not all ranks recorded them: step 3 (1 of 2 ranks)"), "{notes}");
+}
+
+#[test]
+fn collectives_without_a_partner_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let without = Rank { without_collective: Some(2), ..Rank::new(1, 2) };
+    write(folder.path(), &[Rank::new(0, 2), without]);
+    let job = import(&[folder.path().into()]).unwrap();
+    let groups: Vec<usize> = (0..3).map(|step| job.shape(step).graph.groups.len()).collect();
+    assert_eq!(groups, [1, 0, 1]);
+    let notes = notes(&job);
+    assert!(
+        notes.contains("1 communication lacks a partner: number 2 of group 0 (dp) in step 2 (1 of 2 ranks)"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn without_numbers_or_steps_order_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let rank = |rank| Rank { seq: false, profiler_steps: false, ..Rank::new(rank, 2) };
+    write(folder.path(), &[rank(0), rank(1)]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert_eq!((job.steps.len(), job.steps[0].number), (1, 0));
+    assert_eq!(job.shape(0).graph.groups.len(), 3);
+    let notes = notes(&job);
+    assert!(notes.contains("matched across ranks by their order"), "{notes}");
+    assert!(notes.contains("No ProfilerStep was recorded"), "{notes}");
+}
+
+#[test]
+fn recorded_waits_count_instead_of_the_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    // Says that the backward pass waits for the all-reduce; nothing is said of the all-reduce.
+    let rank = Rank { wait: Wait::Recorded, ..Rank::new(0, 1) };
+    write(folder.path(), &[rank]);
+    let job = import(&[folder.path().into()]).unwrap();
+    assert_eq!(waits_for(&job, 0, "all_reduce"), [Vec::<String>::new()]);
+    let mut backward = waits_for(&job, 0, "backward").remove(0);
+    backward.sort();
+    assert_eq!(backward, ["all_reduce", "forward"]);
+}
+
+#[test]
+fn ranks_of_two_jobs_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = write(folder.path(), &[Rank::new(0, 2), Rank::new(1, 4)]);
+    let error = import(&files).unwrap_err();
+    assert!(
+        matches!(&error, ImportError::TwoJobs { first, second, .. } if *first == files[0] && *second == files[1])
+    );
+    assert!(error.to_string().contains("one has 2 ranks, the other 4"), "{error}");
+    let twice = [files[0].clone(), files[0].clone()];
+    let error = import(&twice).unwrap_err().to_string();
+    assert!(error.contains("both have rank 0"), "{error}");
+}
+
+#[test]
+fn half_a_trace_is_used_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = write(folder.path(), &[Rank::new(0, 1)]);
+    let text = std::fs::read(&files[0]).unwrap();
+    // The last events are those of step 3.
+    let cut = text.len() - 300;
+    std::fs::write(&files[0], &text[..cut]).unwrap();
+    let job = import(&files).unwrap();
+    assert_eq!(job.steps.len(), 3);
+    assert!(notes(&job).contains("rank0.json: the JSON breaks off at byte"), "{}", notes(&job));
+    std::fs::write(&files[0], &text[..400]).unwrap();
+    let error = import(&files).unwrap_err().to_string();
+    assert!(error.contains("rank0.json: it has") && error.contains("no GPU kernel before byte"), "{error}");
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(import(&[]), Err(ImportError::NoFiles)));
+    assert!(matches!(import(&[folder.path().into()]), Err(ImportError::EmptyFolder { .. })));
+    assert!(matches!(import(&[folder.path().join("none")]), Err(ImportError::Io { .. })));
+    let other: PathBuf = folder.path().join("other.txt");
+    for text in ["", "{}", "[1, 2]", "rank,step\n0,1\n", "\u{1}\u{2}\u{3}", "\u{1f}\u{8b}"] {
+        std::fs::write(&other, text).unwrap();
+        assert!(import(std::slice::from_ref(&other)).is_err(), "{text:?}");
+    }
+}

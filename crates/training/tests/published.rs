@@ -1,0 +1,165 @@
+//! The published analysis on jobs of which the outcome is known.
+
+use std::path::Path;
+use straggler_training::published::{Dense, DenseError, analyse};
+use straggler_training::{Kind, Meta, Row, read_table};
+
+const FORWARD: f64 = 1.0;
+const BACKWARD: f64 = 2.0;
+const MICROBATCHES: u32 = 3;
+
+/// A job of one stage: all-gather, some forwards, as many backwards, and the tail, all without launch delays. A worker takes
+/// `slow` times as long to compute.
+fn job(dp: u32, steps: i64, slow: impl Fn(i64, u32) -> f64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for step in 0..steps {
+        let computed = |rank: u32| slow(step, rank) * (FORWARD + BACKWARD) * f64::from(MICROBATCHES);
+        let slowest = (0..dp).map(computed).fold(0.0, f64::max);
+        for rank in 0..dp {
+            let mut add = |kind, seq, start, duration, chunk| {
+                let row = Row {
+                    dp_rank: rank,
+                    stage: 0,
+                    rank,
+                    step,
+                    kind,
+                    start,
+                    duration,
+                    seq,
+                    chunk,
+                    model_chunk: chunk,
+                    microbatch: -1,
+                };
+                rows.push(row);
+            };
+            let mut now = 0.5;
+            add(Kind::ParamsAllGather, 0, 0.0, 0.5, 0);
+            for (kind, takes) in [(Kind::ForwardCompute, FORWARD), (Kind::BackwardCompute, BACKWARD)] {
+                for seq in 0..MICROBATCHES {
+                    let takes = takes * slow(step, rank);
+                    add(kind, seq, now, takes, 0);
+                    now += takes;
+                }
+            }
+            add(Kind::Gc, 0, now, 0.0, -1);
+            add(Kind::LayernormGradsAllReduce, 0, now, 0.0, -1);
+            add(Kind::EmbeddingGradsAllReduce, 0, now, 0.0, -1);
+            // The slowest lets the others wait.
+            let end = 0.5 + slowest + 0.25;
+            add(Kind::GradsReduceScatter, 0, now, end - now, 0);
+            add(Kind::OptimizerClipMainGrad, 0, end, 0.125, -1);
+            add(Kind::Optimizer, 0, end + 0.125, 0.125, -1);
+        }
+    }
+    rows
+}
+
+fn meta(dp: u32) -> Meta {
+    Meta::parse(&format!("dp_size: {dp}\nworld_size: {dp}")).unwrap()
+}
+
+#[test]
+fn a_job_without_a_straggler_is_as_fast_as_it_can_be() {
+    let answers = analyse(&Dense::new(&job(4, 3, |_, _| 1.0)).unwrap(), &meta(4)).unwrap();
+    assert!((answers.s - 1.0).abs() < 1e-12 && answers.replay_error.abs() < 1e-12, "{answers:?}");
+    assert_eq!((answers.by_stage, answers.m_w), (None, None));
+}
+
+#[test]
+fn one_slow_worker_is_found_and_mended() {
+    // Rank 2 computes twice as long. The pooled mean is 1.25 times that of the others.
+    let rows = job(4, 3, |_, rank| if rank == 2 { 2.0 } else { 1.0 });
+    let answers = analyse(&Dense::new(&rows).unwrap(), &meta(4)).unwrap();
+    let step = |computed: f64| 0.5 + computed + 0.25 + 0.25;
+    let (real, ideal) = (step(18.0), step(9.0 * 1.25));
+    assert!((answers.s - real / ideal).abs() < 1e-12, "{answers:?}");
+    let m_w = answers.m_w.unwrap();
+    assert_eq!(m_w.ranks, [2]);
+    // Mended, the others are faster than the mean, which the straggler has lifted.
+    assert!((m_w.seconds_without - ideal).abs() < 1e-12 && (m_w.rem - 1.0).abs() < 1e-12, "{m_w:?}");
+    assert_eq!((answers.workers[0].rank, answers.workers.len()), (2, 4));
+    let by_rank = answers.by_dp_rank.unwrap();
+    assert!((by_rank["2"] - real / ideal).abs() < 1e-12 && by_rank["0"] < 1.0 + 1e-12, "{by_rank:?}");
+}
+
+#[test]
+fn steps_are_told_apart() {
+    let rows = job(2, 2, |step, rank| if step == 1 && rank == 0 { 3.0 } else { 1.0 });
+    let answers = analyse(&Dense::new(&rows).unwrap(), &meta(2)).unwrap();
+    assert!(answers.by_step[&1] > 2.0 * answers.by_step[&0], "{answers:?}");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let mut rows = job(2, 2, |_, _| 1.0);
+    let place =
+        rows.iter().position(|row| row.step == 1 && row.dp_rank == 1 && row.kind == Kind::Optimizer).unwrap();
+    let gone = rows.remove(place);
+    let error = Dense::new(&rows).unwrap_err();
+    assert_eq!(error, DenseError::Missing { step: 1, dp_rank: 1, stage: 0, name: "optimizer", seq: 0 });
+    rows.extend([gone, gone]);
+    assert!(matches!(Dense::new(&rows), Err(DenseError::Twice { step: 1, rank: 1, .. })));
+    rows.pop();
+    rows[0].rank = 77;
+    assert!(matches!(Dense::new(&rows), Err(DenseError::TwoRanks { .. })));
+    assert_eq!(Dense::new(&[]).unwrap_err(), DenseError::Empty);
+    let without: Vec<Row> = job(2, 1, |_, _| 1.0).into_iter().filter(|row| row.kind != Kind::Gc).collect();
+    let error = analyse(&Dense::new(&without).unwrap(), &meta(2)).unwrap_err().to_string();
+    assert_eq!(error, "stage 0 has no gc 0, which every step ends with");
+}
+
+#[test]
+fn tables_as_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    let header = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id";
+    let text = format!("{header}\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,4\n\n");
+    std::fs::write(&path, &text).unwrap();
+    let rows = read_table(&path).unwrap();
+    let expected = Row {
+        dp_rank: 1,
+        stage: 0,
+        rank: 3,
+        step: 7,
+        kind: Kind::ForwardCompute,
+        start: 0.5,
+        duration: 0.25,
+        seq: 2,
+        chunk: 0,
+        model_chunk: 1,
+        microbatch: 4,
+    };
+    assert_eq!(rows, [expected]);
+    for (wrong, says) in [
+        (text.replace("forward-compute", "data-load"), "row 1: optype is `data-load`"),
+        (text.replace("0.25", "-1"), "row 1: duration is `-1`, which is negative"),
+        (text.replace("seq_id", "sequence"), "there is no column `seq_id`"),
+        (text.replace("0.5", "soon"), "row 1: start_ts is `soon`"),
+    ] {
+        std::fs::write(&path, wrong).unwrap();
+        let error = read_table(&path).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    std::fs::write(&path, b"PAR1 and nothing else PAR1").unwrap();
+    assert!(read_table(&path).is_err());
+}
+
+/// The three public jobs, where they are: the folder of their tables in STRAGGLER_TRAINING_JOBS.
+#[test]
+fn published_answers() {
+    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    for (name, s, error, m_w, m_s) in [
+        ("AR", 1.9730450967, 0.00670540, 1.0017012777, -0.0012119640),
+        ("SE", 1.5373613711, 0.00509620, 0.0250622669, 0.6877108930),
+        ("ST", 1.1787021837, 0.01885388, 0.0314042691, 1.2193563789),
+    ] {
+        let path = |what: &str| Path::new(&folder).join(what);
+        let job = Dense::new(&read_table(&path(&format!("trace-{name}.parquet"))).unwrap()).unwrap();
+        let meta =
+            Meta::parse(&std::fs::read_to_string(path(&format!("meta-{name}.yaml"))).unwrap()).unwrap();
+        let found = analyse(&job, &meta).unwrap();
+        let pairs =
+            [(found.s, s), (found.replay_error, error), (found.m_w.unwrap().rem, m_w), (found.m_s.rem, m_s)];
+        assert!(pairs.iter().all(|(found, published)| (found - published).abs() < 1e-6), "{name}: {pairs:?}");
+    }
+}

@@ -1,0 +1,281 @@
+"""Records what every rank of a PyTorch training loop does, as a table for `straggler training show`.
+
+    import straggler_probe
+    probe = straggler_probe.Probe("traces/", model=ddp_model, optimizer=optimizer)
+    for batch in probe.steps(loader):
+        with probe.forward(): loss = loss_of(ddp_model(batch))
+        with probe.backward(): loss.backward()
+        with probe.optimizer(): optimizer.step()
+    probe.close()
+
+Each rank writes rank-00000.csv and so on, rank 0 also meta.yaml. Copy this file beside your program: it needs nothing but
+Python 3.8 or newer. An error of the probe never reaches the program: it ends the recording with one line on stderr.
+"""
+
+import atexit, collections, contextlib, functools, gc, itertools, os, socket, sys, time
+
+COLUMNS = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id\n"
+META = "trial_name: %s\ndp_size: %d\npp_size: %d\ntp_size: %d\nworld_size: %d\n"
+CLOCK = "host: %s\nwall_minus_monotonic_at_start: %s\nwall_minus_monotonic_at_last_flush: %s\n"
+FORWARD, BACKWARD, OPTIMIZER = "forward-compute", "backward-compute", "optimizer"
+GRAD_SYNC, PARAM_GATHER, DATALOAD, GC = "grads-reduce-scatter", "params-all-gather", "dataload", "gc"
+SECOND, SHORTEST_GC = 10**9, 10**5  # ns. Young objects are collected all the time; only long pauses delay a step.
+
+def _soft(method):  # An exception inside the probe ends the recording, not the training.
+    @functools.wraps(method)
+    def call(self, *args, **named):
+        if not self._off:
+            try:
+                return method(self, *args, **named)
+            except Exception as error:
+                self._note("recording ends here: %s: %s" % (type(error).__name__, error))
+                with contextlib.suppress(Exception):
+                    self._stop()
+    return call
+
+def _wall_offset():
+    """Wall clock minus monotonic clock in ns. The shortest of some readings was not interrupted."""
+    readings = [(time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(9)]
+    before, wall, after = min(readings, key=lambda reading: reading[2] - reading[0])
+    return wall - (before + after) // 2
+
+def _seconds(ns): return "%d.%09d" % divmod(ns, SECOND)
+
+def _write_whole(path, text):
+    with open(path + ".tmp", "w") as file:
+        file.write(text)
+    os.replace(path + ".tmp", path)
+
+class _Phase:
+    def __init__(self, probe, optype): self._probe, self._optype = probe, optype
+    def __enter__(self): self._probe._begin(self._optype)
+    def __exit__(self, error, *_): self._probe._end(error is not None)
+
+class Probe:
+    """Recorder of one rank. All ranks of a job name the same folder; another job gets another folder.
+
+    model                     the DistributedDataParallel module: waits for other ranks are told from computing
+    optimizer                 its steps are recorded without `with probe.optimizer()`, in PyTorch 2.0 or newer
+    cuda                      whether phases run on a GPU; the model's device tells if not given
+    rank, world_size          from torch.distributed, or else from RANK and WORLD_SIZE
+    pp_size, tp_size          how the job is divided; of each tensor-parallel group the first member records
+    stage, dp_rank            this rank's place, where rank is not (stage * dp_size + dp_rank) * tp_size
+    first_step                the number of the first step, for a job that resumes
+    flush_steps, flush_seconds    rows are written between two steps, when one of these has passed
+    """
+    def __init__(self, folder, model=None, optimizer=None, **options):
+        self._off, self._pid, self._notes, self._rank = False, os.getpid(), set(), options.get("rank")
+        self._start(str(folder), model, optimizer, **options)
+
+    @_soft
+    def _start(self, folder, model, optimizer, cuda=None, rank=None, world_size=None, pp_size=1, tp_size=1, stage=None,
+               dp_rank=None, trial_name="training", first_step=0, flush_steps=50, flush_seconds=30):
+        torch = self._torch = sys.modules.get("torch")
+        dist = torch and torch.distributed.is_available() and torch.distributed.is_initialized() and torch.distributed
+        world = world_size or (dist.get_world_size() if dist else int(os.environ.get("WORLD_SIZE", 1)))
+        rank = rank if rank is not None else dist.get_rank() if dist else int(os.environ.get("RANK", 0))
+        self._rank, self._pp, dp_size = rank, pp_size, world // (pp_size * tp_size)
+        if world < 1 or dp_size * pp_size * tp_size != world:
+            raise ValueError("world_size %d is no multiple of pp_size * tp_size = %d" % (world, pp_size * tp_size))
+        self._stage = rank // (dp_size * tp_size) if stage is None else stage
+        dp_rank = rank // tp_size % dp_size if dp_rank is None else dp_rank
+        self._place = ",%d,%d,%d," % (rank, dp_rank, self._stage)
+        self._number, self._flush_steps, self._flush_ns = first_step, flush_steps, flush_seconds * SECOND
+        # The step that runs: its rows, their number by type, the open phase, when its last gradient was there.
+        self._in_step, self._ops, self._counts, self._open, self._depth, self._ready = False, [], {}, None, 0, []
+        self._reference = self._anchor = None  # (host ns, CUDA event) of the step that runs, of the last one settled
+        self._pending, self._lines, self._hooks = collections.deque(), [], {}  # steps that ended; rows to write; of gradients
+        self._steps, self._flushed, self._offset, self._gc_start = 0, time.monotonic_ns(), _wall_offset(), None
+        if rank % tp_size:
+            return self._stop(flush=False)
+        on_gpu = [] if model is None else [parameter.is_cuda for parameter in model.parameters()]
+        self._cuda = any(on_gpu or [torch and torch.cuda.is_initialized()]) if cuda is None else cuda
+        os.makedirs(folder, exist_ok=True)
+        self._path = os.path.join(folder, "rank-%05d" % rank)
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(self._path + ".csv", self._path + ".csv.old")
+        _write_whole(self._path + ".csv", COLUMNS)
+        if rank == 0:
+            _write_whole(os.path.join(folder, "meta.yaml"), META % (trial_name, dp_size, pp_size, tp_size, world))
+        atexit.register(self.close)
+        gc.callbacks.append(self._on_gc)
+        if hasattr(optimizer, "register_step_post_hook"):
+            optimizer.register_step_pre_hook(lambda *_: self._begin(OPTIMIZER))
+            optimizer.register_step_post_hook(lambda *_: self._end(False))
+        world > 1 and self._watch_gradients(model)
+
+    def steps(self, loader, microbatches=1):
+        """Yields the batches of the loader. A step is as many batches as `microbatches`; loading them is recorded."""
+        batches = iter(loader)
+        try:
+            for taken in itertools.count():
+                if taken % microbatches == 0:
+                    self.next_step()
+                begun, batch = time.monotonic_ns(), next(batches, self)
+                if batch is self:  # no more
+                    break
+                self._add(DATALOAD, begun, time.monotonic_ns())
+                yield batch
+        finally:
+            self._end_step()
+
+    @_soft
+    def next_step(self):
+        """Ends a step and begins the next one. A loop without `steps` calls this at the beginning of each step."""
+        self._end_step()
+        self._settle(until=0)
+        if self._steps >= self._flush_steps or time.monotonic_ns() - self._flushed >= self._flush_ns:
+            self._flush()
+        self._in_step, self._open, self._depth = True, None, 0
+        if self._cuda:
+            if self._anchor is None and not self._pending:
+                self._torch.cuda.synchronize()  # Once: an idle GPU runs the first event as soon as it is given.
+            self._reference = (time.monotonic_ns(), self._mark())
+
+    # Phases, each for a `with`. They do not nest.
+    def forward(self): return _Phase(self, FORWARD)
+    def backward(self): return _Phase(self, BACKWARD)
+    def clip(self): return _Phase(self, "optimizer-clip-main-grad")
+    def optimizer(self): return _Phase(self, OPTIMIZER)
+    def grad_sync(self): return _Phase(self, GRAD_SYNC)  # by the program itself: what DDP does is recorded anyway
+    def param_gather(self): return _Phase(self, PARAM_GATHER)
+
+    @_soft
+    def close(self):
+        if os.getpid() == self._pid:  # and not a process forked from it. Runs when the program ends, at the latest.
+            self._end_step()
+            self._settle(time.monotonic_ns() + 5 * SECOND)
+            self._stop()
+    def __enter__(self): return self
+    def __exit__(self, *_): self.close()
+
+    def _mark(self):
+        """A host time in ns, or a CUDA event, whose time is known later."""
+        if not self._cuda:
+            return time.monotonic_ns()
+        if self._torch.cuda.is_current_stream_capturing():
+            raise RuntimeError("there are no times inside the capture of a CUDA graph")
+        event = self._torch.cuda.Event(enable_timing=True)
+        return event.record() or event
+
+    @_soft
+    def _add(self, optype, start, end, mc=-1, mb=-1):
+        seq = self._counts[optype] = self._counts.get(optype, -1) + 1
+        self._ops.append([optype, seq, start, end, mc, mb])
+        return self._ops[-1]
+
+    @_soft
+    def _begin(self, optype):
+        self._depth += 1
+        if self._depth == 1:
+            self._ready = []
+            self._open = (optype, self._mark())
+        elif self._open and self._open[0] != optype:
+            self._note("%s is not recorded inside %s: end that phase first" % (optype, self._open[0]))
+
+    @_soft
+    def _end(self, failed):
+        self._depth = max(self._depth - 1, 0)
+        if self._depth or not self._open:
+            return
+        (optype, start), self._open = self._open, None
+        if not self._in_step:
+            self._note("%s is not recorded outside of steps: use probe.steps() or probe.next_step()" % optype)
+        elif optype not in (FORWARD, BACKWARD) and not failed:
+            self._add(optype, start, self._mark(), 0 if optype in (GRAD_SYNC, PARAM_GATHER) else -1)
+        elif not failed:
+            microbatch = self._counts[optype, "microbatch"] = self._counts.get((optype, "microbatch"), -1) + 1
+            end, watched = self._mark(), self._ready and optype == BACKWARD
+            if watched and len(self._hooks) > 1:
+                self._keep_last_hook()
+                watched = not self._cuda  # Of the first backward pass only the host knows when its gradients came.
+            self._add(optype, start, self._ready[0] if watched else end, 0, microbatch)
+            if watched and self._model.require_backward_grad_sync:
+                self._add(GRAD_SYNC, self._ready[0], end, 0)
+
+    @_soft
+    def _end_step(self):
+        # Nothing is computed in a step if the loader has no more batches.
+        if self._in_step and any(op[0] not in (DATALOAD, GC) for op in self._ops):
+            self._pending.append((self._number, self._ops, self._reference))
+            self._number, self._steps = self._number + 1, self._steps + 1
+        self._in_step, self._ops, self._counts = False, [], {}
+
+    @_soft
+    def _on_gc(self, event, _):
+        now = time.monotonic_ns()
+        if event == "stop" and self._in_step and now - (self._gc_start or now) >= SHORTEST_GC:
+            self._add(GC, self._gc_start, now)
+        self._gc_start = now
+
+    def _watch_gradients(self, model):
+        """Finds out when the last gradient is there: from then on a backward pass only waits for other ranks."""
+        model = getattr(model, "_orig_mod", model)  # torch.compile wraps it
+        if not isinstance(model, self._torch.nn.parallel.DistributedDataParallel):
+            what = type(model).__name__
+            return self._note("backward is one piece, waits for others included: %s is not DistributedDataParallel" % what)
+        self._model, trained = model, [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self._hooks = {key: parameter.register_hook(functools.partial(self._on_gradient, key))
+                       for key, parameter in enumerate(trained)}
+
+    @_soft
+    def _on_gradient(self, key, _):
+        if self._open and self._open[0] == BACKWARD:
+            self._ready = [self._mark() if len(self._hooks) == 1 else time.monotonic_ns()]
+            self._last_gradient = key
+
+    def _keep_last_hook(self):
+        """The order of gradients is the same in all steps: after the first one, only the last of them is watched."""
+        for key in [key for key in self._hooks if key != self._last_gradient]:
+            self._hooks.pop(key).remove()
+
+    def _settle(self, until):
+        """Turns steps into lines, in order, as far as the GPU has done them. After a crash it may never do the last."""
+        while self._pending:
+            number, ops, reference = self._pending[0]
+            ops = sorted((op for op in ops if op[3] is not None), key=lambda op: op[:2])
+            events = [mark for op in ops for mark in op[2:4] if not isinstance(mark, int)]
+            while not all(event.query() for event in events):
+                if time.monotonic_ns() >= until:
+                    return
+                time.sleep(0.001)
+            self._pending.popleft()
+            if reference and self._anchor:
+                # The GPU's clock drifts against the host's, but an event ran after it was given and before it was seen.
+                ran = max(reference[0], min(self._host_ns(reference[1]), time.monotonic_ns()))
+                reference = (ran, reference[1])
+            self._anchor = reference
+            self._lines += [self._line(number, op) for op in ops]
+
+    def _host_ns(self, mark):
+        return mark if isinstance(mark, int) else self._anchor[0] + int(self._anchor[1].elapsed_time(mark) * 1e6)
+
+    def _line(self, number, op):
+        optype, seq, start, end, mc, mb = op
+        start, end, gmc = self._host_ns(start), self._host_ns(end), mc * self._pp + self._stage if mb >= 0 else -1
+        times = _seconds(start + self._offset), _seconds(max(end - start, 0))
+        return "%d%s%s,%s,%s,%d,%d,%d,%d\n" % ((number, self._place, optype) + times + (seq, mc, gmc, mb))
+
+    def _flush(self):
+        text = "".join(self._lines).encode()
+        with open(self._path + ".csv", "r+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if file.write(text) != len(text):
+                file.truncate(size)
+                raise OSError("%s.csv: the disk is full" % self._path)
+        self._lines = []
+        offsets = _seconds(self._offset), _seconds(_wall_offset())
+        _write_whole(self._path + ".clock", CLOCK % ((socket.gethostname(),) + offsets))
+        self._steps, self._flushed = 0, time.monotonic_ns()
+
+    def _stop(self, flush=True):
+        self._off = True
+        atexit.unregister(self.close)
+        gc.callbacks[:] = [callback for callback in gc.callbacks if callback != self._on_gc]
+        if flush:
+            self._flush()
+
+    def _note(self, text):
+        if text not in self._notes:
+            self._notes.add(text)
+            print("straggler_probe: rank %s: %s" % (self._rank, text), file=sys.stderr)
