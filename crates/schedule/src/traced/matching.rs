@@ -11,36 +11,48 @@ use std::collections::{BTreeMap, HashMap};
 use straggler_model::{Rank, Tag};
 use straggler_trace::Trace;
 
-/// Gives each message of ranks with several threads a tag of its own, from `tags` on. Which thread's message goes first is a
-/// matter of time in MPI, and times are others in a replay; in the trace, the n-th call that sends belongs to the n-th that
-/// receives. Whatever has no counterpart keeps its tag.
-pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<(), TraceError> {
+/// Gives each message of a route a tag of its own, from `tags` on, where the order of the instructions does not tell which
+/// receive takes it. Whatever has no counterpart keeps its tag. Gives the tags that stand for another one.
+///
+/// That is so between ranks with several threads: which thread's message goes first is a matter of time in MPI, and times are
+/// others in a replay; in the trace, the n-th call that sends belongs to the n-th that receives. And it is so where a program
+/// takes messages with matching probes and receives them in another order.
+pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<HashMap<Tag, Tag>, TraceError> {
     let threaded: Vec<bool> = ranks.iter().map(|read| read.recorded.threads() > 1).collect();
-    let concerns = |from: Rank, to: Rank| {
+    let has_threads = |from: Rank, to: Rank| {
         [from, to].iter().any(|&rank| threaded.get(rank as usize).copied().unwrap_or(false))
     };
+    let reorders: Vec<bool> = ranks.iter().map(|read| !read.taken.is_empty()).collect();
     // Sorted, so that the tags are the same every time.
     let mut routes: BTreeMap<Route, [Vec<(u32, u32)>; 2]> = BTreeMap::new();
     for (rank, read) in (0..).zip(&*ranks) {
         let by_call = read.recorded.origins.iter().copied().zip(0..);
-        for (instruction, place) in read.recorded.instructions.iter().zip(by_call) {
-            let (route, side) = match *instruction {
-                Instruction::Send { to, tag, .. } => ((rank, to, tag), 0),
-                Instruction::Recv { from, tag, .. } => ((from, rank, tag), 1),
+        for (instruction, (call, number)) in read.recorded.instructions.iter().zip(by_call) {
+            let (route, side, call) = match *instruction {
+                Instruction::Send { to, tag, .. } => ((rank, to, tag), 0, call),
+                Instruction::Recv { from, tag, .. } => ((from, rank, tag), 1, read.taken_at(call)),
                 _ => continue,
             };
-            if concerns(route.0, route.1) {
-                routes.entry(route).or_default()[side].push(place);
+            if has_threads(route.0, route.1) || reorders.get(route.1 as usize) == Some(&true) {
+                routes.entry(route).or_default()[side].push((call, number));
             }
         }
     }
-    for ((from, to, _), [mut sends, mut receives]) in routes {
+    let mut stand_for = HashMap::new();
+    for ((from, to, shared), [mut sends, mut receives]) in routes {
+        let threads = has_threads(from, to);
+        if !threads && receives.is_sorted() {
+            continue;
+        }
         sends.sort_unstable();
         receives.sort_unstable();
         for ((_, send), (_, receive)) in sends.into_iter().zip(receives) {
             let own = *tags;
             // Answers need as many.
             *tags = tags.checked_add(1).filter(|&tags| tags < u32::MAX / 4).ok_or(TraceError::TooManyTags)?;
+            if !threads {
+                stand_for.insert(own, shared);
+            }
             for (rank, number) in [(from, send), (to, receive)] {
                 let instructions = ranks.get_mut(rank as usize).map(|read| &mut read.recorded.instructions);
                 if let Some(Instruction::Send { tag, .. } | Instruction::Recv { tag, .. }) =
@@ -51,7 +63,7 @@ pub(super) fn tell_apart(ranks: &mut [ReadRank], tags: &mut u32) -> Result<(), T
             }
         }
     }
-    Ok(())
+    Ok(stand_for)
 }
 
 /// From, to, tag.

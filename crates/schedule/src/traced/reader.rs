@@ -87,6 +87,16 @@ pub(super) struct ReadRank {
     pub recorded: RankRecording,
     /// Receives from anyone, or of any tag, in the order of their instructions.
     pub wild: Vec<WildReceive>,
+    /// Receives whose message a probe had taken before: both calls, in the order of the receives.
+    pub taken: Vec<(u32, u32)>,
+}
+
+impl ReadRank {
+    /// The call by which a receive got hold of its message: the receive, or the probe before it.
+    pub fn taken_at(&self, receive: u32) -> u32 {
+        let found = self.taken.binary_search_by_key(&receive, |&(receive, _)| receive);
+        found.map_or(receive, |place| self.taken[place].1)
+    }
 }
 
 /// What a receive asked for.
@@ -144,14 +154,14 @@ impl Recording {
             ranks.push(RankReader::new(&mut shared, rank, &operations).read()?);
         }
         let mut tags = shared.tags.len() as u32;
-        matching::tell_apart(&mut ranks, &mut tags)?;
+        let stand_for = matching::tell_apart(&mut ranks, &mut tags)?;
         let lone = matching::pair(&mut ranks, &shared.collectives);
         if lone.iter().any(|lone| !lone.is_empty()) {
             shared.leave_out(&mut ranks, &lone)?;
         }
         let decides = options.decisions == Decisions::Redecide;
         if decides {
-            let bound = wildcards::open(&mut ranks, &shared.tags, &mut tags)?;
+            let bound = wildcards::open(&mut ranks, &shared.tags, &stand_for, &mut tags)?;
             shared.notes.count_calls(Reason::BoundWildcard, "receives", bound);
         }
         let threaded =

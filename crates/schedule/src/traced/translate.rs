@@ -179,7 +179,7 @@ impl<'s, 'a> RankReader<'s, 'a> {
         }
         let threads = self.threads.into_iter().map(|thread| thread.read).collect();
         let read = assembled(self.rank, threads, self.end.since(self.start))?;
-        Ok(ReadRank { wild: self.wild, ..read })
+        Ok(ReadRank { wild: self.wild, taken: taken_by_probes(self.operations), ..read })
     }
 
     /// The number of a thread among those of the rank.
@@ -390,4 +390,12 @@ impl ReadThread {
         self.origins.push(origin);
         (self.instructions.len() - 1) as u32
     }
+}
+
+/// Receives whose message a probe had taken before.
+fn taken_by_probes(operations: &Operations<'_>) -> Vec<(u32, u32)> {
+    let both = operations.rows().iter().map(|operation| (operation.begun, operations.posted(operation)));
+    let mut taken: Vec<(u32, u32)> = both.filter(|(begun, posted)| posted < begun).collect();
+    taken.sort_unstable();
+    taken
 }

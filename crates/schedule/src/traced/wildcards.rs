@@ -36,9 +36,13 @@ type Sources = HashMap<Tag, (CommId, i64)>;
 pub(super) fn open(
     ranks: &mut [ReadRank],
     known: &HashMap<(CommId, i64), Tag>,
+    stand_for: &HashMap<Tag, Tag>,
     tags: &mut u32,
 ) -> Result<u64, TraceError> {
-    let sources: Sources = known.iter().map(|(&source, &tag)| (tag, source)).collect();
+    let mut sources: Sources = known.iter().map(|(&source, &tag)| (tag, source)).collect();
+    for (&own, shared) in stand_for {
+        sources.get(shared).copied().map(|source| sources.insert(own, source));
+    }
     let mut patterns: Vec<Patterns> = ranks.iter().map(|read| safe(read, &sources)).collect();
     for (patterns, read) in patterns.iter_mut().zip(&*ranks) {
         // In the order of the calls, so that the tags are the same every time.

@@ -115,6 +115,50 @@ fn messages_of_threads_are_told_apart() {
     }
 }
 
+/// Two messages are taken by probes and received in the other order: each receive gets the message of its probe.
+#[test]
+fn messages_taken_by_probes_may_be_received_in_another_order() {
+    let zero = vec![
+        init(),
+        plain(message(Function::Send, 10, 11, 1, 0, 8)),
+        plain(message(Function::Send, 11, 12, 1, 0, 16)),
+        plain(message(Function::Send, 12, 13, 1, 1, 32)),
+    ];
+    let probe = |enter, number| {
+        let kept = Details {
+            matched: Some(Matched { peer: 0, tag: 0 }),
+            found: true,
+            rare: Rare { message: Some(number), ..Rare::default() }.into(),
+            ..Details::default()
+        };
+        with(message(Function::Mprobe, enter, enter + 1, special::ANY, 0, 8), kept)
+    };
+    let receive = |enter, number| {
+        let call = message(Function::Mrecv, enter, enter + 1, special::NONE, special::NONE, 16);
+        let kept = Details::from(Rare { message: Some(number), ..Rare::default() });
+        with(Call { comm: NO_COMM, ..call }, kept)
+    };
+    let came = Details { matched: Some(Matched { peer: 0, tag: 1 }), ..Details::default() };
+    let of_another_tag = with(message(Function::Recv, 24, 25, special::ANY, 1, 32), came);
+    let one = vec![init(), probe(20, 4), probe(21, 5), receive(22, 5), receive(23, 4), of_another_tag];
+    let trace = traced(vec![rank(zero), rank(one)]);
+    let text = lines(&played(&trace, &Options::default(), 1)).concat().join("\n");
+    for line in [
+        "l1: send 8b to 1 tag 2",
+        "l2: send 16b to 1 tag 3",
+        "l3: send 32b to 1 tag 1",
+        "l2: recv 16b from 0 tag 3",
+        "l3: recv 8b from 0 tag 2",
+        "l4: recv 32b from 0 tag 1",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    // What they take is settled; others may still take what comes.
+    let options = Options { decisions: Decisions::Redecide, ..Options::default() };
+    let wild = Recording::from_trace(&trace, &options).unwrap().rank(1).wild().len();
+    assert_eq!(wild, 1);
+}
+
 /// A program may start threads without end, as long as few of them run at a time.
 #[test]
 fn threads_that_ended_make_room() {
