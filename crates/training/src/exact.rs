@@ -17,6 +17,7 @@ pub use answers::{Answers, CurvePoint, Mended, Slowdowns, WorkerAnswer, analyse}
 pub use causes::{Cause, CauseKind, Split};
 pub use pictures::{Bar, bars, slowness};
 pub use pools::{Ideal, Pool, median};
+pub(crate) use replay::replay_disturbed;
 pub use replay::{Meet, Room, replay};
 pub use times::{Cut, StepTimes, times};
 
@@ -50,6 +51,8 @@ pub struct Replays<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
     pub op: &'a Op,
+    /// Its place in the shape of the step.
+    pub place: usize,
     /// The place of its worker in the job.
     pub worker: usize,
     pub takes: i64,
@@ -119,7 +122,13 @@ impl<'a> Replays<'a> {
     }
 
     /// Puts times into the room, for pairs the ideal ones behind those of all columns.
-    fn fill(&self, step: usize, room: &mut Room, meet: Meet, choose: &impl Fn(&At<'_>) -> (i64, i64)) {
+    pub(crate) fn fill(
+        &self,
+        step: usize,
+        room: &mut Room,
+        meet: Meet,
+        choose: &impl Fn(&At<'_>) -> (i64, i64),
+    ) {
         let (job, times) = (self.job, &self.times[step]);
         let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
         room.takes.clear();
@@ -131,7 +140,8 @@ impl<'a> Replays<'a> {
             for column in 0..columns {
                 let worker = job.worker(step, column, place);
                 let (takes, delay) = (times.takes[first + column], times.delays[first + column]);
-                let (takes, delay) = choose(&At { op, worker, takes, delay, ideal_takes, ideal_delay });
+                let (takes, delay) =
+                    choose(&At { op, place, worker, takes, delay, ideal_takes, ideal_delay });
                 room.takes.push(takes);
                 room.delays.push(delay);
             }
@@ -158,18 +168,24 @@ impl Replays<'_> {
         let mut room = Room::default();
         for step in 0..job.steps.len() {
             self.step(step, &mut room, &|at: &At<'_>| choose(step, at));
-            let (shape, columns) = (self.job.shape(step), self.job.steps[step].columns as usize);
-            let (ops, first) = (shape.ops.len(), self.job.steps[step].first);
-            for (op, column) in (0..ops).flat_map(|op| (0..columns).map(move |column| (op, column))) {
-                let before = shape.graph.before.of(op).iter();
-                let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
-                let at = op * columns + column;
-                let start = ready.unwrap_or(0) + room.delays[at];
-                job.start[first + column * ops + op] = start;
-                job.duration[first + column * ops + op] = room.ends[at] - start;
-            }
+            record(&mut job, step, &room);
         }
         job
+    }
+}
+
+/// Puts the times of a step that was replayed into a job of the same shape.
+pub(crate) fn record(job: &mut Job, step: usize, room: &Room) {
+    let Job { shapes, steps, start, duration, .. } = job;
+    let (shape, columns) = (&shapes[steps[step].shape as usize], steps[step].columns as usize);
+    let (ops, first) = (shape.ops.len(), steps[step].first);
+    for (op, column) in (0..ops).flat_map(|op| (0..columns).map(move |column| (op, column))) {
+        let before = shape.graph.before.of(op).iter();
+        let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
+        let at = op * columns + column;
+        let begins = ready.unwrap_or(0) + room.delays[at];
+        start[first + column * ops + op] = begins;
+        duration[first + column * ops + op] = room.ends[at] - begins;
     }
 }
 

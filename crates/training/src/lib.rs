@@ -18,11 +18,12 @@ pub mod published;
 pub mod synthetic;
 mod table;
 mod traced;
+pub mod whatif;
 
 pub use derive::rows;
 pub use import::{ImportError, import};
 pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
-pub use table::{Row, TableError, read_table, write_csv};
+pub use table::{Row, TableError, holds_tables, read_table, write_csv};
 pub use traced::{Sizes, TracedError, trace};

@@ -1,5 +1,9 @@
 //! `straggler training` as typed.
 
+mod whatif;
+
+pub use whatif::WhatIf;
+
 use super::report::ReportOption;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -9,7 +13,8 @@ use straggler_training::synthetic::What;
 const EXAMPLES: &str = "\
 EXAMPLES
   straggler training generate --slow 2/1:1.6@5 -o job.csv
-  straggler training show job.csv";
+  straggler training show job.csv
+  straggler training whatif job.csv --mend 6";
 
 /// Who holds up a training job on many GPUs, and what mending it would win
 #[derive(Debug, Args)]
@@ -23,6 +28,9 @@ pub struct Training {
 pub enum TrainingCommand {
     /// How much longer the steps take than they could, who is to blame, and what each cause costs
     Show(Box<Show>),
+    /// What slow or lost workers, slow links and noise would cost the job, or what mending would win
+    #[command(name = "whatif")]
+    WhatIf(Box<WhatIf>),
     /// Write a job as a trace, for timelines, what-ifs, and simulation with noise and on more ranks
     Convert(Box<Convert>),
     /// Write a synthetic job with known faults, to try the analysis on

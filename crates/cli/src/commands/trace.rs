@@ -14,6 +14,7 @@ pub mod waits;
 mod words;
 
 use crate::args::trace::{Trace as Typed, TraceCommand};
+use crate::commands::training::files;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome, Wanted, mistaken, unknown};
 use std::path::Path;
@@ -54,8 +55,12 @@ pub struct Opened {
     bytes: Option<u64>,
 }
 
-/// Reads a trace in any format that is known.
+/// Reads a trace in any format that is known, or a training job as one.
 pub fn open_trace(path: &Path) -> Outcome<Opened> {
+    let is_known = directory::is_trace(path) || import::detect(path).is_some();
+    if path.exists() && !is_known && straggler_training::holds_tables(path) {
+        return Ok(Opened { trace: files::job_as_trace(path)?, findings: Vec::new(), bytes: None });
+    }
     if path.exists() && !directory::is_trace(path) && import::detect(path).is_some() {
         let trace = import::read(path, &import::Options::default()).map_err(Failure::bad_input_of)?;
         return Ok(Opened { trace, findings: Vec::new(), bytes: None });

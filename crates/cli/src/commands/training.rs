@@ -1,10 +1,11 @@
 //! `straggler training`: who holds up a training job, and what mending it would win.
 
 mod convert;
-mod files;
+pub mod files;
 mod generate;
 mod page;
 mod published;
+mod whatif;
 mod words;
 
 use super::{refuse_missing_folder, report};
@@ -19,6 +20,7 @@ pub fn run(command: &TrainingCommand, seed: u64, console: &Console) -> Outcome<(
     match command {
         TrainingCommand::Show(typed) if typed.method == Method::Published => published::run(typed, console),
         TrainingCommand::Show(typed) => show(typed, console),
+        TrainingCommand::WhatIf(typed) => whatif::run(typed, seed, console),
         TrainingCommand::Convert(typed) => convert::run(typed, console),
         TrainingCommand::Generate(typed) => generate::run(typed, seed, console),
     }

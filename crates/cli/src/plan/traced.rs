@@ -29,7 +29,10 @@ impl TraceRequest {
         workload: &WorkloadOptions,
         data: &DataOptions,
     ) -> Result<TraceRequest, PathBuf> {
-        let is_trace = path.is_dir() || directory::is_trace(&path) || import::detect(&path).is_some();
+        let is_trace = path.is_dir()
+            || directory::is_trace(&path)
+            || import::detect(&path).is_some()
+            || straggler_training::holds_tables(&path);
         if !is_trace {
             return Err(path);
         }

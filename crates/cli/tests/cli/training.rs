@@ -86,3 +86,76 @@ fn files_that_are_no_good_are_named() {
         .good()
         .says("do they belong together?");
 }
+
+#[test]
+fn a_job_is_changed() {
+    let folder = Folder::new();
+    let job = "fixtures/training/slow-worker.csv";
+    let text = folder.run(&format!("training whatif {job} --mend 6")).good().stdout();
+    assert!(text.starts_with("A step takes 1.63 s instead of 2.04 s, 20 % less."), "{text}");
+    assert!(text.contains("  rank 6 is as typical ones of its stage\n"), "{text}");
+    // What mending wins is what the analysis says.
+    let shown = folder.run(&format!("training show {job} --json")).good().json();
+    let mended = folder.run(&format!("training whatif {job} --mend 6 --json")).good().json();
+    let won = mended["step_seconds"].as_f64().unwrap() - mended["changed_seconds"].as_f64().unwrap();
+    assert!((won / shown["causes"][0]["seconds"].as_f64().unwrap() - 1.0).abs() < 0.02, "{mended}");
+    // As a table it is a job like any other.
+    folder.run(&format!("training whatif {job} --mend 6 --slow 6:1.6@5 -o again.csv")).good();
+    let again = folder.run("training show again.csv --json").good().json();
+    assert_eq!((&again["causes"][0]["ranks"][0], &again["synthetic"]), (&6.into(), &true.into()), "{again}");
+    assert_eq!(again["causes"][0]["since_step"], 5, "{again}");
+}
+
+#[test]
+fn what_is_left_to_chance_is_drawn() {
+    let folder = Folder::new();
+    let job = "training whatif fixtures/training/last-stage.csv";
+    let drawn = format!("{job} --slow any:2 --link 5%:3 --copies 4 --draws 40 --json --seed 3");
+    let json = folder.run(&drawn).good().json();
+    assert_eq!((&json["draws"], &json["workers"]), (&40.into(), &32.into()), "{json}");
+    let at = |name: &str| json["slowdowns"][name].as_f64().unwrap();
+    assert!(1.0 < at("p5") && at("p5") <= at("p50") && at("p95") <= at("max"), "{json}");
+    assert_eq!(json["worst"][0]["slowdown"], json["slowdowns"]["max"]);
+    assert_eq!(folder.run(&format!("{drawn} --threads 1")).good().json(), json);
+    let noise = format!("{job} --noise periodic:rate=100Hz,duration=1ms --draws 3 --report noise.html");
+    let text = folder.run(&noise).good().stdout();
+    assert!(text.contains("noise disturbs all workers"), "{text}");
+    let page = std::fs::read_to_string(folder.path().join("noise.html")).unwrap();
+    assert!(page.contains("</html>"));
+    let text = folder.run(&format!("{job} --lose 3@4")).good().stdout();
+    assert!(text.contains("% of the samples, so that as many take"), "{text}");
+}
+
+#[test]
+fn changes_that_cannot_be_are_named() {
+    let folder = Folder::new();
+    let job = "training whatif fixtures/training/last-stage.csv";
+    for (options, says) in [
+        ("", "nothing is changed"),
+        ("--slow 99:2", "there is no rank 99: the job has 0 to 7"),
+        ("--slow 1:2@99", "there is no step 99"),
+        ("--slow one:2", "`one` is no rank"),
+        ("--slow 1:-2", "`-2` is no factor"),
+        ("--slow 1", "give it as 3:1.5"),
+        ("--slow 101%:2", "is no probability"),
+        ("--link 0-5:2", "ranks 0 and 5 send each other nothing"),
+        ("--lose 0 --lose 4", "nobody is left to go on"),
+        ("--lose 0 -o x.csv", "leave out -o or --lose"),
+        ("--stall 1:100days", "unknown unit `days`"),
+    ] {
+        folder.run(&format!("{job} {options}")).ends_with(2).says(says);
+    }
+}
+
+#[test]
+fn a_job_is_simulated_as_it_is() {
+    let folder = Folder::new();
+    let job = "fixtures/training/last-stage.csv";
+    let json = folder.run(&format!("simulate {job} --network slingshot-11 --copies 4 --json")).good().json();
+    assert_eq!(json["processes"], 32, "{json}");
+    folder.run(&format!("training convert {job} -o trace")).good();
+    let converted = folder.run("simulate trace --network slingshot-11 --copies 4 --json").good().json();
+    assert_eq!(json["makespan_ps"], converted["makespan_ps"]);
+    let text = folder.run(&format!("trace show {job}")).good().stdout();
+    assert!(text.contains("MPI_Reduce_scatter_block"), "{text}");
+}

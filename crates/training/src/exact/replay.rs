@@ -26,6 +26,19 @@ pub enum Meet {
 
 /// Replays what is in the room. Returns from the first start to the last end: for the step, or for every pair.
 pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut Room) -> Vec<i64> {
+    replay_disturbed(job, shape, columns, meet, room, &mut |_, _, _, _| 0)
+}
+
+/// The same where something disturbs the workers: by how much it prolongs an operation that is no transfer, by its place, its
+/// column, its start and its undisturbed end.
+pub fn replay_disturbed(
+    job: &Job,
+    shape: &Shape,
+    columns: usize,
+    meet: Meet,
+    room: &mut Room,
+    disturb: &mut impl FnMut(usize, usize, i64, i64) -> i64,
+) -> Vec<i64> {
     room.ends.clear();
     room.ends.resize(shape.ops.len() * columns, 0);
     let mut spans = Spans { first: vec![i64::MAX; columns], last: vec![0; columns] };
@@ -37,8 +50,11 @@ pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut R
                 spans.begin(job, shape, op, &room.starts);
                 let range = op * columns..(op + 1) * columns;
                 let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
-                for ((end, start), takes) in ends.iter_mut().zip(&room.starts).zip(takes) {
+                for (column, ((end, start), takes)) in
+                    ends.iter_mut().zip(&room.starts).zip(takes).enumerate()
+                {
                     *end = start + takes;
+                    *end += disturb(op, column, *start, *end);
                 }
                 spans.end(ends);
             }

@@ -4,15 +4,17 @@ use crate::exit::{Failure, Outcome, unreadable};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use straggler_model::units::Bytes;
+use straggler_trace::Trace;
 use straggler_training::exact::Answers;
-use straggler_training::{Job, Meta, Row, derive, read_table};
+use straggler_training::{Job, Meta, Row, Sizes, derive, read_table};
 
 /// Reads a job, whatever it was recorded as.
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     match tables(paths)? {
         Some(tables) => {
             let mut job = derive::job(rows(&tables)?, &name(&tables)).map_err(Failure::bad_input_of)?;
-            job.synthetic = tables.iter().any(|path| is_synthetic(path));
+            job.synthetic = are_synthetic(&tables);
             Ok(job)
         }
         None => straggler_training::import(paths).map_err(Failure::bad_input_of),
@@ -59,7 +61,24 @@ fn is_table(path: &Path) -> Outcome<bool> {
     Ok(begin.starts_with(b"PAR1") || named || ends("csv") || ends("parquet"))
 }
 
-/// A table that `training generate` has written says so in its name for the columns.
+pub fn are_synthetic(tables: &[PathBuf]) -> bool {
+    tables.iter().any(|path| is_synthetic(path))
+}
+
+/// The job of tables as a trace, with messages of the sizes that their times suggest.
+pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
+    let job = job(&[path.to_path_buf()])?;
+    let sizes = Sizes::guessed(&job);
+    let mut trace = straggler_training::trace(&job, sizes).map_err(Failure::bad_input_of)?;
+    trace.notes.push(format!(
+        "sizes are guessed at 25 GB/s: {} a microbatch and {} of gradients a stage; `straggler training convert` takes others",
+        Bytes(sizes.activations),
+        Bytes(sizes.gradients)
+    ));
+    Ok(trace)
+}
+
+/// A table that straggler has made up says so in its names of the columns.
 fn is_synthetic(path: &Path) -> bool {
     let mut begin = [0; 4096];
     let read = File::open(path).and_then(|mut file| file.read(&mut begin)).unwrap_or(0);
@@ -67,7 +86,7 @@ fn is_synthetic(path: &Path) -> bool {
     line.windows(9).any(|name| name == b"synthetic")
 }
 
-fn name(tables: &[PathBuf]) -> String {
+pub fn name(tables: &[PathBuf]) -> String {
     match tables {
         [one] => one.display().to_string(),
         [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),

@@ -1,0 +1,226 @@
+//! `straggler training whatif`: a job with other workers, links and noise.
+
+mod page;
+mod words;
+
+use super::files;
+use crate::args::training::WhatIf;
+use crate::commands::{refuse_missing_folder, refuse_unwritable, report};
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use crate::interrupt;
+use crate::meter::Meter;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use straggler_model::noise::{Injection, Phases};
+use straggler_report::numbers::grouped;
+use straggler_report::replace_file;
+use straggler_training::exact::{Replays, mean};
+use straggler_training::whatif::{Outcome as Drawn, Scenario, ScenarioError, What, Whom, copied};
+use straggler_training::{Job, derive, write_csv};
+
+/// Draws where something is left to chance, and nothing else is asked for.
+const DRAWS: u32 = 100;
+/// Rows of a job with its copies: more take tens of gigabytes.
+const MOST_ROWS: usize = 200_000_000;
+/// The worst draws that are told.
+const WORST: usize = 5;
+
+#[derive(Serialize)]
+struct Answer {
+    source: String,
+    synthetic: bool,
+    verdict: String,
+    /// What is changed, as sentences.
+    changes: Vec<String>,
+    workers: usize,
+    steps: usize,
+    copies: u32,
+    draws: usize,
+    seed: u64,
+    /// Mean seconds of a step, before and after; of several draws the mean.
+    step_seconds: f64,
+    changed_seconds: f64,
+    slowdown: f64,
+    /// Of the draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slowdowns: Option<Quantiles>,
+    /// The samples that are trained, as a share of those of the job as it was, and how much longer as many take.
+    samples: f64,
+    slowdown_per_sample: f64,
+    /// Seconds of every step before and after; of several draws the mean.
+    by_step: BTreeMap<i64, [f64; 2]>,
+    /// The worst draws first.
+    worst: Vec<Worst>,
+    warnings: Vec<String>,
+    /// Of all draws, ascending.
+    #[serde(skip)]
+    sorted: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Quantiles {
+    p5: f64,
+    p50: f64,
+    p95: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct Worst {
+    draw: usize,
+    slowdown: f64,
+    ranks: Vec<u32>,
+}
+
+pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
+    typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
+    typed.output.iter().try_for_each(|path| refuse_unwritable(path))?;
+    let scenario = scenario(typed, seed)?;
+    let job = job(typed)?;
+    let by_chance = scenario.noise.is_some()
+        || scenario.faults.iter().any(|fault| match fault.whom {
+            Whom::Rank(_) => false,
+            Whom::Any => true,
+            Whom::Each(probability) => probability > 0.0 && probability < 1.0,
+        });
+    let draws = match typed.draws {
+        Some(draws) if by_chance => draws,
+        _ => {
+            if by_chance {
+                DRAWS
+            } else {
+                1
+            }
+        }
+    };
+    scenario.check(&job).map_err(unfit)?;
+    let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
+    let before = replays.all(|_, at| at.real());
+    let drawn = draw(&scenario, &replays, draws, console)?;
+    let mut answer = answer(typed, &job, &scenario, &before, &drawn);
+    if typed.draws.is_some_and(|asked| asked > 1) && !by_chance {
+        answer.warnings.push("nothing is left to chance, so that one draw is all: --draws is ignored".into());
+    }
+    if let Some(path) = &typed.output {
+        let changed = scenario.changed(&replays).map_err(unfit)?;
+        let rows = straggler_training::rows(&changed);
+        interrupt::or_interrupted(replace_file(path, |mut out| write_csv(&rows, true, &mut out)))?;
+    }
+    report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer))?;
+    if console.json {
+        return console.print_json(&answer);
+    }
+    answer.warnings.iter().for_each(|warning| console.warn(warning));
+    console.print(&words::say(&answer, typed.output.as_deref()))
+}
+
+fn unfit(error: ScenarioError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+fn scenario(typed: &WhatIf, seed: u64) -> Outcome<Scenario> {
+    let faults = typed.faults();
+    if faults.is_empty() && typed.noise.is_empty() && typed.copies == 1 {
+        return Err(Failure::usage(
+            "nothing is changed: give --slow, --link, --stall, --lose, --mend or --noise",
+        ));
+    }
+    if typed.output.is_some() && faults.iter().any(|fault| fault.what == What::Lost) {
+        return Err(Failure::usage("a table needs all workers in all steps: leave out -o or --lose"));
+    }
+    let mut sources = Vec::new();
+    for spec in &typed.noise {
+        sources.extend(spec.load(seed)?.sources);
+    }
+    let noise = match sources.is_empty() {
+        true => None,
+        false => Some(Injection::new(sources, Phases::Drawn { seed, replica: 0 }, false)?),
+    };
+    Ok(Scenario { faults, noise, seed })
+}
+
+fn job(typed: &WhatIf) -> Outcome<Job> {
+    if typed.copies == 1 && typed.output.is_none() {
+        return files::job(&typed.files);
+    }
+    let only_tables = "only jobs from tables have copies and become tables: leave out --copies and -o";
+    let tables = files::tables(&typed.files)?.ok_or_else(|| Failure::usage(only_tables))?;
+    let rows = files::rows(&tables)?;
+    let all = rows.len().saturating_mul(typed.copies as usize);
+    let too_many =
+        || Failure::usage(format!("{} operations are too many: give fewer --copies", grouped(all as u64)));
+    if all > MOST_ROWS {
+        return Err(too_many());
+    }
+    let rows = copied(&rows, typed.copies).ok_or_else(too_many)?;
+    let mut job = derive::job(rows, &files::name(&tables)).map_err(Failure::bad_input_of)?;
+    job.synthetic = files::are_synthetic(&tables);
+    Ok(job)
+}
+
+/// Replays every draw; what is made of them does not depend on the number of threads.
+fn draw(scenario: &Scenario, replays: &Replays<'_>, draws: u32, console: &Console) -> Outcome<Vec<Drawn>> {
+    let meter = Meter::of(console, draws.into(), "draws");
+    let one = |number: u32| {
+        interrupt::check()?;
+        let drawn = scenario.outcome(replays, number).map_err(unfit)?;
+        meter.advance(1);
+        Ok(drawn)
+    };
+    (0..draws).into_par_iter().map(one).collect()
+}
+
+fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn: &[Drawn]) -> Answer {
+    let seconds = |ps: f64| ps / 1e12;
+    let step = mean(before);
+    let count = drawn.len().max(1) as f64;
+    let over_draws = |of: &dyn Fn(&Drawn) -> f64| drawn.iter().map(of).sum::<f64>() / count;
+    let changed = over_draws(&Drawn::mean_step);
+    let slowdown_of = |one: &Drawn| if step > 0.0 { one.mean_step() / step } else { 1.0 };
+    let mut order: Vec<(usize, f64)> = drawn.iter().map(slowdown_of).enumerate().collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let sorted: Vec<f64> = order.iter().rev().map(|(_, slowdown)| *slowdown).collect();
+    let samples = over_draws(&|one| one.samples);
+    let slowdown = if step > 0.0 { changed / step } else { 1.0 };
+    let by_step = job.steps.iter().enumerate().map(|(place, of)| {
+        let after = over_draws(&|one| one.steps[place] as f64);
+        (of.number, [seconds(before[place] as f64), seconds(after)])
+    });
+    let worst = order
+        .iter()
+        .take(if drawn.len() > 1 && !scenario.faults.is_empty() { WORST } else { 0 })
+        .map(|&(draw, slowdown)| {
+            let ranks = drawn[draw].hit.iter().map(|&(_, rank)| rank).collect();
+            Worst { draw, slowdown, ranks }
+        });
+    let mut answer = Answer {
+        source: job.source.clone(),
+        synthetic: job.synthetic,
+        verdict: String::new(),
+        changes: words::changes(scenario),
+        workers: job.workers.iter().filter(|worker| worker.recorded).count(),
+        steps: job.steps.len(),
+        copies: typed.copies,
+        draws: drawn.len(),
+        seed: scenario.seed,
+        step_seconds: seconds(step),
+        changed_seconds: seconds(changed),
+        slowdown,
+        slowdowns: (drawn.len() > 1).then(|| quantiles(&sorted)),
+        samples,
+        slowdown_per_sample: slowdown / samples,
+        by_step: by_step.collect(),
+        worst: worst.collect(),
+        warnings: job.notes.clone(),
+        sorted,
+    };
+    answer.verdict = words::verdict(&answer);
+    answer
+}
+
+fn quantiles(sorted: &[f64]) -> Quantiles {
+    let at = |q: f64| straggler_model::stats::quantile_of_sorted(sorted, q).unwrap_or(1.0);
+    Quantiles { p5: at(0.05), p50: at(0.5), p95: at(0.95), max: at(1.0) }
+}

@@ -1,0 +1,39 @@
+//! The page of a changed job.
+
+use super::Answer;
+use crate::commands::{command_line, report};
+use straggler_report::page::{Axis, Chart, Distribution, Line, Lines, Page, Role, Sample, Section, Unit};
+
+pub fn page(answer: &Answer) -> Page {
+    let command = command_line();
+    let mut section = Section::new("What is changed");
+    section.text.extend(answer.changes.iter().map(|change| format!("{change}.")));
+    let line = |name: &str, role: Role, place: usize| Line {
+        name: name.into(),
+        role,
+        x: answer.by_step.keys().map(|&number| number as f64).collect(),
+        y: answer.by_step.values().map(|both| both[place]).collect(),
+        ..Line::default()
+    };
+    let lines = Lines {
+        x: Axis::linear("step", Unit::Count),
+        y: Axis::linear("time", Unit::Seconds),
+        series: vec![line("as it was", Role::Measured, 0), line("changed", Role::Simulated, 1)],
+        marks: Vec::new(),
+    };
+    let title = if answer.draws > 1 { "Steps, changed ones in the mean of the draws" } else { "Steps" };
+    section.add(Chart::new(title, &command, lines).synthetic(answer.synthetic));
+    if answer.draws > 1 {
+        let distribution = Distribution {
+            x: Axis::linear("slowdown of the steps", Unit::None),
+            series: vec![Sample { name: format!("{} draws", answer.draws), values: answer.sorted.clone() }],
+        };
+        section.add(
+            Chart::new("How much longer, over the draws", &command, distribution).synthetic(answer.synthetic),
+        );
+    }
+    let title = format!("The training job {}, changed", answer.source);
+    let mut page = report::page(title, vec![answer.verdict.clone()], vec![section]);
+    page.warnings = answer.warnings.clone();
+    page
+}

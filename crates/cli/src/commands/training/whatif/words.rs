@@ -1,0 +1,134 @@
+//! A changed job as text.
+
+use super::{Answer, Quantiles};
+use std::path::Path;
+use straggler_model::Time;
+use straggler_report::Table;
+use straggler_report::numbers::{counted, percent, seconds, significant};
+use straggler_training::whatif::{Fault, Scenario, What, Whom};
+
+/// Steps that differ by less than this are as long as before.
+const HARDLY: f64 = 0.0005;
+
+/// What is changed, each as a sentence without its end.
+pub fn changes(scenario: &Scenario) -> Vec<String> {
+    let sources = scenario.noise.iter().flat_map(|noise| &noise.sources);
+    let noises = sources.map(|source| format!("noise disturbs all workers: {}", source.name));
+    scenario.faults.iter().map(change).chain(noises).collect()
+}
+
+fn change(fault: &Fault) -> String {
+    let who = match fault.whom {
+        Whom::Rank(rank) => format!("rank {rank}"),
+        Whom::Any => "one worker, drawn anew each time,".into(),
+        Whom::Each(1.0) => "every worker".into(),
+        Whom::Each(probability) => format!("each worker, with a probability of {},", percent(probability)),
+    };
+    let what = match fault.what {
+        What::Slow(times) => format!("computes {} times as long", significant(times)),
+        What::Link { times, with: None } => {
+            format!("needs {} times as long for its transfers", significant(times))
+        }
+        What::Link { times, with: Some(other) } => {
+            format!("needs {} times as long for transfers with rank {other}", significant(times))
+        }
+        What::Stall(late) => {
+            let late = Time(late.unsigned_abs());
+            format!("has a host that is {late} late in every step")
+        }
+        What::Lost => "is lost, and the job goes on without its data-parallel rank".into(),
+        What::Mended => "is as typical ones of its stage".into(),
+    };
+    let since = fault.from_step.map(|step| format!(" from step {step} on")).unwrap_or_default();
+    format!("{who} {what}{since}")
+}
+
+pub fn verdict(answer: &Answer) -> String {
+    let (before, after) = (seconds(answer.step_seconds), seconds(answer.changed_seconds));
+    let mut text = match answer.slowdowns {
+        _ if answer.changes.is_empty() => {
+            format!("Nothing but the number of copies is changed: a step takes {after}.")
+        }
+        Some(Quantiles { p5, p50, p95, max }) => format!(
+            "A step takes {} times as long in the median of {} draws (5 % to 95 % of them: {} to {}; at worst {}): {after} instead of \
+             {before} in the mean.",
+            significant(p50),
+            answer.draws,
+            significant(p5),
+            significant(p95),
+            significant(max)
+        ),
+        None if (answer.slowdown - 1.0).abs() < HARDLY => {
+            format!("A step takes as long as before, {before}: others hide the change.")
+        }
+        None if answer.slowdown < 1.0 => {
+            format!("A step takes {after} instead of {before}, {} less.", percent(1.0 - answer.slowdown))
+        }
+        None => format!(
+            "A step takes {after} instead of {before}: {} times as long.",
+            significant(answer.slowdown)
+        ),
+    };
+    if answer.samples < 1.0 {
+        text.push_str(&format!(
+            " It trains {} of the samples, so that as many take {} times as long.",
+            percent(answer.samples),
+            significant(answer.slowdown_per_sample)
+        ));
+    }
+    text
+}
+
+pub fn say(answer: &Answer, written: Option<&Path>) -> String {
+    let mut text = format!("{}\n", answer.verdict);
+    if answer.synthetic {
+        text.push_str("The job is synthetic: generated, not recorded.\n");
+    }
+    let copies = if answer.copies > 1 { format!(" in {} copies", answer.copies) } else { String::new() };
+    text.push_str(&format!(
+        "{}{copies}: {}, {}. Changed:\n",
+        answer.source,
+        counted(answer.workers as u64, "worker", "workers"),
+        counted(answer.steps as u64, "step", "steps")
+    ));
+    answer.changes.iter().for_each(|change| text.push_str(&format!("  {change}\n")));
+    if !answer.worst.is_empty() {
+        text.push_str(&format!("\n{}", worst(answer)));
+    }
+    text.push_str(&format!("\n{}", by_step(answer)));
+    if let Some(path) = written {
+        text.push_str(&format!(
+            "\n{} has the changed job{}.\nLook at it with: straggler training show {}\n",
+            path.display(),
+            if answer.draws > 1 { " of the first draw" } else { "" },
+            path.display()
+        ));
+    }
+    text
+}
+
+fn worst(answer: &Answer) -> Table {
+    let mut table = Table::with_header(["worst draws", "slowdown", "hit"]);
+    for one in &answer.worst {
+        let shown: Vec<String> = one.ranks.iter().take(8).map(u32::to_string).collect();
+        let more = one.ranks.len().saturating_sub(shown.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let hit = if shown.is_empty() { "nobody".into() } else { format!("rank {}{more}", shown.join(", ")) };
+        table.row([one.draw.to_string(), format!("{:.3}", one.slowdown), hit]);
+    }
+    table
+}
+
+/// The steps that change most.
+fn by_step(answer: &Answer) -> Table {
+    let mut steps: Vec<(&i64, &[f64; 2])> = answer.by_step.iter().collect();
+    steps.sort_by(|a, b| (b.1[1] - b.1[0]).abs().total_cmp(&(a.1[1] - a.1[0]).abs()).then(a.0.cmp(b.0)));
+    steps.truncate(5);
+    steps.sort_by_key(|(number, _)| **number);
+    let mut table = Table::with_header(["steps that change most", "as it was", "changed", "slowdown"]);
+    for (number, [before, after]) in steps {
+        let slowdown = if *before > 0.0 { format!("{:.3}", after / before) } else { String::new() };
+        table.row([number.to_string(), seconds(*before), seconds(*after), slowdown]);
+    }
+    table
+}

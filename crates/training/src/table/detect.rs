@@ -1,0 +1,39 @@
+//! Which files are tables of operations.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// The names of the columns are in that much of the end of a Parquet file.
+const LONGEST_FOOTER: u64 = 1 << 20;
+
+/// Whether a file is a table of operations, or a folder holds such tables and no others.
+pub fn holds_tables(path: &Path) -> bool {
+    if !path.is_dir() {
+        return names_operations(path).unwrap_or(false);
+    }
+    let Ok(entries) = fs::read_dir(path) else { return false };
+    let mut tables =
+        entries.flatten().map(|entry| entry.path()).filter(|path| is_called_a_table(path)).peekable();
+    tables.peek().is_some() && tables.all(|path| names_operations(&path).unwrap_or(false))
+}
+
+fn is_called_a_table(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv") || end.eq_ignore_ascii_case("parquet"))
+}
+
+/// Whether a file has a column of operations: CSV says so in its first line, Parquet at its end.
+fn names_operations(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut text = Vec::new();
+    file.by_ref().take(4096).read_to_end(&mut text)?;
+    if text.starts_with(b"PAR1") {
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_FOOTER)))?;
+        text.clear();
+        file.read_to_end(&mut text)?;
+    } else {
+        text.truncate(text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len()));
+    }
+    Ok(text.windows(6).any(|name| name == b"optype"))
+}

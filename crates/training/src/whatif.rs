@@ -1,0 +1,219 @@
+//! A job as it would be with other workers, links and noise.
+//!
+//! ```text
+//! Scenario ─► draws: whom each fault hits ─► Hit (faults by worker) ─► every step replayed ─► Outcome
+//! ```
+//! A draw depends on the seed and its number alone, so that any of them can be looked at again.
+
+mod draw;
+
+use crate::exact::{At, Meet, Replays, Room, mean, record, replay_disturbed};
+use crate::{Job, Role, Row};
+use draw::Hit;
+use rayon::prelude::*;
+use straggler_model::noise::{Injection, Noise, QuietUntil};
+use straggler_model::{Rank, Time};
+
+/// What happens to workers. Each holds from its step on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Fault {
+    pub whom: Whom,
+    pub what: What,
+    /// The number of a step as the recording has it; from the first on where nothing is said.
+    pub from_step: Option<i64>,
+}
+
+/// Whom a fault hits.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Whom {
+    Rank(u32),
+    /// One worker, drawn anew every time.
+    Any,
+    /// Each worker, with this probability.
+    Each(f64),
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum What {
+    /// Computing takes so many times as long.
+    Slow(f64),
+    /// Transfers that the worker takes part in take so many times as long: all of them, or those with one other rank. A
+    /// collective is as slow as its slowest member.
+    Link { times: f64, with: Option<u32> },
+    /// The host launches the first computation of every step later by so many picoseconds.
+    Stall(i64),
+    /// The worker is gone, and its data-parallel rank with it; the others go on with fewer samples.
+    Lost,
+    /// All its times are those of a typical worker of its stage.
+    Mended,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Scenario {
+    /// A later one is applied to what the earlier ones have left.
+    pub faults: Vec<Fault>,
+    /// On everything that is no transfer.
+    pub noise: Option<Injection>,
+    pub seed: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ScenarioError {
+    #[error("there is no rank {rank}: the job has {first} to {last}")]
+    NoRank { rank: u32, first: u32, last: u32 },
+    #[error("there is no step {step}: the job has {first} to {last}")]
+    NoStep { step: i64, first: i64, last: i64 },
+    #[error("ranks {rank} and {other} send each other nothing")]
+    NoLink { rank: u32, other: u32 },
+    #[error("all {dp_ranks} data-parallel ranks are lost: nobody is left to go on")]
+    NobodyLeft { dp_ranks: usize },
+    #[error("step {step} would take longer than 50 days: make faults smaller")]
+    TooLong { step: i64 },
+}
+
+/// A draw, replayed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// Every step, in picoseconds.
+    pub steps: Vec<i64>,
+    /// The samples that are trained, as a share of those of the job as it was.
+    pub samples: f64,
+    /// Ranks that faults hit, by fault; those of [`Whom::Rank`] as well.
+    pub hit: Vec<(usize, u32)>,
+}
+
+impl Outcome {
+    /// Picoseconds.
+    pub fn mean_step(&self) -> f64 {
+        mean(&self.steps)
+    }
+}
+
+/// Time that a scenario may add without overflow, in picoseconds: 50 days.
+const LONGEST: i64 = 1 << 62;
+
+impl Scenario {
+    /// Whether the job has the ranks, steps and links that are named.
+    pub fn check(&self, job: &Job) -> Result<(), ScenarioError> {
+        let numbers = |of: &dyn Fn(u32, u32) -> u32| {
+            job.workers
+                .iter()
+                .filter(|worker| worker.recorded)
+                .map(|worker| worker.rank)
+                .reduce(of)
+                .unwrap_or(0)
+        };
+        let (first, last) = (numbers(&u32::min), numbers(&u32::max));
+        let steps = job.steps.first().zip(job.steps.last());
+        let known = |rank: u32| match draw::place(job, rank) {
+            Some(place) => Ok(place),
+            None => Err(ScenarioError::NoRank { rank, first, last }),
+        };
+        for fault in &self.faults {
+            let own = if let Whom::Rank(rank) = fault.whom { Some((rank, known(rank)?)) } else { None };
+            if let What::Link { with: Some(other), .. } = fault.what {
+                let place = known(other)?;
+                if let Some((rank, own)) = own
+                    && !draw::meet(job, own, place)
+                {
+                    return Err(ScenarioError::NoLink { rank, other });
+                }
+            }
+            if let (Some(step), Some((first, last))) = (fault.from_step, steps)
+                && !(first.number..=last.number).contains(&step)
+            {
+                return Err(ScenarioError::NoStep { step, first: first.number, last: last.number });
+            }
+        }
+        Ok(())
+    }
+
+    /// Replays a draw.
+    pub fn outcome(&self, replays: &Replays<'_>, draw: u32) -> Result<Outcome, ScenarioError> {
+        let hit = Hit::drawn(self, replays.job, draw)?;
+        let begins = begins(replays);
+        let steps: Result<Vec<i64>, ScenarioError> = (0..replays.job.steps.len())
+            .into_par_iter()
+            .map_init(Room::default, |room, step| {
+                self.step(replays, &hit, Base { draw, step, begin: begins[step] }, room)
+            })
+            .collect();
+        Ok(Outcome { steps: steps?, samples: hit.samples(replays.job), hit: hit.whom })
+    }
+
+    /// The first draw as a job: what its recording would be. Workers that are lost are not in it.
+    pub fn changed(&self, replays: &Replays<'_>) -> Result<Job, ScenarioError> {
+        let hit = Hit::drawn(self, replays.job, 0)?;
+        let mut job = replays.job.clone();
+        job.synthetic = true;
+        let mut room = Room::default();
+        for (step, begin) in begins(replays).into_iter().enumerate() {
+            self.step(replays, &hit, Base { draw: 0, step, begin }, &mut room)?;
+            record(&mut job, step, &room);
+        }
+        Ok(job)
+    }
+
+    fn step(
+        &self,
+        replays: &Replays<'_>,
+        hit: &Hit,
+        base: Base,
+        room: &mut Room,
+    ) -> Result<i64, ScenarioError> {
+        let (job, step) = (replays.job, base.step);
+        let too_long = || ScenarioError::TooLong { step: job.steps[step].number };
+        let of_step = hit.in_step(replays, step);
+        replays.fill(step, room, Meet::All, &|at: &At<'_>| of_step.times(at));
+        let sum: i128 = room.takes.iter().chain(&room.delays).map(|&time| i128::from(time)).sum();
+        if sum > i128::from(LONGEST) {
+            return Err(too_long());
+        }
+        let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+        let noise = self.noise.as_ref().map(|noise| noise.of_replica(base.draw));
+        let mut disturb = |op: usize, column: usize, start: i64, end: i64| {
+            let of = &shape.ops[op];
+            let role = job.kinds[of.kind as usize].role;
+            let place = job.worker(step, column, op);
+            let Some(noise) = &noise else { return 0 };
+            if role == Role::Communication || end <= start || of_step.is_lost(place) {
+                return 0;
+            }
+            let rank: Rank = job.workers[place].rank;
+            let at = |time: i64| Time(base.begin.saturating_add(time.max(0) as u64));
+            // Operations of a worker come in the order of the graph, not of time.
+            let mut quiet = QuietUntil::UNKNOWN;
+            i64::try_from(noise.charge(rank, &mut quiet, at(start), at(end)).ps()).unwrap_or(LONGEST)
+        };
+        Ok(replay_disturbed(job, shape, columns, Meet::All, room, &mut disturb)[0])
+    }
+}
+
+/// A step of a draw, and when it began in the job as recorded: noise goes on from step to step.
+#[derive(Clone, Copy)]
+struct Base {
+    draw: u32,
+    step: usize,
+    begin: u64,
+}
+
+fn begins(replays: &Replays<'_>) -> Vec<u64> {
+    let takes = replays.times.iter().map(|times| times.recorded.max(0) as u64);
+    let after = |now: &mut u64, takes: u64| {
+        let began = *now;
+        *now = began.saturating_add(takes);
+        Some(began)
+    };
+    takes.scan(0, after).collect()
+}
+
+/// The rows of a job so many times side by side, along the data-parallel dimension. Transfers take as long as they did.
+pub fn copied(rows: &[Row], copies: u32) -> Option<Vec<Row>> {
+    let ranks = rows.iter().map(|row| row.rank).max()?.checked_add(1)?;
+    let dp = rows.iter().map(|row| row.dp_rank).max()?.checked_add(1)?;
+    ranks.checked_mul(copies)?;
+    let moved = |copy: u32| {
+        move |row: &Row| Row { rank: row.rank + copy * ranks, dp_rank: row.dp_rank + copy * dp, ..*row }
+    };
+    Some((0..copies).flat_map(|copy| rows.iter().map(moved(copy))).collect())
+}

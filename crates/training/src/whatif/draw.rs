@@ -1,0 +1,203 @@
+//! Whom the faults of a draw hit, and what that makes of times.
+
+use super::{Fault, Scenario, ScenarioError, What, Whom};
+use crate::exact::{At, Replays};
+use crate::{Job, Role};
+use std::collections::{BTreeMap, BTreeSet};
+use straggler_model::philox::Stream;
+
+/// The stream of draws that belongs to faults; noise uses those of its own sources.
+const OF_FAULTS: u32 = 1 << 20;
+
+/// The place of a rank in the job.
+pub fn place(job: &Job, rank: u32) -> Option<usize> {
+    job.workers.iter().position(|worker| worker.rank == rank && worker.recorded)
+}
+
+/// Whether two workers transfer anything together.
+pub fn meet(job: &Job, one: usize, other: usize) -> bool {
+    (0..job.steps.len()).any(|step| Links::new(job, step).any(one, Some(other)))
+}
+
+/// The faults of a draw, by worker.
+pub struct Hit {
+    /// Places of workers, and their faults in the order of the scenario.
+    by_worker: BTreeMap<usize, Vec<Fault>>,
+    /// Data-parallel ranks that are gone, and since which step.
+    lost: BTreeMap<u32, Option<i64>>,
+    /// As [`super::Outcome::hit`].
+    pub whom: Vec<(usize, u32)>,
+}
+
+impl Hit {
+    pub fn drawn(scenario: &Scenario, job: &Job, draw: u32) -> Result<Hit, ScenarioError> {
+        let all: Vec<usize> = (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect();
+        let mut hit = Hit { by_worker: BTreeMap::new(), lost: BTreeMap::new(), whom: Vec::new() };
+        for (number, fault) in scenario.faults.iter().enumerate() {
+            let mut random = Stream::new(scenario.seed, draw, number as u32, OF_FAULTS);
+            let places: Vec<usize> = match fault.whom {
+                Whom::Rank(rank) => place(job, rank).into_iter().collect(),
+                Whom::Any => all.get(random.below(all.len() as u64) as usize).copied().into_iter().collect(),
+                Whom::Each(probability) => {
+                    all.iter().copied().filter(|_| random.unit() < probability).collect()
+                }
+            };
+            for place in places {
+                let worker = &job.workers[place];
+                hit.whom.push((number, worker.rank));
+                hit.by_worker.entry(place).or_default().push(*fault);
+                if fault.what == What::Lost {
+                    let since = hit.lost.entry(worker.dp_rank).or_insert(fault.from_step);
+                    // Nothing is before every number.
+                    *since = (*since).min(fault.from_step);
+                }
+            }
+        }
+        let dp_ranks = job.workers.iter().map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len();
+        if !hit.lost.is_empty() && hit.lost.len() == dp_ranks {
+            return Err(ScenarioError::NobodyLeft { dp_ranks });
+        }
+        Ok(hit)
+    }
+
+    /// The share of the samples that is still trained, over all steps.
+    pub fn samples(&self, job: &Job) -> f64 {
+        let dp_ranks = job.workers.iter().map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len();
+        let whole = (dp_ranks * job.steps.len()).max(1);
+        let gone = job
+            .steps
+            .iter()
+            .map(|step| self.lost.values().filter(|since| holds(**since, step.number)).count());
+        1.0 - gone.sum::<usize>() as f64 / whole as f64
+    }
+
+    pub fn in_step<'a>(&'a self, replays: &'a Replays<'a>, step: usize) -> InStep<'a> {
+        let job = replays.job;
+        let number = job.steps[step].number;
+        let lost =
+            self.lost.iter().filter(|(_, since)| holds(**since, number)).map(|(rank, _)| *rank).collect();
+        let columns = job.steps[step].columns as usize;
+        let mut links = Vec::new();
+        for (&place, faults) in &self.by_worker {
+            for fault in faults.iter().filter(|fault| holds(fault.from_step, number)) {
+                let What::Link { times, with } = fault.what else { continue };
+                links.resize(job.shape(step).ops.len() * columns, 1.0);
+                let other = with.and_then(|rank| self::place(job, rank));
+                Links::new(job, step).each(place, other, |at| links[at] = f64::max(links[at], times));
+            }
+        }
+        InStep { hit: self, replays, number, columns, lost, links, first: first_computations(job, step) }
+    }
+}
+
+fn holds(since: Option<i64>, step: i64) -> bool {
+    since.is_none_or(|since| step >= since)
+}
+
+/// The first computation of every worker in a step: its place in the shape.
+fn first_computations(job: &Job, step: usize) -> Vec<Option<u32>> {
+    let shape = job.shape(step);
+    let mut first: Vec<Option<(i64, u32)>> = vec![None; job.workers.len()];
+    for instance in job.instances(step) {
+        let at = instance - job.steps[step].first;
+        let (column, op) = (at / shape.ops.len(), at % shape.ops.len());
+        if job.kinds[shape.ops[op].kind as usize].role == Role::Compute {
+            let earliest = &mut first[job.worker(step, column, op)];
+            let own = (job.start[instance], op as u32);
+            *earliest = Some(earliest.map_or(own, |earliest| earliest.min(own)));
+        }
+    }
+    first.into_iter().map(|first| first.map(|(_, op)| op)).collect()
+}
+
+/// Faults that hold in a step.
+pub struct InStep<'a> {
+    hit: &'a Hit,
+    replays: &'a Replays<'a>,
+    number: i64,
+    columns: usize,
+    lost: Vec<u32>,
+    /// What links do, by operation and column; empty where all are as they were.
+    links: Vec<f64>,
+    first: Vec<Option<u32>>,
+}
+
+impl InStep<'_> {
+    pub fn is_lost(&self, place: usize) -> bool {
+        !self.lost.is_empty() && self.lost.contains(&self.replays.job.workers[place].dp_rank)
+    }
+
+    /// How long an operation takes, and how late it starts. Who is lost holds nobody up.
+    pub fn times(&self, at: &At<'_>) -> (i64, i64) {
+        if self.is_lost(at.worker) {
+            return (0, 0);
+        }
+        let (mut takes, mut delay) = at.real();
+        let faults = self.hit.by_worker.get(&at.worker).into_iter().flatten();
+        for fault in faults.filter(|fault| holds(fault.from_step, self.number)) {
+            let kind = at.op.kind;
+            let role = self.replays.job.kinds[kind as usize].role;
+            match fault.what {
+                What::Slow(times) if role == Role::Compute => takes = scaled(takes, times),
+                What::Stall(late) if self.first[at.worker] == Some(at.place as u32) => {
+                    delay = delay.saturating_add(late);
+                }
+                What::Mended => {
+                    let stage = self.replays.job.workers[at.worker].stage;
+                    takes = self.replays.stage_ideal.takes(stage, kind);
+                    delay = at.ideal_delay;
+                }
+                _ => {}
+            }
+        }
+        let column = at.worker / (self.replays.job.workers.len() / self.columns);
+        let link = self.links.get(at.place * self.columns + column).copied().unwrap_or(1.0);
+        (scaled(takes, link), delay)
+    }
+}
+
+/// Rounded; as it is for a factor of 1.
+fn scaled(time: i64, times: f64) -> i64 {
+    if times == 1.0 { time } else { (time as f64 * times).round() as i64 }
+}
+
+/// Which workers transfer together in a step.
+struct Links<'a> {
+    job: &'a Job,
+    step: usize,
+    columns: usize,
+    per_column: usize,
+}
+
+impl<'a> Links<'a> {
+    fn new(job: &'a Job, step: usize) -> Links<'a> {
+        let columns = job.steps[step].columns as usize;
+        Links { job, step, columns, per_column: job.workers.len() / columns }
+    }
+
+    /// Visits every operation, by operation and column, of the transfers in which one worker takes part, or two.
+    fn each(&self, one: usize, other: Option<usize>, mut visit: impl FnMut(usize)) {
+        let shape = self.job.shape(self.step);
+        let own = |place: usize| (place / self.per_column, (place % self.per_column) as u32);
+        for group in 0..shape.graph.groups.len() {
+            let members = shape.graph.groups.of(group);
+            let wide = shape.graph.wide[group];
+            let has = |place: usize| members.iter().any(|&op| shape.ops[op as usize].worker == own(place).1);
+            let column = own(one).0;
+            let both = other.is_none_or(|other| has(other) && (wide || own(other).0 == column));
+            if !has(one) || !both || (!wide && members.len() < 2) {
+                continue;
+            }
+            let columns = if wide { 0..self.columns } else { column..column + 1 };
+            for column in columns {
+                members.iter().for_each(|&op| visit(op as usize * self.columns + column));
+            }
+        }
+    }
+
+    fn any(&self, one: usize, other: Option<usize>) -> bool {
+        let mut found = false;
+        self.each(one, other, |_| found = true);
+        found
+    }
+}

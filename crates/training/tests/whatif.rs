@@ -1,0 +1,263 @@
+//! Jobs changed by faults, against the same jobs made or computed in another way.
+
+use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_training::exact::{Replays, mean};
+use straggler_training::published::Dense;
+use straggler_training::synthetic::{self, Synthetic, rows};
+use straggler_training::whatif::{Fault, Outcome, Scenario, ScenarioError, What, Whom, copied};
+use straggler_training::{Job, Kind, Meta, Row, derive, read_table};
+
+fn derived(rows: Vec<Row>) -> Job {
+    derive::job(rows, "synthetic").unwrap()
+}
+
+fn job(of: &Synthetic) -> Job {
+    derived(rows(of))
+}
+
+fn only(whom: Whom, what: What) -> Scenario {
+    Scenario { faults: vec![Fault { whom, what, from_step: None }], ..Scenario::default() }
+}
+
+fn outcome(job: &Job, scenario: &Scenario) -> Outcome {
+    scenario.check(job).unwrap();
+    scenario.outcome(&Replays::new(job).unwrap(), 0).unwrap()
+}
+
+fn steps_of(job: &Job) -> Vec<i64> {
+    Replays::new(job).unwrap().all(|_, at| at.real())
+}
+
+/// Steps are equal to a part in a million: times of the generator are rounded before they are multiplied.
+fn assert_close(one: &[i64], other: &[i64]) {
+    assert_eq!(one.len(), other.len());
+    let close = |(a, b): (&i64, &i64)| (a - b).abs() as f64 <= 1e-6 * *b as f64;
+    assert!(one.iter().zip(other).all(close), "{one:?}\n{other:?}");
+}
+
+#[test]
+fn nothing_changes_without_a_fault() {
+    let job = job(&Synthetic { lengths: 0.2, ..Synthetic::default() });
+    let found = outcome(&job, &Scenario::default());
+    assert_eq!((found.steps, found.samples), (steps_of(&job), 1.0));
+}
+
+/// A fault that is put into a healthy job makes the job that the generator makes with it.
+#[test]
+fn faults_put_in_are_those_generated() {
+    let healthy = Synthetic { steps: 6, ..Synthetic::default() };
+    let cases = [
+        (synthetic::What::Slow(1.7), What::Slow(1.7)),
+        (synthetic::What::Stall(0.3), What::Stall(300_000_000_000)),
+    ];
+    for (generated, what) in cases {
+        let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 3, what: generated };
+        let with = job(&Synthetic { faults: vec![fault], ..healthy.clone() });
+        let mut scenario = only(Whom::Rank(6), what);
+        scenario.faults[0].from_step = Some(3);
+        let without = job(&healthy);
+        let found = outcome(&without, &scenario);
+        assert_close(&found.steps, &steps_of(&with));
+        assert_eq!(found.steps[..3], steps_of(&without)[..3]);
+        assert!(found.steps[3] > steps_of(&without)[3]);
+        // As a recording, it is replayed to the same steps.
+        let replays = Replays::new(&without).unwrap();
+        assert_close(&steps_of(&scenario.changed(&replays).unwrap()), &found.steps);
+    }
+}
+
+/// Who is lost holds nobody up: the rest is a job of its own.
+#[test]
+fn a_job_goes_on_without_a_data_parallel_rank() {
+    let of = Synthetic { jitter: 0.0, lengths: 0.3, steps: 4, ..Synthetic::default() };
+    let all = rows(&of);
+    let mut scenario = only(Whom::Rank(6), What::Lost);
+    scenario.faults[0].from_step = Some(2);
+    let found = outcome(&derived(all.clone()), &scenario);
+    let lost = 2;
+    // The transfers of all start when the last has come, lost or not, so their times must not depend on it.
+    let rest = rows(&of).into_iter().filter(|row| row.dp_rank != lost);
+    let rest: Vec<Row> =
+        rest.map(|row| Row { dp_rank: row.dp_rank - u32::from(row.dp_rank > lost), ..row }).collect();
+    let rest = derived(rest);
+    let alone = Replays::new(&rest).unwrap();
+    let whole = derived(all);
+    let with_its_transfers = Replays::new(&whole).unwrap();
+    assert_eq!(found.steps[..2], steps_of(&whole)[..2]);
+    for step in 2..4 {
+        // What the rest computes, with collectives as long as they were beside the lost one.
+        let typical = |kind: u16| with_its_transfers.stage_ideal.takes(0, kind);
+        let expected = alone.all(|_, at| {
+            let wide = [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::OptimizerClipMainGrad];
+            let is_wide = wide.iter().any(|kind| *kind as u16 == at.op.kind);
+            (if is_wide { typical(at.op.kind) } else { at.takes }, at.delay)
+        });
+        assert!(
+            (found.steps[step] - expected[step]).abs() < 1000,
+            "{} {}",
+            found.steps[step],
+            expected[step]
+        );
+    }
+    assert_eq!(found.samples, 1.0 - 2.0 / 16.0);
+    let nobody = Scenario {
+        faults: (4..8)
+            .map(|rank| Fault { whom: Whom::Rank(rank), what: What::Lost, from_step: None })
+            .collect(),
+        ..Scenario::default()
+    };
+    let error = nobody.outcome(&with_its_transfers, 0).unwrap_err();
+    assert_eq!(error, ScenarioError::NobodyLeft { dp_ranks: 4 });
+}
+
+/// Two stages with one microbatch are a chain: a slow link adds what its two transfers and the embedding take longer.
+#[test]
+fn a_slow_link_slows_what_goes_over_it() {
+    let of = Synthetic { dp: 2, pp: 2, microbatches: 1, steps: 2, jitter: 0.0, ..Synthetic::default() };
+    let job = job(&of);
+    let before = steps_of(&job);
+    let transfer = (of.transfer * 1e12) as i64;
+    // Ranks 0 and 2 are the stages of the first data-parallel rank.
+    let pair = outcome(&job, &only(Whom::Rank(0), What::Link { times: 11.0, with: Some(2) }));
+    let gradients = (of.gradients * 1e12) as i64;
+    assert_eq!(pair.steps[0] - before[0], 2 * 10 * transfer + gradients);
+    let reversed = outcome(&job, &only(Whom::Rank(2), What::Link { times: 11.0, with: Some(0) }));
+    assert_eq!(pair.steps, reversed.steps);
+    // All links of a rank: its collectives as well.
+    let all = outcome(&job, &only(Whom::Rank(0), What::Link { times: 11.0, with: None }));
+    assert!(all.steps[0] - before[0] >= 2 * 10 * transfer + 21 * gradients, "{} {}", all.steps[0], before[0]);
+    let strangers = only(Whom::Rank(0), What::Link { times: 2.0, with: Some(3) });
+    assert_eq!(strangers.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 3 }));
+    assert_eq!(
+        only(Whom::Rank(4), What::Lost).check(&job),
+        Err(ScenarioError::NoRank { rank: 4, first: 0, last: 3 })
+    );
+    let mut late = only(Whom::Any, What::Lost);
+    late.faults[0].from_step = Some(2);
+    assert_eq!(late.check(&job), Err(ScenarioError::NoStep { step: 2, first: 0, last: 1 }));
+}
+
+fn noise(text: &str) -> Injection {
+    let sources = NoiseSpec::of_typed(text).unwrap().load(7).unwrap().sources;
+    Injection::new(sources, Phases::Drawn { seed: 7, replica: 0 }, false).unwrap()
+}
+
+#[test]
+fn noise_falls_on_computing() {
+    let of = Synthetic { dp: 2, pp: 1, microbatches: 1, steps: 2, jitter: 0.0, ..Synthetic::default() };
+    let job = job(&of);
+    let before = steps_of(&job);
+    // In the second step, while rank 1 computes.
+    let at = before[0] as f64 / 1e12 + of.gradients + 0.01;
+    let once = Scenario {
+        noise: Some(noise(&format!("delay:rank=1,at={at}s,duration=30ms"))),
+        ..Scenario::default()
+    };
+    let found = outcome(&job, &once);
+    assert_eq!([found.steps[0] - before[0], found.steps[1] - before[1]], [0, 30_000_000_000]);
+    // A tenth of the time of everybody: computing takes at least a tenth longer.
+    let often = Scenario { noise: Some(noise("periodic:rate=1kHz,duration=100us")), ..Scenario::default() };
+    let found = outcome(&job, &often);
+    let computing = 3.0 * of.forward * 1e12;
+    assert!((found.steps[0] - before[0]) as f64 > 0.099 * computing, "{:?} {before:?}", found.steps);
+}
+
+#[test]
+fn draws_are_their_own_and_the_same_every_time() {
+    let job = job(&Synthetic { steps: 3, ..Synthetic::default() });
+    let replays = Replays::new(&job).unwrap();
+    let scenario = only(Whom::Any, What::Slow(2.0));
+    let drawn: Vec<Outcome> = (0..200).map(|draw| scenario.outcome(&replays, draw).unwrap()).collect();
+    let mut hit: Vec<u32> = drawn.iter().flat_map(|one| one.hit.iter().map(|&(_, rank)| rank)).collect();
+    assert_eq!(hit.len(), 200);
+    hit.sort_unstable();
+    hit.dedup();
+    assert_eq!(hit, (0..16).collect::<Vec<u32>>());
+    let one = drawn.iter().find(|one| one.hit == [(0, 9)]).unwrap();
+    assert_eq!(one.steps, outcome(&job, &only(Whom::Rank(9), What::Slow(2.0))).steps);
+    assert_eq!(scenario.outcome(&replays, 42).unwrap(), drawn[42]);
+    // A tenth of 16 workers, in the mean of 200 draws.
+    let each = only(Whom::Each(0.1), What::Slow(2.0));
+    let count: usize = (0..200).map(|draw| each.outcome(&replays, draw).unwrap().hit.len()).sum();
+    assert!((280..360).contains(&count), "{count}");
+}
+
+#[test]
+fn copies_stand_side_by_side() {
+    let of = Synthetic { dp: 2, steps: 2, ..Synthetic::default() };
+    let rows = rows(&of);
+    let wide = derived(copied(&rows, 3).unwrap());
+    assert_eq!((wide.workers.len(), wide.steps[0].columns), (24, 6));
+    assert_eq!(steps_of(&wide), steps_of(&derived(rows.clone())));
+    assert_eq!(copied(&rows, u32::MAX), None);
+}
+
+#[test]
+fn absurd_faults_are_refused() {
+    let job = job(&Synthetic { steps: 1, ..Synthetic::default() });
+    let replays = Replays::new(&job).unwrap();
+    for what in [What::Slow(1e18), What::Stall(i64::MAX), What::Link { times: 1e18, with: None }] {
+        let error = only(Whom::Rank(0), what).outcome(&replays, 0).unwrap_err();
+        assert_eq!(error, ScenarioError::TooLong { step: 0 });
+    }
+}
+
+fn published(job: &Job) -> f64 {
+    let dense = Dense::new(&straggler_training::rows(job)).unwrap();
+    straggler_training::published::analyse(&dense, &Meta::parse("").unwrap()).unwrap().s
+}
+
+/// Mends a worker, then slows it by what it was slower than typical workers of its stage. Returns the published S of both.
+fn mended_and_slowed_again(job: &Job, rank: u32) -> [f64; 2] {
+    let replays = Replays::new(job).unwrap();
+    let place = job.workers.iter().position(|worker| worker.rank == rank).unwrap();
+    let stage = job.workers[place].stage;
+    let mended = only(Whom::Rank(rank), What::Mended).changed(&replays).unwrap();
+    let slower = |kind: Kind| {
+        let (mut own, mut count) = (0, 0);
+        for (step, times) in replays.times.iter().enumerate() {
+            let columns = job.steps[step].columns as usize;
+            for (op, of) in job.shape(step).ops.iter().enumerate().filter(|(_, of)| of.kind == kind as u16) {
+                let at = (0..columns)
+                    .find(|&column| job.worker(step, column, op) == place && of.kind == kind as u16);
+                if let Some(column) = at {
+                    own += times.takes[op * columns + column];
+                    count += 1;
+                }
+            }
+        }
+        own as f64 / f64::from(count) / replays.stage_ideal.takes(stage, kind as u16) as f64
+    };
+    let factors = [slower(Kind::ForwardCompute), slower(Kind::BackwardCompute)];
+    let again = Replays::new(&mended).unwrap().changed(|_, at| {
+        let times = match Kind::ALL[at.op.kind as usize] {
+            Kind::ForwardCompute if at.worker == place => factors[0],
+            Kind::BackwardCompute if at.worker == place => factors[1],
+            _ => 1.0,
+        };
+        ((at.takes as f64 * times).round() as i64, at.delay)
+    });
+    [published(&mended), published(&again)]
+}
+
+#[test]
+fn a_mended_job_is_slowed_again() {
+    let fault = synthetic::Fault { dp_rank: 2, stage: 1, from_step: 0, what: synthetic::What::Slow(2.4) };
+    let job = job(&Synthetic { faults: vec![fault], ..Synthetic::default() });
+    let slow = published(&job);
+    let [healthy, again] = mended_and_slowed_again(&job, 6);
+    assert!(healthy < 1.03 && slow > 1.5, "{healthy} {slow}");
+    assert!((again / slow - 1.0).abs() < 0.02, "{again} {slow}");
+}
+
+/// The same with AR, whose published S is 1.973. The tables are where STRAGGLER_TRAINING_JOBS says.
+#[test]
+fn a_real_job_is_mended_and_slowed_again() {
+    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let rows = read_table(&std::path::Path::new(&folder).join("trace-AR.parquet")).unwrap();
+    let job = derive::job(rows, "AR").unwrap();
+    let [healthy, again] = mended_and_slowed_again(&job, 0);
+    assert!(healthy < 1.06, "{healthy}");
+    assert!((again / 1.973 - 1.0).abs() < 0.02, "{again}");
+    println!("S {healthy} mended, {again} slowed again; steps of {} s", mean(&steps_of(&job)) / 1e12);
+}
