@@ -37,8 +37,8 @@ pub enum Whom {
 pub enum What {
     /// Computing takes so many times as long.
     Slow(f64),
-    /// Transfers that the worker takes part in take so many times as long: all of them, or those with one other rank. A
-    /// collective is as slow as its slowest member.
+    /// Transfers that the worker takes part in take so many times as long: all of them, as a collective is as slow as its
+    /// slowest member, or those between it and one other rank.
     Link { times: f64, with: Option<u32> },
     /// The host launches the first computation of every step later by so many picoseconds.
     Stall(i64),

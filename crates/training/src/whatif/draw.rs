@@ -14,7 +14,7 @@ pub fn place(job: &Job, rank: u32) -> Option<usize> {
     job.workers.iter().position(|worker| worker.rank == rank && worker.recorded)
 }
 
-/// Whether two workers transfer anything together.
+/// Whether two workers transfer anything between each other.
 pub fn meet(job: &Job, one: usize, other: usize) -> bool {
     (0..job.steps.len()).any(|step| Links::new(job, step).any(one, Some(other)))
 }
@@ -175,7 +175,7 @@ impl<'a> Links<'a> {
         Links { job, step, columns, per_column: job.workers.len() / columns }
     }
 
-    /// Visits every operation, by operation and column, of the transfers in which one worker takes part, or two.
+    /// Visits every operation, by operation and column, of the transfers in which one worker takes part, or of those between two.
     fn each(&self, one: usize, other: Option<usize>, mut visit: impl FnMut(usize)) {
         let shape = self.job.shape(self.step);
         let own = |place: usize| (place / self.per_column, (place % self.per_column) as u32);
@@ -184,7 +184,8 @@ impl<'a> Links<'a> {
             let wide = shape.graph.wide[group];
             let has = |place: usize| members.iter().any(|&op| shape.ops[op as usize].worker == own(place).1);
             let column = own(one).0;
-            let both = other.is_none_or(|other| has(other) && (wide || own(other).0 == column));
+            let size = members.len() * if wide { self.columns } else { 1 };
+            let both = other.is_none_or(|other| size == 2 && has(other) && (wide || own(other).0 == column));
             if !has(one) || !both || (!wide && members.len() < 2) {
                 continue;
             }

@@ -39,7 +39,7 @@ pub struct WhatIf {
     /// Computing takes so many times as long
     #[arg(long, value_name = "WHO:TIMES[@STEP]", value_parser = slow)]
     pub slow: Vec<Fault>,
-    /// Transfers take so many times as long: all of a worker, or those between two ranks
+    /// Transfers take so many times as long: all of a worker, or those between two ranks alone
     #[arg(long, value_name = "WHO[-RANK]:TIMES[@STEP]", value_parser = link)]
     pub link: Vec<Fault>,
     /// The host is late by this time, once a step

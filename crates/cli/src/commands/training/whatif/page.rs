@@ -7,7 +7,7 @@ use straggler_report::page::{Axis, Chart, Distribution, Line, Lines, Page, Role,
 pub fn page(answer: &Answer) -> Page {
     let command = command_line();
     let mut section = Section::new("What is changed");
-    section.text.extend(answer.changes.iter().map(|change| format!("{change}.")));
+    section.text.push(format!("In this job: {}.", answer.changes.join("; ")));
     let line = |name: &str, role: Role, place: usize| Line {
         name: name.into(),
         role,
