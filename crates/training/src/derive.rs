@@ -10,7 +10,8 @@ mod column;
 mod transfers;
 
 use crate::graph::{Graph, Group};
-use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape, Worker};
+use crate::table::LONGEST_SECONDS;
+use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape, Worker, listed};
 use column::{Column, Key};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum JobError {
     #[error("the table has no rows")]
     Empty,
+    #[error("no step can be analysed: {fault}")]
+    AllFaulty { fault: String },
     #[error("step {step}, rank {rank}: {name} {seq} is there twice: were two recordings put together?")]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
@@ -31,6 +34,10 @@ pub enum JobError {
     Sparse { recorded: usize, workers: u64 },
     #[error("no step has all {workers} workers: step {step} lacks rank {rank}")]
     NoWholeStep { workers: usize, step: i64, rank: u32 },
+    #[error(
+        "step {step}: {name} of rank {rank} is more than ten days away from the others: are times in seconds?"
+    )]
+    FarOff { step: i64, name: &'static str, rank: u32 },
     #[error("step {step}: operations wait for each other in a circle, among them {name} of rank {rank}")]
     Circle { step: i64, name: &'static str, rank: u32 },
 }
@@ -79,19 +86,32 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0) + 1,
         clip_meets: clip_meets(&steps),
     };
-    let built: Vec<Built> =
-        steps.par_iter().map(|rows| build(rows, &workers, habits)).collect::<Result<_, _>>()?;
+    let built: Vec<Result<Built, JobError>> =
+        steps.par_iter().map(|rows| build(rows, &workers, habits)).collect();
     let mut found = Found::default();
-    let mut merged = Vec::new();
+    let (mut merged, mut failed) = (Vec::new(), Vec::new());
     for (rows, step) in steps.iter().zip(built) {
-        if step.columns != workers.dp {
-            merged.push(rows[0].step);
+        match step {
+            Ok(step) => {
+                if step.columns != workers.dp {
+                    merged.push(rows[0].step);
+                }
+                found.add(step.found);
+                job.add_step(rows[0].step, step.columns, step.shape, &step.start, &step.duration);
+            }
+            Err(error) => failed.push((rows[0].step, error)),
         }
-        found.add(step.found);
-        job.add_step(rows[0].step, step.columns, step.shape, &step.start, &step.duration);
+    }
+    if job.steps.is_empty() {
+        return Err(failed.into_iter().next().map_or(JobError::Empty, |(_, error)| error));
     }
     job.workers = workers.list();
     job.notes = notes(&workers, &incomplete, &merged, found);
+    if let Some((_, error)) = failed.first() {
+        let numbers = listed(failed.iter().map(|(step, _)| step.to_string()));
+        let steps = if failed.len() == 1 { "step" } else { "steps" };
+        job.notes.push(format!("left out: {steps} {numbers} ({error})"));
+    }
     Ok(job)
 }
 
@@ -240,6 +260,12 @@ struct Built {
 
 fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobError> {
     let first = rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
+    // Written so that no number at all is far off, too.
+    let is_near =
+        |row: &Row| row.start - first <= LONGEST_SECONDS && (0.0..=LONGEST_SECONDS).contains(&row.duration);
+    if !rows.iter().all(is_near) {
+        return Err(far_off(rows));
+    }
     let columns: Vec<Column> = rows
         .chunk_by(|a, b| a.dp_rank == b.dp_rank)
         .map(|rows| Column::of(rows, workers.pp, first, habits))
@@ -269,6 +295,19 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
         JobError::Circle { step: rows[0].step, name: Kind::ALL[at.kind as usize].name(), rank }
     })?;
     Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found })
+}
+
+/// Names the operation that is farthest from the one in the middle.
+fn far_off(rows: &[Row]) -> JobError {
+    let mut starts: Vec<f64> = rows.iter().map(|row| row.start).collect();
+    starts.sort_unstable_by(f64::total_cmp);
+    let middle = starts[starts.len() / 2];
+    let distance = |row: &Row| {
+        let apart = (row.start - middle).abs() + row.duration.abs();
+        if apart.is_nan() { f64::INFINITY } else { apart }
+    };
+    let row = rows.iter().max_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(&rows[0]);
+    JobError::FarOff { step: row.step, name: row.kind.name(), rank: row.rank }
 }
 
 /// All columns in one.
@@ -330,13 +369,4 @@ fn notes(workers: &Workers, incomplete: &BTreeMap<i64, u32>, merged: &[i64], fou
     notes
         .extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     notes
-}
-
-/// A list that ends after a few.
-fn listed(names: impl Iterator<Item = String>) -> String {
-    const SHOWN: usize = 5;
-    let names: Vec<String> = names.collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }

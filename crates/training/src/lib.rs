@@ -1,9 +1,9 @@
 //! Training jobs on many GPUs: who held them up, and what that cost.
 //!
 //! ```text
-//! table of operations (Parquet, CSV) ─► Vec<Row> ─► Job: operations × (step, data-parallel rank)
-//! meta.yaml ─► Meta ───────────────────────────────┤
-//!                                                  └─► published: one graph ─► replays ─► Answers
+//! table of operations (Parquet, CSV) ─► Table: rows, faults ─┬─► derive ──┐
+//! files of profilers ─► import ──────────────────────────────┼────────────┴─► Job ─► exact: a graph for every step ─► Answers
+//! meta.yaml ─► Meta ─────────────────────────────────────────┴─► published: one graph for all ──────────────────────► Answers
 //! ```
 //! A *worker* is a data-parallel rank of a pipeline stage. Workers of a tensor-parallel group are recorded as one.
 
@@ -24,5 +24,14 @@ pub use import::{ImportError, import};
 pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
-pub use table::{Row, TableError, read_table, write_csv};
+pub use table::{Fault, Faults, Row, Table, TableError, read_table, read_tables, write_csv};
 pub use traced::{Sizes, TracedError, trace};
+
+/// A list that ends after a few.
+fn listed(names: impl Iterator<Item = String>) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<String> = names.collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}

@@ -166,7 +166,7 @@ fn tables_that_are_written_are_read_again() {
     let mut text = Vec::new();
     write_csv(&rows, true, &mut text).unwrap();
     std::fs::write(&path, text).unwrap();
-    assert_eq!(derive::job(read_table(&path).unwrap(), "").unwrap(), derive::job(rows, "").unwrap());
+    assert_eq!(read_table(&path).unwrap().job("").unwrap(), derive::job(rows, "").unwrap());
 }
 
 /// AR with its slow worker mended, and the worker slowed again as it was: the published S comes back within 2 %. The tables are where
@@ -174,8 +174,8 @@ fn tables_that_are_written_are_read_again() {
 #[test]
 fn a_mended_job_is_slowed_again() {
     let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
-    let rows = read_table(&std::path::Path::new(&folder).join("trace-AR.parquet")).unwrap();
-    let job = derive::job(rows, "AR").unwrap();
+    let table = read_table(&std::path::Path::new(&folder).join("trace-AR.parquet")).unwrap();
+    let job = table.job("AR").unwrap();
     let replays = Replays::new(&job).unwrap();
     let slowest = job.workers.iter().position(|worker| worker.rank == 0).unwrap();
     let mended = replays.changed(|_, at| at.real_if(at.worker != slowest));
