@@ -83,7 +83,7 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         return Err(JobError::NoWholeStep { workers: workers.ranks.len(), step, rank });
     }
     let habits = Habits {
-        chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0) + 1,
+        chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
     };
     let built: Vec<Result<Built, JobError>> =
@@ -207,7 +207,7 @@ impl Workers {
         else {
             return Err(JobError::Empty);
         };
-        let (dp, pp) = (dp + 1, pp + 1);
+        let (dp, pp) = (dp.saturating_add(1), pp.saturating_add(1));
         let count = u64::from(dp) * u64::from(pp);
         if count > MOST {
             return Err(JobError::TooMany { workers: count });

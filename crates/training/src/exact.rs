@@ -31,7 +31,8 @@ pub enum AnalysisError {
     TooLong { step: i64 },
 }
 
-/// The most that a step may hold, in picoseconds: no sum of its times overflows.
+/// The most that the longest of all columns may take together for the operations of a step, in picoseconds: then no path through
+/// it takes more.
 const LONGEST: i128 = 1 << 62;
 
 /// A job with its times, ready for replays.
@@ -80,8 +81,9 @@ impl<'a> Replays<'a> {
         }
         let mut times = times(job);
         for (step, times) in job.steps.iter().zip(&times) {
-            let sum: i128 = times.takes.iter().chain(&times.delays).map(|&time| i128::from(time)).sum();
-            if sum > LONGEST {
+            let longest = |list: &[i64]| i128::from(list.iter().copied().max().unwrap_or(0));
+            let by_op = |list: &[i64]| -> i128 { list.chunks(step.columns as usize).map(longest).sum() };
+            if by_op(&times.takes) + by_op(&times.delays) > LONGEST {
                 return Err(AnalysisError::TooLong { step: step.number });
             }
         }
@@ -164,7 +166,7 @@ impl Replays<'_> {
                 let before = shape.graph.before.of(op).iter();
                 let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
                 let at = op * columns + column;
-                let start = ready.unwrap_or(0) + room.delays[at];
+                let start = ready.unwrap_or(0).saturating_add(room.delays[at]);
                 job.start[first + column * ops + op] = start;
                 job.duration[first + column * ops + op] = room.ends[at] - start;
             }
@@ -176,7 +178,7 @@ impl Replays<'_> {
 /// Delays that are not the host's become the usual ones. Returns what they were longer.
 fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal: &Ideal) -> i64 {
     let columns = job.steps[step].columns as usize;
-    let mut longer = 0;
+    let mut longer = 0i64;
     for (place, op) in job.shape(step).ops.iter().enumerate() {
         let kind = &job.kinds[op.kind as usize];
         if kind.launched || kind.posted {
@@ -184,7 +186,7 @@ fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal
         }
         let usual = ideal.delay(op.kind);
         for delay in &mut times.delays[place * columns..(place + 1) * columns] {
-            longer += (*delay - usual).max(0);
+            longer = longer.saturating_add((*delay - usual).max(0));
             *delay = usual;
         }
     }

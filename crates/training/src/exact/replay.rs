@@ -1,4 +1,4 @@
-//! A step replayed with given times.
+//! A step replayed with given times. They may be whatever a what-if chooses, so that sums saturate.
 
 use crate::graph::Node;
 use crate::{Job, Shape};
@@ -38,7 +38,7 @@ pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut R
                 let range = op * columns..(op + 1) * columns;
                 let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
                 for ((end, start), takes) in ends.iter_mut().zip(&room.starts).zip(takes) {
-                    *end = start + takes;
+                    *end = start.saturating_add(*takes);
                 }
                 spans.end(ends);
             }
@@ -60,7 +60,7 @@ pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut R
                     let range = op as usize * columns..(op as usize + 1) * columns;
                     let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
                     for ((end, latest), takes) in ends.iter_mut().zip(&room.latest).zip(takes) {
-                        *end = latest + takes;
+                        *end = latest.saturating_add(*takes);
                     }
                     spans.end(ends);
                 }
@@ -81,7 +81,7 @@ fn ready(shape: &Shape, op: usize, columns: usize, ends: &[i64], delays: &[i64],
         }
     }
     for (start, delay) in starts.iter_mut().zip(&delays[op * columns..(op + 1) * columns]) {
-        *start += delay;
+        *start = start.saturating_add(*delay);
     }
 }
 
