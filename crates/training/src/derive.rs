@@ -6,15 +6,18 @@
 //!                     └─ not alike: all columns in one, groups of all ranks joined by what they are
 //! ```
 
+mod clocks;
 mod column;
 mod transfers;
+mod workers;
 
 use crate::graph::{Graph, Group};
 use crate::table::LONGEST_SECONDS;
-use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape, Worker, listed};
+use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape, listed};
 use column::{Column, Key};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use workers::Workers;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum JobError {
@@ -69,6 +72,20 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
     }
     let workers = Workers::of(&rows)?;
+    let job = derived(&rows, &workers, source)?;
+    match clocks::correction(&job) {
+        Some(correction) => {
+            correction.apply(&mut rows, &workers);
+            let mut job = derived(&rows, &workers, source)?;
+            job.notes.extend(correction.notes);
+            Ok(job)
+        }
+        None => Ok(job),
+    }
+}
+
+/// Derives the job from rows in order.
+fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobError> {
     let mut job = Job { source: source.into(), kinds: kinds(), ..Job::default() };
     let mut incomplete = BTreeMap::new();
     let mut steps = Vec::new();
@@ -87,7 +104,7 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         clip_meets: clip_meets(&steps),
     };
     let built: Vec<Result<Built, JobError>> =
-        steps.par_iter().map(|rows| build(rows, &workers, habits)).collect();
+        steps.par_iter().map(|rows| build(rows, workers, habits)).collect();
     let mut found = Found::default();
     let (mut merged, mut failed) = (Vec::new(), Vec::new());
     for (rows, step) in steps.iter().zip(built) {
@@ -106,7 +123,7 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         return Err(failed.into_iter().next().map_or(JobError::Empty, |(_, error)| error));
     }
     job.workers = workers.list();
-    job.notes = notes(&workers, &incomplete, &merged, found);
+    job.notes = notes(workers, &incomplete, &merged, found);
     if let Some((_, error)) = failed.first() {
         let numbers = listed(failed.iter().map(|(step, _)| step.to_string()));
         let steps = if failed.len() == 1 { "step" } else { "steps" };
@@ -188,65 +205,6 @@ fn kinds() -> Vec<KindInfo> {
         posted: matches!(kind, Kind::ForwardRecv | Kind::BackwardRecv),
     };
     Kind::ALL.map(info).into()
-}
-
-/// Who takes part.
-struct Workers {
-    dp: u32,
-    pp: u32,
-    /// By data-parallel rank and stage.
-    ranks: BTreeMap<(u32, u32), u32>,
-    /// Whether steps end with the optimizer.
-    ends: bool,
-}
-
-impl Workers {
-    fn of(rows: &[Row]) -> Result<Workers, JobError> {
-        let (Some(dp), Some(pp)) =
-            (rows.iter().map(|row| row.dp_rank).max(), rows.iter().map(|row| row.stage).max())
-        else {
-            return Err(JobError::Empty);
-        };
-        let (dp, pp) = (dp.saturating_add(1), pp.saturating_add(1));
-        let count = u64::from(dp) * u64::from(pp);
-        if count > MOST {
-            return Err(JobError::TooMany { workers: count });
-        }
-        let mut ranks = BTreeMap::new();
-        for of_worker in rows.chunk_by(|a, b| (a.dp_rank, a.stage, a.rank) == (b.dp_rank, b.stage, b.rank)) {
-            let Row { dp_rank, stage, rank, .. } = of_worker[0];
-            let known = *ranks.entry((dp_rank, stage)).or_insert(rank);
-            if known != rank {
-                return Err(JobError::TwoRanks { dp_rank, stage, rank: known, other: rank });
-            }
-        }
-        if count > 4 * ranks.len() as u64 {
-            return Err(JobError::Sparse { recorded: ranks.len(), workers: count });
-        }
-        Ok(Workers { dp, pp, ranks, ends: rows.iter().any(|row| row.kind == Kind::Optimizer) })
-    }
-
-    /// A worker of the job of which a step has nothing, or no end.
-    fn first_missing(&self, rows: &[Row]) -> Option<u32> {
-        let of_worker = rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage));
-        let has_end = |rows: &&[Row]| !self.ends || rows.iter().any(|row| row.kind == Kind::Optimizer);
-        let there: Vec<(u32, u32)> =
-            of_worker.filter(has_end).map(|rows| (rows[0].dp_rank, rows[0].stage)).collect();
-        if there.len() == self.ranks.len() {
-            return None;
-        }
-        let there: BTreeSet<(u32, u32)> = there.into_iter().collect();
-        self.ranks.iter().find(|(place, _)| !there.contains(place)).map(|(_, rank)| *rank)
-    }
-
-    fn list(&self) -> Vec<Worker> {
-        let all = (0..self.dp).flat_map(|dp_rank| (0..self.pp).map(move |stage| (dp_rank, stage)));
-        all.map(|(dp_rank, stage)| {
-            let rank = self.ranks.get(&(dp_rank, stage)).copied();
-            Worker { rank: rank.unwrap_or(0), dp_rank, stage, host: None, recorded: rank.is_some() }
-        })
-        .collect()
-    }
 }
 
 /// A step on its way into the job.

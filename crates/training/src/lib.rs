@@ -7,6 +7,7 @@
 //! ```
 //! A *worker* is a data-parallel rank of a pipeline stage. Workers of a tensor-parallel group are recorded as one.
 
+mod clocks;
 pub mod derive;
 pub mod exact;
 pub mod graph;
@@ -18,13 +19,14 @@ pub mod published;
 pub mod synthetic;
 mod table;
 mod traced;
+mod words;
 
 pub use derive::rows;
 pub use import::{ImportError, import};
 pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
-pub use table::{Fault, Faults, Row, Table, TableError, read_table, read_tables, write_csv};
+pub use table::{Clock, Fault, Faults, Row, Table, TableError, read_table, read_tables, write_csv};
 pub use traced::{Sizes, TracedError, trace};
 
 /// A list that ends after a few.

@@ -1,11 +1,13 @@
 //! The table of operations: one row for every operation of every worker in every step.
 
+mod clock;
 mod csv;
 mod faults;
 mod parquet;
 mod parts;
 mod write;
 
+pub use clock::Clock;
 pub use faults::{Fault, Faults};
 pub use parts::read_tables;
 pub use write::write_csv;
@@ -13,6 +15,7 @@ pub use write::write_csv;
 use crate::derive::{self, JobError};
 use crate::{Job, Kind};
 use faults::Wrong;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -43,6 +46,8 @@ pub struct Row {
 pub struct Table {
     pub rows: Vec<Row>,
     pub faults: Faults,
+    /// What recorders wrote beside tables, by rank.
+    pub clocks: BTreeMap<u32, Clock>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +93,10 @@ impl Table {
         }
         let mut job = derive::job(self.rows, source)?;
         job.notes.splice(0..0, self.faults.notes());
+        for worker in job.workers.iter_mut().filter(|worker| worker.recorded) {
+            worker.host = self.clocks.get(&worker.rank).map(|clock| clock.host.clone());
+        }
+        job.notes.extend(clock::note(&self.clocks));
         Ok(job)
     }
 }

@@ -220,3 +220,20 @@ fn corrupt_parquet_is_refused() {
     }
     assert!(refused > 100, "{refused}");
 }
+
+#[test]
+fn hosts_come_from_what_the_probe_writes_beside_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = rows(&Synthetic { dp: 2, pp: 1, steps: 2, ..Synthetic::default() });
+    let paths = [0, 1].map(|rank| {
+        let (path, mut text) = (folder.path().join(format!("rank-{rank:05}.csv")), Vec::new());
+        let own: Vec<Row> = all.iter().filter(|row| row.rank == rank).copied().collect();
+        write_csv(&own, false, &mut text).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    std::fs::write(paths[1].with_extension("clock"), "host: node-b\n").unwrap();
+    let job = read_tables(&paths).unwrap().job("").unwrap();
+    let hosts: Vec<Option<&str>> = job.workers.iter().map(|worker| worker.host.as_deref()).collect();
+    assert_eq!(hosts, [None, Some("node-b")]);
+}

@@ -1,6 +1,6 @@
 //! Tables of one job in several files.
 
-use super::{Row, Table, TableError, read_table};
+use super::{Clock, Row, Table, TableError, read_table};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,10 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
         let table = read_table(path)?;
         if paths.len() > 1 {
             known.add(&table.rows, path)?;
+        }
+        if let Some(clock) = Clock::beside(path) {
+            let ranks: BTreeSet<u32> = table.rows.iter().map(|row| row.rank).collect();
+            whole.clocks.extend(ranks.into_iter().map(|rank| (rank, clock.clone())));
         }
         whole.rows.extend(table.rows);
         whole.faults.append(table.faults);
