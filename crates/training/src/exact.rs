@@ -126,6 +126,7 @@ impl<'a> Replays<'a> {
         let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
         room.takes.clear();
         room.delays.clear();
+        room.carried.clone_from(&times.carried);
         for (place, op) in shape.ops.iter().enumerate() {
             let stage = job.workers[job.worker(step, 0, place)].stage;
             let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op.kind), self.ideal.delay(op.kind));

@@ -72,6 +72,13 @@ pub struct Shape {
     pub graph: Graph,
 }
 
+impl Shape {
+    /// Whether an operation begins the step of its worker: it waits for nothing, and when it starts says something.
+    pub fn begins(&self, kinds: &[KindInfo], op: usize) -> bool {
+        self.graph.before.of(op).is_empty() && !kinds[self.ops[op].kind as usize].posted
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     pub number: i64,

@@ -197,3 +197,43 @@ fn a_mended_job_is_slowed_again() {
     let s = published(&again);
     assert!((s / 1.973 - 1.0).abs() < 0.02, "{s}");
 }
+
+/// One worker takes longer to update its parameters, in every step: it ends late, begins the next step late, and the others wait
+/// for it there. That is one delay a step, of the optimizer, and not two.
+#[test]
+fn a_late_end_is_not_charged_again_when_the_next_step_begins() {
+    let of = Synthetic { dp: 4, pp: 1, jitter: 0.0, ..Synthetic::default() };
+    let base = mean_step(&of);
+    let late = 0.5;
+    let mut all = rows(&of);
+    for row in all.iter_mut().filter(|row| row.rank == 2 && row.kind == Kind::Optimizer) {
+        row.duration += late;
+    }
+    // From the second step on, all transfers wait for rank 2, which begins late; the others wait in their all-gather.
+    for row in all.iter_mut().filter(|row| row.step > 0) {
+        match (row.kind, row.rank) {
+            (Kind::ParamsAllGather, rank) if rank != 2 => row.duration += late,
+            _ => row.start += late,
+        }
+    }
+    let found = answers_of(&all);
+    assert!((found.step_seconds - (base + late)).abs() < 1e-6, "{} {base}", found.step_seconds);
+    assert!((found.s - (base + late) / base).abs() < 1e-6, "{} {}", found.s, (base + late) / base);
+    assert!((found.by_type["optimizer"] - found.s).abs() < 1e-6, "{:?}", found.by_type);
+    assert!((found.by_type["launch-delay"] - 1.0).abs() < 1e-6, "{:?}", found.by_type);
+    assert!(
+        (found.workers[0].s_w - found.s).abs() < 1e-6 && found.workers[0].rank == 2,
+        "{:?}",
+        found.workers
+    );
+    assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::LaunchDelay), "{:?}", found.causes);
+    // Steps that do not follow each other say nothing about why a worker begins late.
+    all.iter_mut().for_each(|row| row.step *= 2);
+    let found = answers_of(&all);
+    assert!(found.by_type["launch-delay"] > 1.1, "{:?}", found.by_type);
+}
+
+fn answers_of(rows: &[straggler_training::Row]) -> Answers {
+    let job = derive::job(rows.to_vec(), "synthetic").unwrap();
+    analyse(&Replays::new(&job).unwrap(), None)
+}

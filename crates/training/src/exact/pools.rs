@@ -85,7 +85,12 @@ impl Values {
             for (place, _) in ops {
                 let range = place * columns..(place + 1) * columns;
                 let stage = job.workers[job.worker(step, 0, place)].stage as usize;
-                values.delays.extend_from_slice(&times.delays[range.clone()]);
+                match shape.begins(&job.kinds, place) && !times.carried.is_empty() {
+                    true => values.delays.extend((0..columns).map(|column| {
+                        times.delays[place * columns + column] - times.carried_by(job, step, place, column)
+                    })),
+                    false => values.delays.extend_from_slice(&times.delays[range.clone()]),
+                }
                 if !by_worker {
                     values.takes[stage].extend_from_slice(&times.takes[range]);
                     continue;
