@@ -3,11 +3,13 @@
 //! ```text
 //! rows of a step ─► a Column for each data-parallel rank: operations, edges, groups
 //!                     ├─ all alike: the shape is that of one column, groups of all ranks are wide
+//!                     ├─ not alike in what hosts do: filled up, so that they are
 //!                     └─ not alike: all columns in one, groups of all ranks joined by what they are
 //! ```
 
 mod clocks;
 mod column;
+mod padding;
 mod transfers;
 mod workers;
 
@@ -114,6 +116,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
                     merged.push(rows[0].step);
                 }
                 found.add(step.found);
+                job.padded |= step.padded;
                 job.add_step(rows[0].step, step.columns, step.shape, &step.start, &step.duration);
             }
             Err(error) => failed.push((rows[0].step, error)),
@@ -214,6 +217,7 @@ struct Built {
     start: Vec<i64>,
     duration: Vec<i64>,
     found: Found,
+    padded: bool,
 }
 
 fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobError> {
@@ -224,14 +228,21 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
     if !rows.iter().all(is_near) {
         return Err(far_off(rows));
     }
-    let columns: Vec<Column> = rows
-        .chunk_by(|a, b| a.dp_rank == b.dp_rank)
-        .map(|rows| Column::of(rows, workers.pp, first, habits))
-        .collect();
+    let parts: Vec<&[Row]> = rows.chunk_by(|a, b| a.dp_rank == b.dp_rank).collect();
+    let mut columns: Vec<Column> =
+        parts.iter().map(|rows| Column::of(rows, workers.pp, first, habits)).collect();
     let mut found = Found::default();
     columns.iter().for_each(|column| found.add(column.found));
-    let alike =
-        columns.len() == workers.dp as usize && columns[1..].iter().all(|column| column.is_like(&columns[0]));
+    let are_alike = |columns: &[Column]| columns[1..].iter().all(|column| column.is_like(&columns[0]));
+    let mut alike = columns.len() == workers.dp as usize && are_alike(&columns);
+    let mut padded = false;
+    if !alike
+        && columns.len() == workers.dp as usize
+        && let Some(filled) = padding::padded(&parts, &columns, workers.pp, habits)
+        && are_alike(&filled)
+    {
+        (columns, alike, padded) = (filled, true, true);
+    }
     let (start, duration) = (
         columns.iter().flat_map(|column| column.start.iter().copied()).collect(),
         columns.iter().flat_map(|column| column.duration.iter().copied()).collect(),
@@ -252,7 +263,7 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
         let rank = workers.ranks.get(&place).copied().unwrap_or(0);
         JobError::Circle { step: rows[0].step, name: Kind::ALL[at.kind as usize].name(), rank }
     })?;
-    Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found })
+    Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found, padded })
 }
 
 /// Names the operation that is farthest from the one in the middle.

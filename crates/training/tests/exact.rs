@@ -3,7 +3,7 @@
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::published::Dense;
 use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
-use straggler_training::{Job, Kind, Meta, derive, read_table, write_csv};
+use straggler_training::{Job, Kind, Meta, Row, derive, read_table, write_csv};
 
 fn job(of: &Synthetic) -> Job {
     derive::job(rows(of), "synthetic").unwrap()
@@ -112,8 +112,9 @@ fn columns_that_differ_are_joined() {
     let whole = answers(&of);
     let mut rows = rows(&of);
     // An operation more on one rank, that takes no time.
-    let last = *rows.iter().find(|row| row.kind == Kind::Gc && row.rank == 5 && row.step == 1).unwrap();
-    rows.push(straggler_training::Row { seq: 1, ..last });
+    let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
+    let last = *rows.iter().find(is_it).unwrap();
+    rows.push(Row { seq: 1, ..last });
     let job = derive::job(rows, "synthetic").unwrap();
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4, 1, 4]);
     let joined = analyse(&Replays::new(&job).unwrap(), None);
@@ -233,7 +234,64 @@ fn a_late_end_is_not_charged_again_when_the_next_step_begins() {
     assert!(found.by_type["launch-delay"] > 1.1, "{:?}", found.by_type);
 }
 
-fn answers_of(rows: &[straggler_training::Row]) -> Answers {
+fn answers_of(rows: &[Row]) -> Answers {
     let job = derive::job(rows.to_vec(), "synthetic").unwrap();
     analyse(&Replays::new(&job).unwrap(), None)
+}
+
+/// Garbage collections of some ranks, anywhere in the step, leave the columns apart, and the answers are those of joined columns.
+#[test]
+fn collections_of_some_ranks_keep_columns_apart() {
+    let of = Synthetic { steps: 6, pp: 2, dp: 4, ..Synthetic::default() };
+    let mut all = rows(&of);
+    let collection = |row: &Row, seq: u32, start: f64, duration: f64| Row {
+        kind: Kind::Gc,
+        seq,
+        start,
+        duration,
+        chunk: -1,
+        model_chunk: -1,
+        microbatch: -1,
+        ..*row
+    };
+    let computes: Vec<Row> =
+        all.iter().filter(|row| row.kind.is_compute() && row.step % 2 == 1).copied().collect();
+    for (rank, seq, kind) in
+        [(1, 1, Kind::BackwardCompute), (6, 3, Kind::ForwardCompute), (6, 4, Kind::BackwardCompute)]
+    {
+        let is_it = |row: &&Row| (row.rank, row.seq, row.kind) == (rank, seq, kind);
+        for row in computes.iter().filter(is_it) {
+            all.push(collection(row, seq, row.start + 0.01, 0.05));
+        }
+    }
+    // Between two computations.
+    for row in computes.iter().filter(|row| (row.rank, row.seq, row.kind) == (2, 0, Kind::ForwardCompute)) {
+        all.push(collection(row, 1, row.start - 1e-4, 1e-4));
+    }
+    let job = derive::job(all.clone(), "synthetic").unwrap();
+    assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4; 6]);
+    let apart = analyse(&Replays::new(&job).unwrap(), None);
+    // Something else that one rank does more, so that columns are joined.
+    let more: Vec<Row> = all
+        .iter()
+        .filter(|row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5)
+        .map(|row| Row { seq: 1, ..*row })
+        .collect();
+    all.extend(more);
+    let job = derive::job(all, "synthetic").unwrap();
+    assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [1; 6]);
+    let joined = analyse(&Replays::new(&job).unwrap(), None);
+    assert!((apart.s - joined.s).abs() < 1e-9, "{} {}", apart.s, joined.s);
+    assert!((apart.replay_error - joined.replay_error).abs() < 1e-9);
+    for (one, other) in apart.workers.iter().zip(&joined.workers) {
+        assert!(one.rank == other.rank && (one.s_w - other.s_w).abs() < 1e-9, "{one:?} {other:?}");
+    }
+    for (name, slowdown) in &apart.by_type {
+        assert!((slowdown - joined.by_type[name]).abs() < 1e-9, "{name}");
+    }
+    let told = |answers: &Answers| -> Vec<(CauseKind, Vec<String>)> {
+        answers.causes.iter().map(|cause| (cause.kind, cause.evidence.clone())).collect()
+    };
+    assert_eq!(told(&apart), told(&joined));
+    assert!(apart.by_type["gc"] > 1.0, "{:?}", apart.by_type);
 }
