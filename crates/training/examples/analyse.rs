@@ -2,9 +2,9 @@
 fn main() {
     let path = std::env::args().nth(1).expect("a table");
     let begin = std::time::Instant::now();
-    let rows = straggler_training::read_table(path.as_ref()).expect("rows");
+    let table = straggler_training::read_table(path.as_ref()).expect("rows");
     let read = begin.elapsed();
-    let job = straggler_training::derive::job(rows, "table").expect("a job");
+    let job = table.job("table").expect("a job");
     let derived = begin.elapsed();
     let replays = straggler_training::exact::Replays::new(&job).expect("times");
     let answers = straggler_training::exact::analyse(&replays, None);

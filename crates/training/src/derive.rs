@@ -3,22 +3,30 @@
 //! ```text
 //! rows of a step ─► a Column for each data-parallel rank: operations, edges, groups
 //!                     ├─ all alike: the shape is that of one column, groups of all ranks are wide
+//!                     ├─ not alike in what hosts do: filled up, so that they are
 //!                     └─ not alike: all columns in one, groups of all ranks joined by what they are
 //! ```
 
+mod clocks;
 mod column;
+mod padding;
 mod transfers;
+mod workers;
 
 use crate::graph::{Graph, Group};
-use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape, Worker};
+use crate::table::LONGEST_SECONDS;
+use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape, listed};
 use column::{Column, Key};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use workers::Workers;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum JobError {
     #[error("the table has no rows")]
     Empty,
+    #[error("no step can be analysed: {fault}")]
+    AllFaulty { fault: String },
     #[error("step {step}, rank {rank}: {name} {seq} is there twice: were two recordings put together?")]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
@@ -31,6 +39,10 @@ pub enum JobError {
     Sparse { recorded: usize, workers: u64 },
     #[error("no step has all {workers} workers: step {step} lacks rank {rank}")]
     NoWholeStep { workers: usize, step: i64, rank: u32 },
+    #[error(
+        "step {step}: {name} of rank {rank} is more than ten days away from the others: are times in seconds?"
+    )]
+    FarOff { step: i64, name: &'static str, rank: u32 },
     #[error("step {step}: operations wait for each other in a circle, among them {name} of rank {rank}")]
     Circle { step: i64, name: &'static str, rank: u32 },
 }
@@ -62,6 +74,20 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
     }
     let workers = Workers::of(&rows)?;
+    let job = derived(&rows, &workers, source)?;
+    match clocks::correction(&job) {
+        Some(correction) => {
+            correction.apply(&mut rows, &workers);
+            let mut job = derived(&rows, &workers, source)?;
+            job.notes.extend(correction.notes);
+            Ok(job)
+        }
+        None => Ok(job),
+    }
+}
+
+/// Derives the job from rows in order.
+fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobError> {
     let mut job = Job { source: source.into(), kinds: kinds(), ..Job::default() };
     let mut incomplete = BTreeMap::new();
     let mut steps = Vec::new();
@@ -76,22 +102,36 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         return Err(JobError::NoWholeStep { workers: workers.ranks.len(), step, rank });
     }
     let habits = Habits {
-        chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0) + 1,
+        chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
     };
-    let built: Vec<Built> =
-        steps.par_iter().map(|rows| build(rows, &workers, habits)).collect::<Result<_, _>>()?;
+    let built: Vec<Result<Built, JobError>> =
+        steps.par_iter().map(|rows| build(rows, workers, habits)).collect();
     let mut found = Found::default();
-    let mut merged = Vec::new();
+    let (mut merged, mut failed) = (Vec::new(), Vec::new());
     for (rows, step) in steps.iter().zip(built) {
-        if step.columns != workers.dp {
-            merged.push(rows[0].step);
+        match step {
+            Ok(step) => {
+                if step.columns != workers.dp {
+                    merged.push(rows[0].step);
+                }
+                found.add(step.found);
+                job.padded |= step.padded;
+                job.add_step(rows[0].step, step.columns, step.shape, &step.start, &step.duration);
+            }
+            Err(error) => failed.push((rows[0].step, error)),
         }
-        found.add(step.found);
-        job.add_step(rows[0].step, step.columns, step.shape, &step.start, &step.duration);
+    }
+    if job.steps.is_empty() {
+        return Err(failed.into_iter().next().map_or(JobError::Empty, |(_, error)| error));
     }
     job.workers = workers.list();
-    job.notes = notes(&workers, &incomplete, &merged, found);
+    job.notes = notes(workers, &incomplete, &merged, found);
+    if let Some((_, error)) = failed.first() {
+        let numbers = listed(failed.iter().map(|(step, _)| step.to_string()));
+        let steps = if failed.len() == 1 { "step" } else { "steps" };
+        job.notes.push(format!("left out: {steps} {numbers} ({error})"));
+    }
     Ok(job)
 }
 
@@ -170,65 +210,6 @@ fn kinds() -> Vec<KindInfo> {
     Kind::ALL.map(info).into()
 }
 
-/// Who takes part.
-struct Workers {
-    dp: u32,
-    pp: u32,
-    /// By data-parallel rank and stage.
-    ranks: BTreeMap<(u32, u32), u32>,
-    /// Whether steps end with the optimizer.
-    ends: bool,
-}
-
-impl Workers {
-    fn of(rows: &[Row]) -> Result<Workers, JobError> {
-        let (Some(dp), Some(pp)) =
-            (rows.iter().map(|row| row.dp_rank).max(), rows.iter().map(|row| row.stage).max())
-        else {
-            return Err(JobError::Empty);
-        };
-        let (dp, pp) = (dp + 1, pp + 1);
-        let count = u64::from(dp) * u64::from(pp);
-        if count > MOST {
-            return Err(JobError::TooMany { workers: count });
-        }
-        let mut ranks = BTreeMap::new();
-        for of_worker in rows.chunk_by(|a, b| (a.dp_rank, a.stage, a.rank) == (b.dp_rank, b.stage, b.rank)) {
-            let Row { dp_rank, stage, rank, .. } = of_worker[0];
-            let known = *ranks.entry((dp_rank, stage)).or_insert(rank);
-            if known != rank {
-                return Err(JobError::TwoRanks { dp_rank, stage, rank: known, other: rank });
-            }
-        }
-        if count > 4 * ranks.len() as u64 {
-            return Err(JobError::Sparse { recorded: ranks.len(), workers: count });
-        }
-        Ok(Workers { dp, pp, ranks, ends: rows.iter().any(|row| row.kind == Kind::Optimizer) })
-    }
-
-    /// A worker of the job of which a step has nothing, or no end.
-    fn first_missing(&self, rows: &[Row]) -> Option<u32> {
-        let of_worker = rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage));
-        let has_end = |rows: &&[Row]| !self.ends || rows.iter().any(|row| row.kind == Kind::Optimizer);
-        let there: Vec<(u32, u32)> =
-            of_worker.filter(has_end).map(|rows| (rows[0].dp_rank, rows[0].stage)).collect();
-        if there.len() == self.ranks.len() {
-            return None;
-        }
-        let there: BTreeSet<(u32, u32)> = there.into_iter().collect();
-        self.ranks.iter().find(|(place, _)| !there.contains(place)).map(|(_, rank)| *rank)
-    }
-
-    fn list(&self) -> Vec<Worker> {
-        let all = (0..self.dp).flat_map(|dp_rank| (0..self.pp).map(move |stage| (dp_rank, stage)));
-        all.map(|(dp_rank, stage)| {
-            let rank = self.ranks.get(&(dp_rank, stage)).copied();
-            Worker { rank: rank.unwrap_or(0), dp_rank, stage, host: None, recorded: rank.is_some() }
-        })
-        .collect()
-    }
-}
-
 /// A step on its way into the job.
 struct Built {
     columns: u32,
@@ -236,18 +217,32 @@ struct Built {
     start: Vec<i64>,
     duration: Vec<i64>,
     found: Found,
+    padded: bool,
 }
 
 fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobError> {
     let first = rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
-    let columns: Vec<Column> = rows
-        .chunk_by(|a, b| a.dp_rank == b.dp_rank)
-        .map(|rows| Column::of(rows, workers.pp, first, habits))
-        .collect();
+    // Written so that no number at all is far off, too.
+    let is_near =
+        |row: &Row| row.start - first <= LONGEST_SECONDS && (0.0..=LONGEST_SECONDS).contains(&row.duration);
+    if !rows.iter().all(is_near) {
+        return Err(far_off(rows));
+    }
+    let parts: Vec<&[Row]> = rows.chunk_by(|a, b| a.dp_rank == b.dp_rank).collect();
+    let mut columns: Vec<Column> =
+        parts.iter().map(|rows| Column::of(rows, workers.pp, first, habits)).collect();
     let mut found = Found::default();
     columns.iter().for_each(|column| found.add(column.found));
-    let alike =
-        columns.len() == workers.dp as usize && columns[1..].iter().all(|column| column.is_like(&columns[0]));
+    let are_alike = |columns: &[Column]| columns[1..].iter().all(|column| column.is_like(&columns[0]));
+    let mut alike = columns.len() == workers.dp as usize && are_alike(&columns);
+    let mut padded = false;
+    if !alike
+        && columns.len() == workers.dp as usize
+        && let Some(filled) = padding::padded(&parts, &columns, workers.pp, habits)
+        && are_alike(&filled)
+    {
+        (columns, alike, padded) = (filled, true, true);
+    }
     let (start, duration) = (
         columns.iter().flat_map(|column| column.start.iter().copied()).collect(),
         columns.iter().flat_map(|column| column.duration.iter().copied()).collect(),
@@ -268,7 +263,20 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
         let rank = workers.ranks.get(&place).copied().unwrap_or(0);
         JobError::Circle { step: rows[0].step, name: Kind::ALL[at.kind as usize].name(), rank }
     })?;
-    Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found })
+    Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found, padded })
+}
+
+/// Names the operation that is farthest from the one in the middle.
+fn far_off(rows: &[Row]) -> JobError {
+    let mut starts: Vec<f64> = rows.iter().map(|row| row.start).collect();
+    starts.sort_unstable_by(f64::total_cmp);
+    let middle = starts[starts.len() / 2];
+    let distance = |row: &Row| {
+        let apart = (row.start - middle).abs() + row.duration.abs();
+        if apart.is_nan() { f64::INFINITY } else { apart }
+    };
+    let row = rows.iter().max_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(&rows[0]);
+    JobError::FarOff { step: row.step, name: row.kind.name(), rank: row.rank }
 }
 
 /// All columns in one.
@@ -330,13 +338,4 @@ fn notes(workers: &Workers, incomplete: &BTreeMap<i64, u32>, merged: &[i64], fou
     notes
         .extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     notes
-}
-
-/// A list that ends after a few.
-fn listed(names: impl Iterator<Item = String>) -> String {
-    const SHOWN: usize = 5;
-    let names: Vec<String> = names.collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }

@@ -32,7 +32,8 @@ pub enum AnalysisError {
     TooLong { step: i64 },
 }
 
-/// The most that a step may hold, in picoseconds: no sum of its times overflows.
+/// The most that the longest of all columns may take together for the operations of a step, in picoseconds: then no path through
+/// it takes more.
 const LONGEST: i128 = 1 << 62;
 
 /// A job with its times, ready for replays.
@@ -83,8 +84,9 @@ impl<'a> Replays<'a> {
         }
         let mut times = times(job);
         for (step, times) in job.steps.iter().zip(&times) {
-            let sum: i128 = times.takes.iter().chain(&times.delays).map(|&time| i128::from(time)).sum();
-            if sum > LONGEST {
+            let longest = |list: &[i64]| i128::from(list.iter().copied().max().unwrap_or(0));
+            let by_op = |list: &[i64]| -> i128 { list.chunks(step.columns as usize).map(longest).sum() };
+            if by_op(&times.takes) + by_op(&times.delays) > LONGEST {
                 return Err(AnalysisError::TooLong { step: step.number });
             }
         }
@@ -133,6 +135,7 @@ impl<'a> Replays<'a> {
         let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
         room.takes.clear();
         room.delays.clear();
+        room.carried.clone_from(&times.carried);
         for (place, op) in shape.ops.iter().enumerate() {
             let stage = job.workers[job.worker(step, 0, place)].stage;
             let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op.kind), self.ideal.delay(op.kind));
@@ -183,7 +186,7 @@ pub(crate) fn record(job: &mut Job, step: usize, room: &Room) {
         let before = shape.graph.before.of(op).iter();
         let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
         let at = op * columns + column;
-        let begins = ready.unwrap_or(0) + room.delays[at];
+        let begins = ready.unwrap_or(0).saturating_add(room.delays[at]);
         start[first + column * ops + op] = begins;
         duration[first + column * ops + op] = room.ends[at] - begins;
     }
@@ -192,7 +195,7 @@ pub(crate) fn record(job: &mut Job, step: usize, room: &Room) {
 /// Delays that are not the host's become the usual ones. Returns what they were longer.
 fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal: &Ideal) -> i64 {
     let columns = job.steps[step].columns as usize;
-    let mut longer = 0;
+    let mut longer = 0i64;
     for (place, op) in job.shape(step).ops.iter().enumerate() {
         let kind = &job.kinds[op.kind as usize];
         if kind.launched || kind.posted {
@@ -200,7 +203,7 @@ fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal
         }
         let usual = ideal.delay(op.kind);
         for delay in &mut times.delays[place * columns..(place + 1) * columns] {
-            longer += (*delay - usual).max(0);
+            longer = longer.saturating_add((*delay - usual).max(0));
             *delay = usual;
         }
     }

@@ -18,9 +18,8 @@ mod matching;
 mod recorded;
 mod source;
 mod steps;
-mod words;
 
-use crate::Job;
+use crate::{Job, words};
 use rayon::prelude::*;
 use recorded::Recorded;
 use source::Format;

@@ -72,6 +72,13 @@ pub struct Shape {
     pub graph: Graph,
 }
 
+impl Shape {
+    /// Whether an operation begins the step of its worker: it waits for nothing, and when it starts says something.
+    pub fn begins(&self, kinds: &[KindInfo], op: usize) -> bool {
+        self.graph.before.of(op).is_empty() && !kinds[self.ops[op].kind as usize].posted
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     pub number: i64,
@@ -101,6 +108,8 @@ pub struct Job {
     /// By instance, in picoseconds; starts count from any moment of the step.
     pub start: Vec<i64>,
     pub duration: Vec<i64>,
+    /// Whether some garbage collections and loads without a duration only stand for those of other columns.
+    pub padded: bool,
     /// What was not found, or left out, and what that means for the analysis: sentences.
     pub notes: Vec<String>,
 }
@@ -125,6 +134,11 @@ impl Job {
     pub fn worker(&self, step: usize, column: usize, op: usize) -> usize {
         let per_column = self.workers.len() / self.steps[step].columns as usize;
         column * per_column + self.shape(step).ops[op].worker as usize
+    }
+
+    /// Whether an instance of a kind that takes so long only stands for those of other columns.
+    pub fn is_filler(&self, kind: usize, takes: i64) -> bool {
+        self.padded && takes == 0 && matches!(self.kinds[kind].name.as_str(), "gc" | "dataload")
     }
 
     /// Adds a step; a shape that is known is not stored twice.

@@ -1,12 +1,13 @@
 //! Training jobs on many GPUs: who held them up, and what that cost.
 //!
 //! ```text
-//! table of operations (Parquet, CSV) ─► Vec<Row> ─► Job: operations × (step, data-parallel rank)
-//! meta.yaml ─► Meta ───────────────────────────────┤
-//!                                                  └─► published: one graph ─► replays ─► Answers
+//! table of operations (Parquet, CSV) ─► Table: rows, faults ─┬─► derive ──┐
+//! files of profilers ─► import ──────────────────────────────┼────────────┴─► Job ─► exact: a graph for every step ─► Answers
+//! meta.yaml ─► Meta ─────────────────────────────────────────┴─► published: one graph for all ──────────────────────► Answers
 //! ```
 //! A *worker* is a data-parallel rank of a pipeline stage. Workers of a tensor-parallel group are recorded as one.
 
+mod clocks;
 pub mod derive;
 pub mod exact;
 pub mod graph;
@@ -19,11 +20,23 @@ pub mod synthetic;
 mod table;
 mod traced;
 pub mod whatif;
+mod words;
 
 pub use derive::rows;
 pub use import::{ImportError, import};
 pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
-pub use table::{Row, TableError, holds_tables, read_table, write_csv};
+pub use table::{
+    Clock, Fault, Faults, Row, Table, TableError, holds_tables, read_table, read_tables, write_csv,
+};
 pub use traced::{Sizes, TracedError, trace};
+
+/// A list that ends after a few.
+fn listed(names: impl Iterator<Item = String>) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<String> = names.collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}

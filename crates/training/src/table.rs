@@ -1,14 +1,23 @@
 //! The table of operations: one row for every operation of every worker in every step.
 
+mod clock;
 mod csv;
 mod detect;
+mod faults;
 mod parquet;
+mod parts;
 mod write;
 
+pub use clock::Clock;
 pub use detect::holds_tables;
+pub use faults::{Fault, Faults};
+pub use parts::read_tables;
 pub use write::write_csv;
 
-use crate::Kind;
+use crate::derive::{self, JobError};
+use crate::{Job, Kind};
+use faults::Wrong;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -34,6 +43,15 @@ pub struct Row {
     pub microbatch: i32,
 }
 
+/// What was read: the rows that can be used, and what is wrong with the others.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Table {
+    pub rows: Vec<Row>,
+    pub faults: Faults,
+    /// What recorders wrote beside tables, by rank.
+    pub clocks: BTreeMap<u32, Clock>,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     #[error("{}: cannot be read: {source}", path.display())]
@@ -42,21 +60,47 @@ pub enum TableError {
     Parquet { path: PathBuf, what: String },
     #[error("{}: there is no column `{name}`: a table of operations has {COLUMNS}", path.display())]
     NoColumn { path: PathBuf, name: &'static str },
-    #[error("{}: row {row}: {column} is `{value}`, which {why}", path.display())]
-    Value { path: PathBuf, row: usize, column: &'static str, value: String, why: &'static str },
+    #[error("{0}: which step it belongs to is not known")]
+    Row(Box<Fault>),
+    #[error("{} and {} are of two jobs: {why}. Give the tables of one job", first.display(), second.display())]
+    TwoJobs { first: PathBuf, second: PathBuf, why: String },
 }
 
 /// The columns that are read, for people.
 const COLUMNS: &str = "dp_rank, stage, rank, step, optype, start_ts, duration, seq_id, mc, gmc and mb_id";
 
-/// Reads a table, Parquet or CSV, whichever it is.
-pub fn read_table(path: &Path) -> Result<Vec<Row>, TableError> {
+/// The longest duration, and the longest step: ten days, in seconds.
+pub const LONGEST_SECONDS: f64 = 864_000.0;
+/// Starts may count from 1970, or from any other moment, in seconds; in milliseconds they are beyond this.
+const LATEST_SECONDS: f64 = 1e11;
+
+/// Reads a table, Parquet or CSV, whichever it is. Rows that cannot be used are counted and left out.
+pub fn read_table(path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut file = File::open(path).map_err(io)?;
     let mut magic = [0; 4];
     let is_parquet = file.read_exact(&mut magic).is_ok() && &magic == b"PAR1";
     file.rewind().map_err(io)?;
     if is_parquet { parquet::read(file, path) } else { csv::read(BufReader::new(file), path) }
+}
+
+impl Table {
+    /// Derives the job, without the steps that have faults.
+    pub fn job(mut self, source: &str) -> Result<Job, JobError> {
+        self.rows.retain(|row| !self.faults.leaves_out(row.step));
+        if self.rows.is_empty()
+            && let Some(fault) = self.faults.first()
+        {
+            return Err(JobError::AllFaulty { fault: fault.to_string() });
+        }
+        let mut job = derive::job(self.rows, source)?;
+        job.notes.splice(0..0, self.faults.notes());
+        for worker in job.workers.iter_mut().filter(|worker| worker.recorded) {
+            worker.host = self.clocks.get(&worker.rank).map(|clock| clock.host.clone());
+        }
+        job.notes.extend(clock::note(&self.clocks));
+        Ok(job)
+    }
 }
 
 /// A row while its columns are looked at.
@@ -76,38 +120,35 @@ struct Raw {
 
 impl Raw {
     /// Checks everything that a single row can say.
-    fn row(&self, kind: Option<Kind>, name: &str, row: usize, path: &Path) -> Result<Row, TableError> {
-        let value =
-            |column, value: String, why| TableError::Value { path: path.into(), row, column, value, why };
+    fn row(&self, kind: Option<Kind>, name: &str) -> Result<Row, Wrong> {
+        let wrong = |column, value: String, why| Wrong { column, value, why };
         let index = |column, number: i64| {
             u32::try_from(number)
                 .ok()
                 .filter(|&number| number < 1 << 24)
-                .ok_or_else(|| value(column, number.to_string(), "is no index from 0 on"))
+                .ok_or_else(|| wrong(column, number.to_string(), "is no index from 0 on"))
         };
         let chunk = |column, number: i64| {
-            i32::try_from(number).ok().filter(|&number| number >= -1).ok_or_else(|| {
-                value(column, number.to_string(), "is neither an index nor -1, which stands for none")
+            i32::try_from(number).ok().filter(|&number| (-1..1 << 24).contains(&number)).ok_or_else(|| {
+                wrong(column, number.to_string(), "is neither an index nor -1, which stands for none")
             })
         };
-        let seconds = |column, number: f64| match number.is_finite() {
+        let seconds = |column, number: f64, most: f64| match number.abs() <= most {
             true => Ok(number),
-            false => Err(value(column, number.to_string(), "is no time in seconds")),
-        };
-        let Some(kind) = kind else {
-            return Err(value("optype", name.to_string(), "is no operation that is known"));
+            false => Err(wrong(column, number.to_string(), "is no time in seconds")),
         };
         if self.duration < 0.0 {
-            return Err(value("duration", self.duration.to_string(), "is negative"));
+            return Err(wrong("duration", self.duration.to_string(), "is negative"));
         }
+        let kind = kind.ok_or_else(|| wrong("optype", name.to_string(), Wrong::UNKNOWN))?;
         Ok(Row {
             dp_rank: index("dp_rank", self.dp_rank)?,
             stage: index("stage", self.stage)?,
             rank: index("rank", self.rank)?,
             step: self.step,
             kind,
-            start: seconds("start_ts", self.start)?,
-            duration: seconds("duration", self.duration)?,
+            start: seconds("start_ts", self.start, LATEST_SECONDS)?,
+            duration: seconds("duration", self.duration, LONGEST_SECONDS)?,
             seq: index("seq_id", self.seq)?,
             chunk: chunk("mc", self.chunk)?,
             model_chunk: chunk("gmc", self.model_chunk)?,

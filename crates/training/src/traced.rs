@@ -128,8 +128,8 @@ impl<'a> Building<'a> {
         let mut last = begin;
         for column in 0..columns {
             let at = |op: usize| first + column * ops + op;
-            let start = |op: usize| begin + BEGIN + job.start[at(op)] - origin;
-            let end = |op: usize| start(op) + job.duration[at(op)];
+            let start = |op: usize| (job.start[at(op)] - origin).saturating_add(begin + BEGIN);
+            let end = |op: usize| start(op).saturating_add(job.duration[at(op)]);
             // What is received is needed when its computation begins.
             let mut due: BTreeMap<usize, i64> = BTreeMap::new();
             for op in 0..ops {

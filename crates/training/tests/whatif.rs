@@ -254,8 +254,8 @@ fn a_mended_job_is_slowed_again() {
 #[test]
 fn a_real_job_is_mended_and_slowed_again() {
     let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
-    let rows = read_table(&std::path::Path::new(&folder).join("trace-AR.parquet")).unwrap();
-    let job = derive::job(rows, "AR").unwrap();
+    let table = read_table(&std::path::Path::new(&folder).join("trace-AR.parquet")).unwrap();
+    let job = table.job("AR").unwrap();
     let [healthy, again] = mended_and_slowed_again(&job, 0);
     assert!(healthy < 1.06, "{healthy}");
     assert!((again / 1.973 - 1.0).abs() < 0.02, "{again}");

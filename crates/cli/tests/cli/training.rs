@@ -72,14 +72,30 @@ fn files_that_are_no_good_are_named() {
     folder.run("training show text.csv").ends_with(3).says("there is no column `dp_rank`");
     let table = std::fs::read_to_string(folder.path().join("fixtures/training/slow-worker.csv")).unwrap();
     folder.write("unknown.csv", &table.replacen("backward-compute", "backward-guess", 1));
-    folder.run("training show unknown.csv").ends_with(3).says("optype is `backward-guess`");
+    folder.run("training show unknown.csv").good().says("optype is `backward-guess`, which is no operation");
+    let published = folder.run("training show unknown.csv --method published").ends_with(3);
+    published.says("optype is `backward-guess`").says("The published analysis needs whole tables");
+    let mut lines: Vec<String> = table.lines().map(str::to_string).collect();
+    let wrong = lines.iter().position(|line| line.starts_with("3,")).unwrap();
+    lines[wrong] = lines[wrong].replacen(",0.", ",-0.", 2);
+    folder.write("negative.csv", &(lines.join("\n") + "\n"));
+    let shown = folder.run("training show negative.csv --json").good();
+    assert!(shown.json()["notes"][1].as_str().unwrap().contains("such rows: step 3"), "{}", shown.stdout());
+    folder.run("training show negative.csv").good().says("(step 3, rank ").says("which is negative");
+    std::fs::create_dir(folder.path().join("two")).unwrap();
+    folder.write("two/a.csv", &table);
+    folder.write("two/b.csv", &table);
+    folder.run("training show two").ends_with(3).says("are of two jobs: both have step 0 of rank 0");
     folder.write("corrupt.parquet", "PAR1 nothing PAR1");
     folder.run("training show corrupt.parquet").ends_with(3).says("corrupt.parquet");
     folder.write("notes.json", "{\"hello\": 1}");
     folder.run("training show notes.json").ends_with(3).says("not a recording of a known format");
     // A recorder that was killed leaves half a line: the step that it was in is left out.
     folder.write("half.csv", &table[..table.len() - 700]);
-    folder.run("training show half.csv").good().says("missing: step 11 (step 11 lacks rank 7)");
+    folder
+        .run("training show half.csv")
+        .good()
+        .says("half.csv: ends within a row of step 11: was the recorder killed?");
     folder.write("meta.yaml", "dp_size: 8\npp_size: 2\n");
     folder
         .run("training show fixtures/training/slow-worker.csv --meta meta.yaml")

@@ -16,6 +16,9 @@ pub type Key = (Kind, u32, Option<u32>);
 const DATA_PARALLEL: [Kind; 3] =
     [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::SeparateGradsAllReduce];
 
+/// What comes one after the other on a worker.
+pub const QUEUED: [Kind; 4] = [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc];
+
 pub struct Column {
     pub dp_rank: u32,
     pub ops: Vec<Op>,
@@ -28,7 +31,17 @@ pub struct Column {
     pub groups: Vec<Group>,
     /// What joins groups with other columns.
     pub wide: BTreeMap<Key, Vec<u32>>,
+    /// By stage that has any: loading, computing and collecting garbage, in order.
+    pub queues: Vec<Vec<usize>>,
     pub found: Found,
+}
+
+/// When an operation is, and what it is sorted by instead of its start.
+#[derive(Clone, Copy)]
+pub struct Queued {
+    pub start: i64,
+    pub duration: i64,
+    pub order: i64,
 }
 
 /// A column while it is built.
@@ -37,6 +50,9 @@ pub struct Building<'a> {
     pub rows: &'a [Row],
     pub start: Vec<i64>,
     pub duration: Vec<i64>,
+    /// What operations are sorted by: their starts as recorded, or places in a queue.
+    order: Option<Vec<i64>>,
+    queues: Vec<Vec<usize>>,
     edges: BTreeSet<(u32, u32)>,
     pub found: Found,
 }
@@ -49,13 +65,35 @@ fn picoseconds(seconds: f64) -> i64 {
 impl Column {
     /// From rows sorted by stage, kind and sequence number, of a step that begins at `first` seconds.
     pub fn of(rows: &[Row], stages: u32, first: f64, habits: Habits) -> Column {
-        let mut building = Building {
+        let start = rows.iter().map(|row| picoseconds(row.start - first)).collect();
+        let duration = rows.iter().map(|row| picoseconds(row.duration)).collect();
+        Column::built(rows, start, duration, None, stages, habits)
+    }
+
+    /// From rows of which no collection lies within something else.
+    pub fn settled(rows: &[Row], queued: &[Queued], stages: u32, habits: Habits) -> Column {
+        let of = |part: fn(&Queued) -> i64| queued.iter().map(part).collect::<Vec<i64>>();
+        let order = of(|queued| queued.order);
+        Column::built(
             rows,
-            start: rows.iter().map(|row| picoseconds(row.start - first)).collect(),
-            duration: rows.iter().map(|row| picoseconds(row.duration)).collect(),
-            edges: BTreeSet::new(),
-            found: Found::default(),
-        };
+            of(|queued| queued.start),
+            of(|queued| queued.duration),
+            Some(order),
+            stages,
+            habits,
+        )
+    }
+
+    fn built(
+        rows: &[Row],
+        start: Vec<i64>,
+        duration: Vec<i64>,
+        order: Option<Vec<i64>>,
+        stages: u32,
+        habits: Habits,
+    ) -> Column {
+        let (edges, found, queues) = (BTreeSet::new(), Found::default(), Vec::new());
+        let mut building = Building { rows, start, duration, order, queues, edges, found };
         let mut partners = Partners::new(habits.chunks);
         for stage in 0..stages {
             let of_stage = building.range(stage, None);
@@ -77,6 +115,7 @@ impl Column {
             edges: building.edges.into_iter().collect(),
             groups,
             wide,
+            queues: building.queues,
             found: building.found,
         }
     }
@@ -130,7 +169,8 @@ impl Building<'_> {
     /// Some operations by their start.
     pub fn in_order(&self, ops: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut ops: Vec<usize> = ops.collect();
-        ops.sort_by_key(|&op| (self.start[op], self.rows[op].seq, self.rows[op].kind));
+        let order = self.order.as_ref().unwrap_or(&self.start);
+        ops.sort_by_key(|&op| (order[op], self.rows[op].seq, self.rows[op].kind));
         ops
     }
 
@@ -141,8 +181,17 @@ impl Building<'_> {
     /// Loading, computing and collecting garbage come one after the other. A collection that lies within one of these is taken out
     /// of it and follows it; within something else it is left there.
     fn main_queue(&mut self, range: Range<usize>) {
-        let kinds = [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc];
-        let queue = self.of_kinds(range.clone(), &kinds);
+        let queue = self.of_kinds(range.clone(), &QUEUED);
+        if self.order.is_none() {
+            self.take_out(range, &queue);
+        }
+        let queue = self.in_order(queue.into_iter());
+        self.chain(&queue);
+        self.queues.extend((!queue.is_empty()).then_some(queue));
+    }
+
+    /// Takes collections out of what they lie within.
+    fn take_out(&mut self, range: Range<usize>, queue: &[usize]) {
         let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
         let recorded: Vec<(i64, i64)> =
             (0..self.rows.len()).map(|op| (self.start[op], self.end(op))).collect();
@@ -169,8 +218,6 @@ impl Building<'_> {
                 }
             }
         }
-        let queue = self.in_order(queue.into_iter());
-        self.chain(&queue);
     }
 
     fn data_parallel(&mut self, stage: u32) {
@@ -200,10 +247,7 @@ impl Building<'_> {
     /// What ends a step. Gradients that were sent while backward was running are awaited.
     fn tail(&mut self, stage: u32) {
         let range = self.range(stage, None);
-        let computed = self.of_kinds(
-            range.clone(),
-            &[Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc],
-        );
+        let computed = self.of_kinds(range.clone(), &QUEUED);
         let last = computed.last().copied();
         let scatters = self.of_kinds(range, &[Kind::GradsReduceScatter]);
         let is_after = |op: &usize| last.is_none_or(|last| self.start[*op] >= self.end(last) - SLACK);

@@ -49,7 +49,8 @@ impl Partners {
                 -1 => stage as i32,
                 chunk => chunk,
             };
-            let goes_on = |compute: &usize| (0..self.chunks.max(1)).contains(&(chunk(*compute) + to));
+            let goes_on =
+                |compute: &usize| (0..self.chunks.max(1)).contains(&chunk(*compute).saturating_add(to));
             let belongs = owners(building, &transfers, &computes, receives, &goes_on);
             let mut matched = Vec::new();
             for (&transfer, owner) in transfers.iter().zip(&belongs) {
@@ -63,7 +64,7 @@ impl Partners {
                     self.alone.push(transfer);
                     continue;
                 }
-                let leaves = if receives { chunk(compute) + to } else { chunk(compute) };
+                let leaves = if receives { chunk(compute).saturating_add(to) } else { chunk(compute) };
                 let list = if receives { &mut self.recvs } else { &mut self.sends };
                 let microbatch = building.rows[compute].microbatch;
                 let mut message = (direction.to, microbatch, leaves, 0);

@@ -85,9 +85,21 @@ impl Values {
             for (place, _) in ops {
                 let range = place * columns..(place + 1) * columns;
                 let stage = job.workers[job.worker(step, 0, place)].stage as usize;
-                values.delays.extend_from_slice(&times.delays[range.clone()]);
+                let carries = shape.begins(&job.kinds, place) && !times.carried.is_empty();
+                if carries || job.is_filler(kind, 0) {
+                    for column in 0..columns {
+                        let at = place * columns + column;
+                        if !job.is_filler(kind, times.takes[at]) {
+                            let carried = times.carried_by(job, step, place, column);
+                            values.delays.push(times.delays[at] - carried);
+                        }
+                    }
+                } else {
+                    values.delays.extend_from_slice(&times.delays[range.clone()]);
+                }
                 if !by_worker {
-                    values.takes[stage].extend_from_slice(&times.takes[range]);
+                    let takes = times.takes[range].iter().copied();
+                    values.takes[stage].extend(takes.filter(|&takes| !job.is_filler(kind, takes)));
                     continue;
                 }
                 for (column, takes) in times.takes[range].iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A step replayed with given times.
+//! A step replayed with given times. They may be whatever a what-if chooses, so that sums saturate.
 
 use crate::graph::Node;
 use crate::{Job, Shape};
@@ -10,6 +10,8 @@ pub struct Room {
     pub delays: Vec<i64>,
     /// When operations end.
     pub ends: Vec<i64>,
+    /// By worker: how much later than others it ended the step before. Empty for none.
+    pub carried: Vec<i64>,
     starts: Vec<i64>,
     latest: Vec<i64>,
 }
@@ -24,7 +26,8 @@ pub enum Meet {
     InPairs,
 }
 
-/// Replays what is in the room. Returns from the first start to the last end: for the step, or for every pair.
+/// Replays what is in the room. Returns from the first start to the last end: for the step, or for every pair. A worker that
+/// begins late because it ended the step before late has been waited for then: the step counts from when all have ended that one.
 pub fn replay(job: &Job, shape: &Shape, columns: usize, meet: Meet, room: &mut Room) -> Vec<i64> {
     replay_disturbed(job, shape, columns, meet, room, &mut |_, _, _, _| 0)
 }
@@ -41,20 +44,25 @@ pub fn replay_disturbed(
 ) -> Vec<i64> {
     room.ends.clear();
     room.ends.resize(shape.ops.len() * columns, 0);
-    let mut spans = Spans { first: vec![i64::MAX; columns], last: vec![0; columns] };
+    let mut spans = Spans {
+        first: vec![i64::MAX; columns],
+        carried: vec![0; columns],
+        last: vec![0; columns],
+        recorded: if meet == Meet::InPairs { columns / 2 } else { columns },
+    };
     for node in &shape.graph.order {
         match *node {
             Node::Op(op) => {
                 let op = op as usize;
                 ready(shape, op, columns, &room.ends, &room.delays, &mut room.starts);
-                spans.begin(job, shape, op, &room.starts);
+                spans.begin(job, shape, op, &room.starts, &room.carried);
                 let range = op * columns..(op + 1) * columns;
                 let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
                 for (column, ((end, start), takes)) in
                     ends.iter_mut().zip(&room.starts).zip(takes).enumerate()
                 {
-                    *end = start + takes;
-                    *end += disturb(op, column, *start, *end);
+                    *end = start.saturating_add(*takes);
+                    *end = end.saturating_add(disturb(op, column, *start, *end));
                 }
                 spans.end(ends);
             }
@@ -64,7 +72,7 @@ pub fn replay_disturbed(
                 room.latest.resize(columns, 0);
                 for &op in members {
                     ready(shape, op as usize, columns, &room.ends, &room.delays, &mut room.starts);
-                    spans.begin(job, shape, op as usize, &room.starts);
+                    spans.begin(job, shape, op as usize, &room.starts, &room.carried);
                     for (latest, start) in room.latest.iter_mut().zip(&room.starts) {
                         *latest = (*latest).max(*start);
                     }
@@ -76,7 +84,7 @@ pub fn replay_disturbed(
                     let range = op as usize * columns..(op as usize + 1) * columns;
                     let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
                     for ((end, latest), takes) in ends.iter_mut().zip(&room.latest).zip(takes) {
-                        *end = latest + takes;
+                        *end = latest.saturating_add(*takes);
                     }
                     spans.end(ends);
                 }
@@ -97,7 +105,7 @@ fn ready(shape: &Shape, op: usize, columns: usize, ends: &[i64], delays: &[i64],
         }
     }
     for (start, delay) in starts.iter_mut().zip(&delays[op * columns..(op + 1) * columns]) {
-        *start += delay;
+        *start = start.saturating_add(*delay);
     }
 }
 
@@ -120,14 +128,26 @@ fn together(latest: &mut [i64], meet: Meet) {
 /// First starts and last ends, by column.
 struct Spans {
     first: Vec<i64>,
+    /// The latest start that comes from the step before.
+    carried: Vec<i64>,
     last: Vec<i64>,
+    /// How many columns are those of the job; others stand for ideal ones.
+    recorded: usize,
 }
 
 impl Spans {
-    fn begin(&mut self, job: &Job, shape: &Shape, op: usize, starts: &[i64]) {
-        // What waits for something does not begin the step, and when something is posted says nothing.
-        if shape.graph.before.of(op).is_empty() && !job.kinds[shape.ops[op].kind as usize].posted {
-            self.first.iter_mut().zip(starts).for_each(|(first, start)| *first = (*first).min(*start));
+    fn begin(&mut self, job: &Job, shape: &Shape, op: usize, starts: &[i64], carried: &[i64]) {
+        if !shape.begins(&job.kinds, op) {
+            return;
+        }
+        self.first.iter_mut().zip(starts).for_each(|(first, start)| *first = (*first).min(*start));
+        if carried.is_empty() {
+            return;
+        }
+        let per_column = carried.len() / self.recorded;
+        for (column, start) in starts.iter().enumerate().take(self.recorded) {
+            let own = carried[column * per_column + shape.ops[op].worker as usize];
+            self.carried[column] = self.carried[column].max(own.min(*start));
         }
     }
 
@@ -136,17 +156,20 @@ impl Spans {
     }
 
     fn of(&self, meet: Meet) -> Vec<i64> {
-        let span = |first: i64, last: i64| last - if first == i64::MAX { 0 } else { first };
+        let span = |first: i64, carried: i64, last: i64| {
+            last - if first == i64::MAX { 0 } else { first.max(carried) }
+        };
         match meet {
             Meet::All => {
                 let first = self.first.iter().copied().min().unwrap_or(0);
-                vec![span(first, self.last.iter().copied().max().unwrap_or(0))]
+                let carried = self.carried.iter().copied().max().unwrap_or(0);
+                vec![span(first, carried, self.last.iter().copied().max().unwrap_or(0))]
             }
             Meet::InPairs => {
                 let half = self.first.len() / 2;
                 let both = |column: usize| {
                     let first = self.first[column].min(self.first[half + column]);
-                    span(first, self.last[column].max(self.last[half + column]))
+                    span(first, self.carried[column], self.last[column].max(self.last[half + column]))
                 };
                 (0..half).map(both).collect()
             }

@@ -12,7 +12,22 @@ pub struct StepTimes {
     pub delays: Vec<i64>,
     /// From the first start to the last end, as recorded.
     pub recorded: i64,
+    /// By worker: what it ended the step before later than the first did, so that it could not begin this one with the others.
+    /// Empty where the step before was not recorded.
+    pub carried: Vec<i64>,
     pub cut: Cut,
+}
+
+impl StepTimes {
+    /// What of the delay of an operation comes from the step before: nothing, unless it begins its step.
+    pub fn carried_by(&self, job: &Job, step: usize, op: usize, column: usize) -> i64 {
+        let shape = job.shape(step);
+        if self.carried.is_empty() || !shape.begins(&job.kinds, op) {
+            return 0;
+        }
+        let delay = self.delays[op * job.steps[step].columns as usize + column];
+        delay.min(self.carried[job.worker(step, column, op)])
+    }
 }
 
 /// Times below zero, which clocks and rounding leave behind, and which are taken as 0.
@@ -40,6 +55,21 @@ impl Cut {
 /// The times of all steps.
 pub fn times(job: &Job) -> Vec<StepTimes> {
     (0..job.steps.len()).into_par_iter().map(|step| of_step(job, step)).collect()
+}
+
+/// By worker: how much later than the first it ended the step before, where that is there. Only times within a step are compared:
+/// those of two steps may count from different moments.
+fn carried(job: &Job, step: usize) -> Vec<i64> {
+    let follows = |before: &usize| job.steps[*before].number.checked_add(1) == Some(job.steps[step].number);
+    let Some(before) = step.checked_sub(1).filter(follows) else { return Vec::new() };
+    let ops = job.shape(before).ops.len();
+    let mut ends = vec![i64::MIN; job.workers.len()];
+    for (place, instance) in job.instances(before).enumerate() {
+        let end = &mut ends[job.worker(before, place / ops, place % ops)];
+        *end = (*end).max(job.start[instance].saturating_add(job.duration[instance]));
+    }
+    let first = ends.iter().copied().filter(|&end| end != i64::MIN).min().unwrap_or(0);
+    ends.into_iter().map(|end| end.saturating_sub(first).max(0)).collect()
 }
 
 fn of_step(job: &Job, step: usize) -> StepTimes {
@@ -81,5 +111,10 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
             }
         }
     }
-    StepTimes { takes, delays, recorded: last.unwrap_or(begin) - begin, cut }
+    let mut times = StepTimes { takes, delays, recorded: 0, carried: carried(job, step), cut };
+    let begins = (0..ops).filter(|&op| shape.begins(&job.kinds, op));
+    let begins = begins.flat_map(|op| (0..columns).map(move |column| (op, column)));
+    let late = begins.map(|(op, column)| times.carried_by(job, step, op, column)).max().unwrap_or(0);
+    times.recorded = (last.unwrap_or(begin) - begin).saturating_sub(late);
+    times
 }

@@ -4,22 +4,16 @@
 use super::matching::{Matched, Member};
 use super::recorded::Recorded;
 use super::words;
+use crate::clocks::{Ends, Offsets};
 
 /// Clocks further apart than this were not set to the same time at all.
 const APART_PS: i128 = 30 * 86_400 * 1_000_000_000_000;
-/// A clock jumps if it moves by more than this and by more than ten times the residual.
-const JUMP_PS: i64 = 1_000_000_000;
-const ROUNDS: usize = 20;
-
 /// What is added to the times of each worker, so that all count alike, and what was found.
 #[derive(Debug)]
 pub struct Clocks {
     pub shift_ps: Vec<i64>,
     pub notes: Vec<String>,
 }
-
-/// Ends of one collective.
-type Ends = Vec<(u32, i64)>;
 
 pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
     let (recorded, apart) = recorded_shift(workers);
@@ -35,13 +29,9 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
         .map(|set| matched.members(set).iter().map(|member| (member.worker, end(member))).collect())
         .collect();
     meetings.sort_by_key(|ends| ends.iter().map(|&(_, end)| end).max());
-
-    let mut offset: Vec<Option<i64>> = vec![None; workers.len()];
-    spread(&meetings, &mut offset);
-    let alone: Vec<u32> =
-        (0..workers.len()).filter(|&worker| offset[worker].is_none()).map(|w| rank(workers, w)).collect();
-    let mut offset: Vec<i64> = offset.into_iter().map(|offset| offset.unwrap_or(0)).collect();
-    refine(&meetings, &mut offset);
+    let offsets = Offsets::of(&meetings, workers.len());
+    let rank_of = |worker: usize| rank(workers, worker);
+    let alone: Vec<u32> = offsets.alone.iter().map(|&worker| rank_of(worker)).collect();
     let mut notes = Vec::new();
     if apart {
         notes.push(
@@ -49,8 +39,8 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
         );
     }
     if !meetings.is_empty() {
-        notes.push(found(workers, &meetings, &offset));
-        notes.extend(jumps(workers, &meetings, &offset));
+        notes.push(offsets.found(&meetings, ["collective", "collectives"], rank_of));
+        notes.extend(offsets.jumps(&meetings, rank_of));
     }
     if workers.len() > 1 && !alone.is_empty() && workers.iter().any(|worker| worker.has_clock) {
         notes.push(format!(
@@ -60,7 +50,7 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
         ));
     }
     let shift_ps =
-        recorded.iter().zip(&offset).map(|(&shift, &offset)| shift.saturating_sub(offset)).collect();
+        recorded.iter().zip(&offsets.offset).map(|(&shift, &offset)| shift.saturating_sub(offset)).collect();
     Clocks { shift_ps, notes }
 }
 
@@ -74,142 +64,4 @@ fn recorded_shift(workers: &[Recorded]) -> (Vec<i64>, bool) {
     let apart = workers.iter().any(|worker| worker.origin_ps - first > APART_PS);
     let shift = |worker: &Recorded| if apart { 0 } else { (worker.origin_ps - first) as i64 };
     (workers.iter().map(shift).collect(), apart)
-}
-
-fn median(values: &mut [i64]) -> Option<i64> {
-    let middle = values.len().checked_sub(1)? / 2;
-    let (_, &mut low, above) = values.select_nth_unstable(middle);
-    let high =
-        if values_even(middle, above.len()) { above.iter().copied().min().unwrap_or(low) } else { low };
-    Some(low.midpoint(high))
-}
-
-/// Whether as many values lie up to the middle as above it.
-fn values_even(middle: usize, above: usize) -> bool {
-    middle + 1 == above
-}
-
-/// First offsets: from the first worker with a collective to those it meets, and on from them.
-fn spread(meetings: &[Ends], offset: &mut [Option<i64>]) {
-    let Some(&(first, _)) = meetings.iter().flatten().min_by_key(|&&(worker, _)| worker) else { return };
-    offset[first as usize] = Some(0);
-    loop {
-        let mut differences: Vec<Vec<i64>> = vec![Vec::new(); offset.len()];
-        for ends in meetings {
-            let known =
-                ends.iter().filter_map(|&(worker, end)| Some(end.saturating_sub(offset[worker as usize]?)));
-            let Some(reference) = median(&mut known.collect::<Vec<_>>()) else { continue };
-            for &(worker, end) in ends.iter().filter(|&&(worker, _)| offset[worker as usize].is_none()) {
-                differences[worker as usize].push(end.saturating_sub(reference));
-            }
-        }
-        let mut grown = false;
-        for (offset, values) in offset.iter_mut().zip(&mut differences) {
-            if let (None, Some(value)) = (*offset, median(values)) {
-                *offset = Some(value);
-                grown = true;
-            }
-        }
-        if !grown {
-            return;
-        }
-    }
-}
-
-/// Moves every clock by the median of its distance to the others, until nothing moves by a nanosecond.
-fn refine(meetings: &[Ends], offset: &mut [i64]) {
-    for _ in 0..ROUNDS {
-        let mut differences: Vec<Vec<i64>> = vec![Vec::new(); offset.len()];
-        residuals(meetings, offset, &mut |worker, residual| differences[worker as usize].push(residual));
-        let mut largest = 0;
-        for (offset, values) in offset.iter_mut().zip(&mut differences) {
-            let moved = median(values).unwrap_or(0);
-            *offset = offset.saturating_add(moved);
-            largest = largest.max(moved.saturating_abs());
-        }
-        if largest < 1000 {
-            return;
-        }
-    }
-}
-
-/// Calls with each end's distance to the median of its collective, in order of time.
-fn residuals(meetings: &[Ends], offset: &[i64], each: &mut dyn FnMut(u32, i64)) {
-    for ends in meetings {
-        let aligned = |&(worker, end): &(u32, i64)| end.saturating_sub(offset[worker as usize]);
-        let Some(reference) = median(&mut ends.iter().map(aligned).collect::<Vec<_>>()) else { continue };
-        ends.iter().for_each(|of| each(of.0, aligned(of).saturating_sub(reference)));
-    }
-}
-
-fn found(workers: &[Recorded], meetings: &[Ends], offset: &[i64]) -> String {
-    let mut distances = Vec::new();
-    residuals(meetings, offset, &mut |_, residual| distances.push(residual.saturating_abs()));
-    let largest = distances.iter().copied().max().unwrap_or(0);
-    let middle = median(&mut distances).unwrap_or(0);
-    let furthest = (0..offset.len()).max_by_key(|&worker| offset[worker].saturating_abs()).unwrap_or(0);
-    format!(
-        "Clocks were aligned by the ends of {} {}: the largest offset is {} (rank {}); after that, ends differ from \
-         their median by {} in the median and by {} at most.",
-        meetings.len(),
-        words::plural(meetings.len(), "collective", "collectives"),
-        words::time(offset[furthest]),
-        rank(workers, furthest),
-        words::time(middle),
-        words::time(largest)
-    )
-}
-
-/// Names ranks whose clock moved against the others between the first and the last third of the collectives.
-fn jumps(workers: &[Recorded], meetings: &[Ends], offset: &[i64]) -> Option<String> {
-    let mut of_worker: Vec<Vec<i64>> = vec![Vec::new(); workers.len()];
-    let mut distances = Vec::new();
-    residuals(meetings, offset, &mut |worker, residual| {
-        of_worker[worker as usize].push(residual);
-        distances.push(residual.saturating_abs());
-    });
-    let residual = median(&mut distances).unwrap_or(0);
-    let moved = |values: &mut Vec<i64>| {
-        let third = values.len() / 3;
-        let last = values.len() - third;
-        let first = median(&mut values[..third])?;
-        Some(median(&mut values[last..])?.saturating_sub(first))
-    };
-    let jumped: Vec<String> = (of_worker.iter_mut().enumerate())
-        .filter_map(|(worker, values)| {
-            let by = moved(values)?;
-            let far = by.saturating_abs() > JUMP_PS && by.saturating_abs() > residual.saturating_mul(10);
-            far.then(|| format!("rank {} by {}", rank(workers, worker), words::time(by)))
-        })
-        .collect();
-    (!jumped.is_empty()).then(|| {
-        format!(
-            "Clocks jump during the recording: {} between the first and the last third. Waiting times of these \
-             ranks are not to be trusted.",
-            words::list(&jumped)
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians() {
-        assert_eq!(median(&mut []), None);
-        assert_eq!(median(&mut [5]), Some(5));
-        assert_eq!(median(&mut [9, 1]), Some(5));
-        assert_eq!(median(&mut [3, 1, 2]), Some(2));
-        assert_eq!(median(&mut [4, 1, 3, 10]), Some(3));
-    }
-
-    /// Ranks 0 and 2 never meet; rank 1 knows both.
-    #[test]
-    fn offsets_spread_over_ranks_that_meet_others() {
-        let meetings = vec![vec![(0, 100_000), (1, 1_100_000)], vec![(1, 2_000_000), (2, 7_000_000)]];
-        let mut offset = vec![None; 4];
-        spread(&meetings, &mut offset);
-        assert_eq!(offset, [Some(0), Some(1_000_000), Some(6_000_000), None]);
-    }
 }

@@ -53,14 +53,14 @@ impl Dense {
         else {
             return Err(DenseError::Empty);
         };
-        let (dp, pp) = (dp + 1, pp + 1);
+        let (dp, pp) = (dp.saturating_add(1), pp.saturating_add(1));
         let ops: Vec<Op> = rows.iter().map(op_of).collect::<BTreeSet<Op>>().into_iter().collect();
         let steps: Vec<i64> =
             rows.iter().map(|row| row.step).collect::<BTreeSet<i64>>().into_iter().collect();
         let place: BTreeMap<Op, usize> = ops.iter().enumerate().map(|(place, op)| (*op, place)).collect();
         let step: BTreeMap<i64, usize> =
             steps.iter().enumerate().map(|(place, step)| (*step, place)).collect();
-        let instances = ops.len() as u64 * steps.len() as u64 * u64::from(dp);
+        let instances = (ops.len() as u64 * u64::from(dp)).saturating_mul(steps.len() as u64);
         // As many as there are rows, or some are missing.
         let workers = u64::from(dp) * u64::from(pp);
         let missing = instances > rows.len() as u64 || workers > rows.len() as u64;

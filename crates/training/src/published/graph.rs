@@ -63,7 +63,7 @@ struct Building<'a> {
     data_parallel: bool,
     overlap: bool,
     /// Chunks of the whole model.
-    model_chunks: i32,
+    model_chunks: i64,
     edges: BTreeSet<(usize, usize)>,
     /// By stage: sends and receives that have a partner, in order, for each of the four kinds.
     real: Vec<[(Kind, Vec<usize>); 4]>,
@@ -72,13 +72,13 @@ struct Building<'a> {
 
 impl<'a> Building<'a> {
     fn new(job: &'a Dense, dsp: u32) -> Building<'a> {
-        let chunks = job.chunk.iter().copied().max().unwrap_or(0).max(0) + 1;
+        let chunks = i64::from(job.chunk.iter().copied().max().unwrap_or(0).max(0)) + 1;
         let kinds = [Kind::ForwardSend, Kind::ForwardRecv, Kind::BackwardSend, Kind::BackwardRecv];
         Building {
             job,
-            data_parallel: job.dp * dsp > 1,
+            data_parallel: u64::from(job.dp) * u64::from(dsp) > 1,
             overlap: job.ops.iter().any(|op| op.kind == Kind::SeparateGradsAllReduce),
-            model_chunks: chunks * job.pp as i32,
+            model_chunks: chunks * i64::from(job.pp),
             edges: BTreeSet::new(),
             real: (0..job.pp).map(|_| kinds.map(|kind| (kind, Vec::new()))).collect(),
             groups: Vec::new(),
@@ -181,7 +181,9 @@ impl<'a> Building<'a> {
                 } else {
                     self.edge(transfer, compute);
                 }
-                if (0..self.model_chunks).contains(&(self.job.model_chunk[compute] + to)) {
+                if (0..self.model_chunks)
+                    .contains(&(i64::from(self.job.model_chunk[compute]) + i64::from(to)))
+                {
                     let real = &mut self.real[stage as usize];
                     real.iter_mut()
                         .filter(|(known, _)| *known == kind)

@@ -1,6 +1,6 @@
 //! A table as Parquet, with whatever integer and floating-point types its writer chose.
 
-use super::{Raw, Row, TableError};
+use super::{Fault, Raw, Table, TableError};
 use crate::Kind;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -10,18 +10,22 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
-pub fn read(file: File, path: &Path) -> Result<Vec<Row>, TableError> {
+/// No table has more rows than this for a byte of its file: a number of rows beyond is corrupt.
+const ROWS_PER_BYTE: u64 = 1000;
+
+pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     let fault = |fault: parquet::errors::ParquetError| TableError::Parquet {
         path: path.into(),
         what: fault.to_string(),
     };
+    let length = file.metadata().map_err(|source| TableError::Io { path: path.into(), source })?.len();
     let reader = SerializedFileReader::new(file).map_err(fault)?;
-    let mut rows = Vec::new();
+    let (mut table, mut before) = (Table::default(), 0);
     for number in 0..reader.num_row_groups() {
         let group = Group { reader: &*reader.get_row_group(number).map_err(fault)?, path };
-        group.append_to(&mut rows)?;
+        before += group.append_to(&mut table, before, length.saturating_mul(ROWS_PER_BYTE))?;
     }
-    Ok(rows)
+    Ok(table)
 }
 
 struct Group<'a> {
@@ -30,8 +34,11 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn append_to(&self, rows: &mut Vec<Row>) -> Result<(), TableError> {
-        let count = usize::try_from(self.reader.metadata().num_rows()).unwrap_or(0);
+    /// Appends the rows of the group, which follow `before` others. Returns their number.
+    fn append_to(&self, table: &mut Table, before: usize, most: u64) -> Result<usize, TableError> {
+        let rows = self.reader.metadata().num_rows();
+        let count = usize::try_from(rows).ok().filter(|&count| count as u64 <= most);
+        let count = count.ok_or_else(|| self.fault(&format!("it cannot have {rows} rows: it is corrupt")))?;
         let mut raw = vec![Raw::default(); count];
         self.integers("dp_rank", &mut raw, |raw, number| raw.dp_rank = number)?;
         self.integers("stage", &mut raw, |raw, number| raw.stage = number)?;
@@ -45,14 +52,20 @@ impl Group<'_> {
         self.seconds("duration", &mut raw, |raw, seconds| raw.duration = seconds)?;
         let names = self.names("optype", count)?;
         let mut kinds: HashMap<&[u8], (Option<Kind>, String)> = HashMap::new();
-        for (raw, name) in raw.iter().zip(&names) {
+        for (row, (raw, name)) in (before + 1..).zip(raw.iter().zip(&names)) {
             let (kind, text) = kinds.entry(name).or_insert_with(|| {
                 let text = String::from_utf8_lossy(name).into_owned();
                 (Kind::of_name(&text), text)
             });
-            rows.push(raw.row(*kind, text, rows.len() + 1, self.path)?);
+            match raw.row(*kind, text) {
+                Ok(row) => table.rows.push(row),
+                Err(wrong) => {
+                    let (step, rank) = (Some(raw.step), Some(raw.rank));
+                    table.faults.add(Fault { path: self.path.into(), row, step, rank, wrong })?;
+                }
+            }
         }
-        Ok(())
+        Ok(count)
     }
 
     fn column(&self, name: &'static str) -> Result<(ColumnReader, Type), TableError> {

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
 use straggler_trace::Trace;
 use straggler_training::exact::Answers;
-use straggler_training::{Job, Meta, Row, Sizes, derive, read_table};
+use straggler_training::{Job, Meta, Row, Sizes, read_tables};
 
 /// Reads a job, whatever it was recorded as.
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     match tables(paths)? {
         Some(tables) => {
-            let mut job = derive::job(rows(&tables)?, &name(&tables)).map_err(Failure::bad_input_of)?;
+            let table = read_tables(&tables).map_err(Failure::bad_input_of)?;
+            let mut job = table.job(&name(&tables)).map_err(Failure::bad_input_of)?;
             job.synthetic = are_synthetic(&tables);
             Ok(job)
         }
@@ -21,13 +22,15 @@ pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     }
 }
 
-/// The rows of tables.
+/// All rows of tables, of which the published analysis needs every one.
 pub fn rows(tables: &[PathBuf]) -> Outcome<Vec<Row>> {
-    let mut rows = Vec::new();
-    for path in tables {
-        rows.append(&mut read_table(path).map_err(Failure::bad_input_of)?);
+    let table = read_tables(tables).map_err(Failure::bad_input_of)?;
+    match table.faults.notes().first() {
+        Some(note) => Err(Failure::bad_input(format!(
+            "{note}. The published analysis needs whole tables: leave out --method published"
+        ))),
+        None => Ok(table.rows),
     }
-    Ok(rows)
 }
 
 /// The tables among what was named, where these are tables: files, or those of a folder.

@@ -18,7 +18,7 @@ use straggler_report::numbers::grouped;
 use straggler_report::replace_file;
 use straggler_training::exact::{Replays, mean};
 use straggler_training::whatif::{Outcome as Drawn, Scenario, ScenarioError, What, Whom, copied};
-use straggler_training::{Job, derive, write_csv};
+use straggler_training::{Job, read_tables, write_csv};
 
 /// Draws where something is left to chance, and nothing else is asked for.
 const DRAWS: u32 = 100;
@@ -147,15 +147,15 @@ fn job(typed: &WhatIf) -> Outcome<Job> {
     }
     let only_tables = "only jobs from tables have copies and become tables: leave out --copies and -o";
     let tables = files::tables(&typed.files)?.ok_or_else(|| Failure::usage(only_tables))?;
-    let rows = files::rows(&tables)?;
-    let all = rows.len().saturating_mul(typed.copies as usize);
+    let mut table = read_tables(&tables).map_err(Failure::bad_input_of)?;
+    let all = table.rows.len().saturating_mul(typed.copies as usize);
     let too_many =
         || Failure::usage(format!("{} operations are too many: give fewer --copies", grouped(all as u64)));
     if all > MOST_ROWS {
         return Err(too_many());
     }
-    let rows = copied(&rows, typed.copies).ok_or_else(too_many)?;
-    let mut job = derive::job(rows, &files::name(&tables)).map_err(Failure::bad_input_of)?;
+    table.rows = copied(&table.rows, typed.copies).ok_or_else(too_many)?;
+    let mut job = table.job(&files::name(&tables)).map_err(Failure::bad_input_of)?;
     job.synthetic = files::are_synthetic(&tables);
     Ok(job)
 }

@@ -21,6 +21,9 @@ impl Facts {
             let mut sums = vec![(0i64, 0u64); job.workers.len() * kinds];
             for (place, op) in shape.ops.iter().enumerate() {
                 for column in 0..columns {
+                    if job.is_filler(op.kind as usize, replays.times[step].takes[place * columns + column]) {
+                        continue;
+                    }
                     let sum = &mut sums[job.worker(step, column, place) * kinds + op.kind as usize];
                     *sum = (sum.0 + replays.times[step].takes[place * columns + column], sum.1 + 1);
                 }

@@ -77,16 +77,18 @@ impl Looking<'_> {
                 (0..columns).filter_map(move |column| {
                     let worker = job.worker(step, column, place);
                     let usual = replays.ideal.delay(op.kind);
-                    let by = replays.times[step].delays[place * columns + column] - usual;
+                    let times = &replays.times[step];
+                    let carried = times.carried_by(job, step, place, column);
+                    let by = times.delays[place * columns + column] - carried - usual;
                     (by > 0).then_some(Late { step, worker, place, op, by })
                 })
             })
         })
     }
 
-    /// Whether an operation waits for nothing.
+    /// Whether an operation is the first of its worker.
     fn begins(&self, step: usize, place: usize) -> bool {
-        self.replays.job.shape(step).graph.before.of(place).is_empty()
+        self.replays.job.shape(step).begins(&self.replays.job.kinds, place)
     }
 
     /// Data loading and garbage collection, where they are recorded: without them altogether.

@@ -1,0 +1,181 @@
+//! Clocks of workers, compared by the ends of what they do together: nobody has the result of an all-reduce before all have
+//! sent, so that all end together, but for a few microseconds.
+
+use crate::words;
+
+/// A clock jumps if it moves by more than this and by more than ten times the residual.
+const JUMP_PS: i64 = 1_000_000_000;
+const ROUNDS: usize = 20;
+
+/// Ends of one collective, or of a send and its receive: by worker, in picoseconds.
+pub type Ends = Vec<(u32, i64)>;
+
+/// How far clocks are ahead, in picoseconds.
+#[derive(Debug)]
+pub struct Offsets {
+    /// By worker.
+    pub offset: Vec<i64>,
+    /// Workers that were not compared with the first.
+    pub alone: Vec<usize>,
+}
+
+impl Offsets {
+    /// From meetings in order of time.
+    pub fn of(meetings: &[Ends], workers: usize) -> Offsets {
+        let mut offset: Vec<Option<i64>> = vec![None; workers];
+        spread(meetings, &mut offset);
+        let alone = (0..workers).filter(|&worker| offset[worker].is_none()).collect();
+        let mut offset: Vec<i64> = offset.into_iter().map(|offset| offset.unwrap_or(0)).collect();
+        refine(meetings, &mut offset);
+        Offsets { offset, alone }
+    }
+
+    /// The worker whose clock is farthest off.
+    pub fn furthest(&self) -> usize {
+        (0..self.offset.len()).max_by_key(|&worker| self.offset[worker].saturating_abs()).unwrap_or(0)
+    }
+
+    /// What ends differ by after that: in the median, and at most.
+    pub fn residual(&self, meetings: &[Ends]) -> (i64, i64) {
+        let mut distances = Vec::new();
+        residuals(meetings, &self.offset, &mut |_, residual| distances.push(residual.saturating_abs()));
+        let largest = distances.iter().copied().max().unwrap_or(0);
+        (median(&mut distances).unwrap_or(0), largest)
+    }
+
+    /// What was found, in a sentence; meetings are called so, one and several.
+    pub fn found(&self, meetings: &[Ends], called: [&str; 2], rank: impl Fn(usize) -> u32) -> String {
+        let (middle, largest) = self.residual(meetings);
+        let furthest = self.furthest();
+        format!(
+            "Clocks were aligned by the ends of {} {}: the largest offset is {} (rank {}); after that, ends differ from \
+             their median by {} in the median and by {} at most.",
+            meetings.len(),
+            words::plural(meetings.len(), called[0], called[1]),
+            words::time(self.offset[furthest]),
+            rank(furthest),
+            words::time(middle),
+            words::time(largest)
+        )
+    }
+
+    /// Names ranks whose clock moved against the others between the first and the last third of the meetings.
+    pub fn jumps(&self, meetings: &[Ends], rank: impl Fn(usize) -> u32) -> Option<String> {
+        let mut of_worker: Vec<Vec<i64>> = vec![Vec::new(); self.offset.len()];
+        let mut distances = Vec::new();
+        residuals(meetings, &self.offset, &mut |worker, residual| {
+            of_worker[worker as usize].push(residual);
+            distances.push(residual.saturating_abs());
+        });
+        let residual = median(&mut distances).unwrap_or(0);
+        let moved = |values: &mut Vec<i64>| {
+            let third = values.len() / 3;
+            let last = values.len() - third;
+            let first = median(&mut values[..third])?;
+            Some(median(&mut values[last..])?.saturating_sub(first))
+        };
+        let jumped: Vec<String> = (of_worker.iter_mut().enumerate())
+            .filter_map(|(worker, values)| {
+                let by = moved(values)?;
+                let far = by.saturating_abs() > JUMP_PS && by.saturating_abs() > residual.saturating_mul(10);
+                far.then(|| format!("rank {} by {}", rank(worker), words::time(by)))
+            })
+            .collect();
+        (!jumped.is_empty()).then(|| {
+        format!(
+            "Clocks jump during the recording: {} between the first and the last third. Waiting times of these \
+             ranks are not to be trusted.",
+            words::list(&jumped)
+        )
+    })
+    }
+}
+
+fn median(values: &mut [i64]) -> Option<i64> {
+    let middle = values.len().checked_sub(1)? / 2;
+    let (_, &mut low, above) = values.select_nth_unstable(middle);
+    let high =
+        if values_even(middle, above.len()) { above.iter().copied().min().unwrap_or(low) } else { low };
+    Some(low.midpoint(high))
+}
+
+/// Whether as many values lie up to the middle as above it.
+fn values_even(middle: usize, above: usize) -> bool {
+    middle + 1 == above
+}
+
+/// First offsets: from the first worker with a collective to those it meets, and on from them.
+fn spread(meetings: &[Ends], offset: &mut [Option<i64>]) {
+    let Some(&(first, _)) = meetings.iter().flatten().min_by_key(|&&(worker, _)| worker) else { return };
+    offset[first as usize] = Some(0);
+    loop {
+        let mut differences: Vec<Vec<i64>> = vec![Vec::new(); offset.len()];
+        for ends in meetings {
+            let known =
+                ends.iter().filter_map(|&(worker, end)| Some(end.saturating_sub(offset[worker as usize]?)));
+            let Some(reference) = median(&mut known.collect::<Vec<_>>()) else { continue };
+            for &(worker, end) in ends.iter().filter(|&&(worker, _)| offset[worker as usize].is_none()) {
+                differences[worker as usize].push(end.saturating_sub(reference));
+            }
+        }
+        let mut grown = false;
+        for (offset, values) in offset.iter_mut().zip(&mut differences) {
+            if let (None, Some(value)) = (*offset, median(values)) {
+                *offset = Some(value);
+                grown = true;
+            }
+        }
+        if !grown {
+            return;
+        }
+    }
+}
+
+/// Moves every clock by the median of its distance to the others, until nothing moves by a nanosecond.
+fn refine(meetings: &[Ends], offset: &mut [i64]) {
+    for _ in 0..ROUNDS {
+        let mut differences: Vec<Vec<i64>> = vec![Vec::new(); offset.len()];
+        residuals(meetings, offset, &mut |worker, residual| differences[worker as usize].push(residual));
+        let mut largest = 0;
+        for (offset, values) in offset.iter_mut().zip(&mut differences) {
+            let moved = median(values).unwrap_or(0);
+            *offset = offset.saturating_add(moved);
+            largest = largest.max(moved.saturating_abs());
+        }
+        if largest < 1000 {
+            return;
+        }
+    }
+}
+
+/// Calls with each end's distance to the median of its collective, in order of time.
+fn residuals(meetings: &[Ends], offset: &[i64], each: &mut dyn FnMut(u32, i64)) {
+    for ends in meetings {
+        let aligned = |&(worker, end): &(u32, i64)| end.saturating_sub(offset[worker as usize]);
+        let Some(reference) = median(&mut ends.iter().map(aligned).collect::<Vec<_>>()) else { continue };
+        ends.iter().for_each(|of| each(of.0, aligned(of).saturating_sub(reference)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&mut []), None);
+        assert_eq!(median(&mut [5]), Some(5));
+        assert_eq!(median(&mut [9, 1]), Some(5));
+        assert_eq!(median(&mut [3, 1, 2]), Some(2));
+        assert_eq!(median(&mut [4, 1, 3, 10]), Some(3));
+    }
+
+    /// Ranks 0 and 2 never meet; rank 1 knows both.
+    #[test]
+    fn offsets_spread_over_ranks_that_meet_others() {
+        let meetings = vec![vec![(0, 100_000), (1, 1_100_000)], vec![(1, 2_000_000), (2, 7_000_000)]];
+        let mut offset = vec![None; 4];
+        spread(&meetings, &mut offset);
+        assert_eq!(offset, [Some(0), Some(1_000_000), Some(6_000_000), None]);
+    }
+}

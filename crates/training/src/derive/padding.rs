@@ -1,0 +1,106 @@
+//! Columns that differ only in what their hosts did: a garbage collection, or loading, that others do not have. The others get the same
+//! operation, at the same place of the queue and without taking any time, so that all columns are alike.
+//!
+//! A place is a slot, before the first, second, … computation of a stage, and a number within the slot.
+
+use super::Habits;
+use super::column::{Column, QUEUED, Queued};
+use crate::{Kind, Row};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Stage, computations before it, kind, and a number.
+type Place = (u32, usize, Kind, usize);
+
+fn is_host(kind: Kind) -> bool {
+    matches!(kind, Kind::Gc | Kind::DataLoad)
+}
+
+/// The columns filled up, unless they differ in more than that. Rows are those that the columns were made of.
+pub fn padded(rows: &[&[Row]], columns: &[Column], stages: u32, habits: Habits) -> Option<Vec<Column>> {
+    let own = |column: &Column| -> Vec<crate::Op> {
+        column.ops.iter().copied().filter(|op| !is_host(Kind::ALL[op.kind as usize])).collect()
+    };
+    let first = own(columns.first()?);
+    if columns[1..].iter().any(|column| own(column) != first) {
+        return None;
+    }
+    let of_columns: Vec<BTreeMap<Place, usize>> =
+        rows.iter().zip(columns).map(|(rows, column)| places(rows, column)).collect::<Option<_>>()?;
+    let all: BTreeSet<Place> = of_columns.iter().flat_map(|places| places.keys().copied()).collect();
+    let filled = rows.iter().zip(columns).zip(&of_columns);
+    Some(filled.map(|((rows, column), own)| fill(rows, column, own, &all, stages, habits)).collect())
+}
+
+/// Where the host's operations are. Nothing if loading follows a collection: there is no place for that.
+fn places(rows: &[Row], column: &Column) -> Option<BTreeMap<Place, usize>> {
+    let mut places = BTreeMap::new();
+    for queue in &column.queues {
+        let (mut computed, mut last, mut number) = (0, None, 0);
+        for &op in queue {
+            let Row { stage, kind, .. } = rows[op];
+            if !is_host(kind) {
+                (computed, last) = (computed + 1, None);
+                continue;
+            }
+            if last > Some(kind) {
+                return None;
+            }
+            number = if last == Some(kind) { number + 1 } else { 0 };
+            last = Some(kind);
+            places.insert((stage, computed, kind, number), op);
+        }
+    }
+    Some(places)
+}
+
+/// A column with operations at all places.
+fn fill(
+    rows: &[Row],
+    column: &Column,
+    own: &BTreeMap<Place, usize>,
+    all: &BTreeSet<Place>,
+    stages: u32,
+    habits: Habits,
+) -> Column {
+    let mut filled: Vec<(Row, Queued)> = Vec::new();
+    let others = (0..rows.len()).filter(|&op| !QUEUED.contains(&rows[op].kind));
+    filled.extend(others.map(|op| {
+        (rows[op], Queued { start: column.start[op], duration: column.duration[op], order: column.start[op] })
+    }));
+    for queue in &column.queues {
+        let computes: Vec<usize> = queue.iter().copied().filter(|&op| !is_host(rows[op].kind)).collect();
+        let Some(&first) = queue.first() else { continue };
+        let template = rows[first];
+        let (mut order, mut end, mut seqs) = (0, 0, BTreeMap::new());
+        let mut add = |row: Row, start: i64, duration: i64| {
+            filled.push((row, Queued { start, duration, order }));
+            order += 1;
+            start.saturating_add(duration)
+        };
+        for slot in 0..=computes.len() {
+            let from = |slot: usize| (template.stage, slot, Kind::BackwardCompute, 0);
+            for place in all.range(from(slot)..from(slot + 1)) {
+                let seq: &mut u32 = seqs.entry(place.2).or_default();
+                let row = Row {
+                    kind: place.2,
+                    seq: *seq,
+                    chunk: -1,
+                    model_chunk: -1,
+                    microbatch: -1,
+                    ..own.get(place).map_or(template, |&op| rows[op])
+                };
+                *seq += 1;
+                end = match own.get(place) {
+                    Some(&op) => add(row, column.start[op], column.duration[op]),
+                    None => add(row, end, 0),
+                };
+            }
+            if let Some(&op) = computes.get(slot) {
+                end = add(rows[op], column.start[op], column.duration[op]);
+            }
+        }
+    }
+    filled.sort_by_key(|(row, _)| (row.stage, row.kind, row.seq));
+    let (rows, queued): (Vec<Row>, Vec<Queued>) = filled.into_iter().unzip();
+    Column::settled(&rows, &queued, stages, habits)
+}

@@ -1,0 +1,91 @@
+//! What the probe writes beside a table: `rank-00003.clock` has the host of rank 3, and by how much the wall clock was ahead of
+//! the monotonic one at the beginning and at the end.
+//!
+//! Times of a table are those of the monotonic clock, plus what the wall clock was ahead at the beginning. If the wall clock was
+//! set meanwhile, it was wrong before, and so may be the times. When it was set is not known, so that this corrects nothing:
+//! how far clocks are off is found from transfers.
+
+use crate::words;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A wall clock that moves by less was not set, in nanoseconds.
+const SET_NS: i64 = 1_000_000;
+/// The file is small.
+const MOST_BYTES: u64 = 4096;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clock {
+    pub host: String,
+    /// How far the wall clock moved against the monotonic one, in nanoseconds.
+    pub moved_ns: i64,
+}
+
+impl Clock {
+    /// That of a table, where there is one. It is of no harm if it cannot be read.
+    pub fn beside(table: &Path) -> Option<Clock> {
+        let path = table.with_extension("clock");
+        if !std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= MOST_BYTES) {
+            return None;
+        }
+        Clock::parse(&std::fs::read_to_string(path).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Clock> {
+        let value = |name: &str| {
+            let lines = text.lines().filter_map(|line| line.split_once(':'));
+            lines
+                .map(|(key, value)| (key, value.trim()))
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value)
+        };
+        let ns = |name: &str| -> Option<i64> {
+            let (seconds, rest) = value(name)?.split_once('.')?;
+            let rest: i64 = rest.parse().ok().filter(|_| rest.len() == 9)?;
+            seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(rest)
+        };
+        let host = value("host").filter(|host| !host.is_empty())?.to_string();
+        let begin = ns("wall_minus_monotonic_at_start");
+        let end = ns("wall_minus_monotonic_at_last_flush");
+        let moved_ns = begin.zip(end).and_then(|(begin, end)| end.checked_sub(begin)).unwrap_or(0);
+        Some(Clock { host, moved_ns })
+    }
+}
+
+/// A sentence about clocks that were set.
+pub fn note(clocks: &BTreeMap<u32, Clock>) -> Option<String> {
+    let set = clocks.iter().filter(|(_, clock)| clock.moved_ns.saturating_abs() >= SET_NS);
+    let (rank, clock) = set.clone().max_by_key(|(_, clock)| clock.moved_ns.saturating_abs())?;
+    let count = set.count();
+    Some(format!(
+        "the wall {} set during the recording, by up to {} (rank {rank}, {}): its times may be off by as much",
+        if count == 1 { "clock of 1 rank was".to_string() } else { format!("clocks of {count} ranks were") },
+        words::time(clock.moved_ns.saturating_mul(1000)),
+        clock.host
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_as_the_probe_writes_them() {
+        let text = "host: node-7\nwall_minus_monotonic_at_start: 1700000000.000000001\n\
+                    wall_minus_monotonic_at_last_flush: 1699999999.750000000\n";
+        let clock = Clock::parse(text).unwrap();
+        assert_eq!(clock, Clock { host: "node-7".into(), moved_ns: -250_000_001 });
+        let still = Clock { moved_ns: 999_999, ..clock.clone() };
+        let note = |clocks: [Clock; 2]| super::note(&[3, 5].into_iter().zip(clocks).collect());
+        assert_eq!(note([still.clone(), still.clone()]), None);
+        let says = note([still, clock]).unwrap();
+        assert!(
+            says.starts_with(
+                "the wall clock of 1 rank was set during the recording, by up to -250.0 ms (rank 5"
+            ),
+            "{says}"
+        );
+        assert_eq!(Clock::parse("host:\n"), None);
+        assert_eq!(Clock::parse("host: a\nwall_minus_monotonic_at_start: 1").unwrap().moved_ns, 0);
+    }
+}

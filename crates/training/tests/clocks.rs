@@ -1,0 +1,66 @@
+//! Clocks of tables that are off.
+
+use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+use straggler_training::synthetic::{Fault, Synthetic, What, rows};
+use straggler_training::{Row, derive};
+
+fn synthetic() -> Synthetic {
+    let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: What::Slow(1.5) };
+    Synthetic { steps: 8, faults: vec![slow], ..Synthetic::default() }
+}
+
+fn answers(rows: Vec<Row>) -> Answers {
+    let job = derive::job(rows, "synthetic").unwrap();
+    analyse(&Replays::new(&job).unwrap(), None)
+}
+
+/// Offsets of up to a minute, as large as many steps.
+#[test]
+fn clocks_that_are_off_are_aligned() {
+    let good = rows(&synthetic());
+    let expected = answers(good.clone());
+    let mut shifted = good;
+    for row in &mut shifted {
+        row.start +=
+            [0.0, 3.0, -0.5, 0.02][row.dp_rank as usize] + [0.0, 0.25, -60.0, 0.0][row.stage as usize];
+    }
+    let found = answers(shifted);
+    let note = found.notes.iter().find(|note| note.starts_with("Clocks were aligned")).unwrap();
+    assert!(note.contains("the largest offset is -60."), "{note}");
+    assert!((found.s - expected.s).abs() < 0.01, "{} instead of {}", found.s, expected.s);
+    assert!((found.step_seconds - expected.step_seconds).abs() < 0.01 * expected.step_seconds, "{found:?}");
+    assert!(found.cut_seconds < 1e-3, "{}", found.cut_seconds);
+    let first = &found.causes[0];
+    assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
+}
+
+/// A worker whose transfers end late, or that is late itself, has a good clock.
+#[test]
+fn clocks_that_are_good_are_left_alone() {
+    for what in [What::Slow(3.0), What::Link(200.0), What::Stall(2.0)] {
+        let fault = Fault { dp_rank: 2, stage: 1, from_step: 0, what };
+        let found = answers(rows(&Synthetic { faults: vec![fault], ..synthetic() }));
+        assert!(found.notes.is_empty(), "{what:?}: {:?}", found.notes);
+    }
+}
+
+/// The public jobs, where they are: their clocks are good, and their answers are those of the guide.
+#[test]
+fn public_jobs_keep_their_answers() {
+    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    for (name, s) in [("AR", 2.140), ("SE", 1.540), ("ST", 1.191)] {
+        let path = std::path::Path::new(&folder).join(format!("trace-{name}.parquet"));
+        let job = straggler_training::read_table(&path).unwrap().job(name).unwrap();
+        let found = analyse(&Replays::new(&job).unwrap(), None);
+        assert!((found.s - s).abs() < 0.0005, "{name}: {}", found.s);
+        assert!(found.notes.is_empty(), "{:?}", found.notes);
+    }
+}
+
+#[test]
+fn a_step_that_contradicts_itself_moves_no_clock() {
+    let mut all = rows(&synthetic());
+    all.iter_mut().filter(|row| row.step == 3 && row.rank == 5).for_each(|row| row.start += 2.0);
+    let found = answers(all);
+    assert!(found.cut_seconds > 0.5 && found.notes.is_empty(), "{} {:?}", found.cut_seconds, found.notes);
+}

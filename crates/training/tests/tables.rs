@@ -1,0 +1,239 @@
+//! Tables that are read, and tables with rows that cannot be used.
+
+use std::path::PathBuf;
+use straggler_training::synthetic::{Synthetic, rows};
+use straggler_training::{Job, Kind, Row, Table, read_table, read_tables, write_csv};
+
+const HEADER: &str = "step,rank,dp_rank,stage,optype,start_ts,duration,seq_id,mc,gmc,mb_id";
+
+fn read(text: &str) -> Table {
+    try_read(text).unwrap()
+}
+
+fn try_read(text: &str) -> Result<Table, straggler_training::TableError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    std::fs::write(&path, text).unwrap();
+    read_table(&path)
+}
+
+/// A job of two workers as CSV, one line a row.
+fn lines(steps: u32) -> Vec<String> {
+    let mut text = Vec::new();
+    let of = Synthetic { dp: 2, pp: 1, microbatches: 2, steps, ..Synthetic::default() };
+    write_csv(&rows(&of), false, &mut text).unwrap();
+    String::from_utf8(text).unwrap().lines().map(str::to_string).collect()
+}
+
+fn numbers(job: &Job) -> Vec<i64> {
+    job.steps.iter().map(|step| step.number).collect()
+}
+
+#[test]
+fn tables_as_text() {
+    let text = format!("{HEADER}\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,4\n\n");
+    let expected = Row {
+        dp_rank: 1,
+        stage: 0,
+        rank: 3,
+        step: 7,
+        kind: Kind::ForwardCompute,
+        start: 0.5,
+        duration: 0.25,
+        seq: 2,
+        chunk: 0,
+        model_chunk: 1,
+        microbatch: 4,
+    };
+    let table = read(&text);
+    assert_eq!((table.rows, table.faults.notes()), (vec![expected], vec![]));
+    let error = try_read(&text.replace("seq_id", "sequence")).unwrap_err().to_string();
+    assert!(error.contains("there is no column `seq_id`"), "{error}");
+    let error = try_read(&text.replace("\n7,", "\nsoon,")).unwrap_err().to_string();
+    assert!(error.contains("row 1: step is `soon`, which is no whole number"), "{error}");
+    let error = try_read("PAR1 and nothing else PAR1").unwrap_err().to_string();
+    assert!(error.contains("table.csv"), "{error}");
+}
+
+/// A row with a value that cannot be true leaves out its step, and nothing else.
+#[test]
+fn steps_with_impossible_values_are_left_out_and_named() {
+    let good = lines(4);
+    let at = good.iter().position(|line| line.starts_with("2,1,1,0,forward-compute")).unwrap();
+    let cells: Vec<&str> = good[at].split(',').collect();
+    for (column, value, says) in [
+        (6, "-1", "duration is `-1`, which is negative"),
+        (6, "NaN", "duration is `NaN`, which is no time in seconds"),
+        (6, "1e300", "which is no time in seconds"),
+        (5, "inf", "start_ts is `inf`, which is no time in seconds"),
+        (5, "-1e12", "start_ts is `-1000000000000`, which is no time in seconds"),
+        (5, "soon", "start_ts is `soon`, which is no number of seconds"),
+        (7, "-3", "seq_id is `-3`, which is no index from 0 on"),
+        (9, "2147483647", "gmc is `2147483647`, which is neither an index"),
+        (2, "99999999999", "dp_rank is `99999999999`, which is no index"),
+        (10, "", "mb_id is ``, which is no whole number"),
+    ] {
+        let (mut changed, mut cells) = (good.clone(), cells.clone());
+        cells[column] = value;
+        changed[at] = cells.join(",");
+        let job = read(&(changed.join("\n") + "\n")).job("").unwrap();
+        assert_eq!(numbers(&job), [0, 1, 3], "{value}: {:?}", job.notes);
+        assert!(job.notes[0].starts_with("1 row cannot be true; the first: "), "{:?}", job.notes);
+        assert!(job.notes[0].contains(&format!("row {at} (step 2, rank 1): ")), "{:?}", job.notes);
+        assert!(job.notes[0].contains(says), "{:?}", job.notes);
+        assert_eq!(job.notes[1], "left out, because of such rows: step 2");
+    }
+    let all: Vec<String> = good.iter().map(|line| line.replace(",0.0", ",-0.1")).collect();
+    let error = read(&all.join("\n")).job("").unwrap_err().to_string();
+    assert!(error.starts_with("no step can be analysed: ") && error.contains("is negative"), "{error}");
+}
+
+#[test]
+fn starts_far_from_the_others_leave_their_step_out() {
+    let all = rows(&Synthetic { dp: 2, pp: 1, steps: 3, ..Synthetic::default() });
+    for start in [1e9, -1e9] {
+        let mut rows = all.clone();
+        rows.iter_mut().find(|row| row.step == 1 && row.rank == 1).unwrap().start = start;
+        let job = Table { rows, ..Table::default() }.job("").unwrap();
+        assert_eq!(numbers(&job), [0, 2]);
+        let says = "step 1: backward-compute of rank 1 is more than ten days";
+        assert!(job.notes[0].contains(says), "{:?}", job.notes);
+    }
+}
+
+/// An operation that is not known is left out alone.
+#[test]
+fn operations_that_are_not_known_are_counted() {
+    let good = lines(3);
+    let changed: Vec<String> =
+        good.iter().map(|line| line.replace("layernorm-grads", "rmsnorm-grads")).collect();
+    let table = read(&(changed.join("\n") + "\n"));
+    assert_eq!(table.rows.len(), good.len() - 1 - 6);
+    let job = table.job("").unwrap();
+    assert_eq!(numbers(&job), [0, 1, 2]);
+    let note = &job.notes[0];
+    assert!(
+        note.starts_with(
+            "6 rows were not read, of operations that are not known: `rmsnorm-grads-all-reduce`"
+        ),
+        "{note}"
+    );
+    assert!(note.contains("(step 0, rank 0)"), "{note}");
+}
+
+#[test]
+fn a_last_line_that_is_cut_off_is_noticed() {
+    let good = lines(3);
+    let whole = good.join("\n");
+    // Without its last newline, the table is as it was: nothing can follow -1.
+    assert!(whole.ends_with("-1"));
+    let table = read(&whole);
+    assert_eq!((table.rows.len(), table.faults.notes().len()), (good.len() - 1, 0));
+    // In any field of the last line: its step is left out, or that of the line before, which is the same.
+    let last = whole.rfind('\n').unwrap() + 1;
+    for end in last + 1..whole.len() {
+        let table = read(&whole[..end]);
+        assert_eq!(table.rows.len(), good.len() - 2, "{}", &whole[last..end]);
+        let job = table.job("").unwrap();
+        assert_eq!(numbers(&job), [0, 1], "{}", &whole[last..end]);
+        assert!(job.notes[0].ends_with("table.csv: ends within a row of step 2: was the recorder killed?"));
+    }
+    // A microbatch may have lost digits.
+    let table = read(&format!("{HEADER}\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,1"));
+    assert!(table.rows.is_empty() && table.faults.leaves_out(7));
+    // A column that is not read may have.
+    let table = read(&format!("{HEADER},synthetic\n7,3,1,0,forward-compute,0.5,0.25,2,0,1,1,1"));
+    assert_eq!((table.rows.len(), table.faults.leaves_out(7)), (1, false));
+}
+
+#[test]
+fn tables_of_two_jobs_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, rows: &[Row]| -> PathBuf {
+        let (path, mut text) = (folder.path().join(name), Vec::new());
+        write_csv(rows, false, &mut text).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let of = |dp: u32, pp: u32| rows(&Synthetic { dp, pp, steps: 2, ..Synthetic::default() });
+    let by_rank = |rows: &[Row], rank: u32| -> Vec<Row> {
+        rows.iter().filter(|row| row.rank == rank).copied().collect()
+    };
+    let (one, other) = (of(2, 2), of(4, 1));
+    let parts = [0, 1, 2, 3].map(|rank| write(&format!("{rank}.csv"), &by_rank(&one, rank)));
+    let whole = read_tables(&parts).unwrap().job("").unwrap();
+    assert_eq!(whole, Table { rows: one.clone(), ..Table::default() }.job("").unwrap());
+    let why =
+        |second: PathBuf| read_tables(&[parts.to_vec(), vec![second]].concat()).unwrap_err().to_string();
+    let error = why(write("again.csv", &by_rank(&one, 3)));
+    assert!(
+        error.contains("3.csv and ")
+            && error.contains("again.csv are of two jobs: both have step 0 of rank 3"),
+        "{error}"
+    );
+    let error = why(write("layout.csv", &by_rank(&other, 2)));
+    assert!(
+        error.contains(
+            "rank 2 is data-parallel rank 0 of stage 1 in the first, data-parallel rank 2 of stage 0 in"
+        ),
+        "{error}"
+    );
+    let mut moved = by_rank(&one, 3);
+    moved.iter_mut().for_each(|row| row.rank = 7);
+    let error = why(write("moved.csv", &moved));
+    assert!(
+        error.contains("data-parallel rank 1 of stage 1 is rank 3 in the first, rank 7 in the second"),
+        "{error}"
+    );
+    // A rank whose steps are in two files is one job.
+    let (early, late): (Vec<Row>, Vec<Row>) = one.iter().partition(|row| row.step == 0);
+    let halves = [write("early.csv", &early), write("late.csv", &late)];
+    assert_eq!(read_tables(&halves).unwrap().job("").unwrap(), whole);
+}
+
+/// A public job with some bytes changed: an error that names the file, or a table, but no panic.
+#[test]
+fn corrupt_parquet_is_refused() {
+    let Some(jobs) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let good = std::fs::read(PathBuf::from(jobs).join("trace-ST.parquet")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corrupt.parquet");
+    let mut random = 1u64;
+    let mut draw = |below: usize| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize % below
+    };
+    let mut refused = 0;
+    for _ in 0..400 {
+        let mut bad = good.clone();
+        for _ in 0..1 + draw(8) {
+            // The footer, at the end, says how long everything is.
+            let place = if draw(2) == 0 { draw(bad.len()) } else { bad.len() - 1 - draw(4000) };
+            bad[place] = draw(256) as u8;
+        }
+        bad.truncate(if draw(4) == 0 { draw(bad.len()) } else { bad.len() });
+        std::fs::write(&path, bad).unwrap();
+        if let Err(error) = read_table(&path) {
+            refused += 1;
+            assert!(error.to_string().contains("corrupt.parquet"), "{error}");
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}
+
+#[test]
+fn hosts_come_from_what_the_probe_writes_beside_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = rows(&Synthetic { dp: 2, pp: 1, steps: 2, ..Synthetic::default() });
+    let paths = [0, 1].map(|rank| {
+        let (path, mut text) = (folder.path().join(format!("rank-{rank:05}.csv")), Vec::new());
+        let own: Vec<Row> = all.iter().filter(|row| row.rank == rank).copied().collect();
+        write_csv(&own, false, &mut text).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    std::fs::write(paths[1].with_extension("clock"), "host: node-b\n").unwrap();
+    let job = read_tables(&paths).unwrap().job("").unwrap();
+    let hosts: Vec<Option<&str>> = job.workers.iter().map(|worker| worker.host.as_deref()).collect();
+    assert_eq!(hosts, [None, Some("node-b")]);
+}
