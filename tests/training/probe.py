@@ -161,13 +161,13 @@ def cost_of_hook(torch, options):
 
 # ---- the checks
 
-def start(mode, folder, world, slow=-1, failing=None, fail=""):
+def start(mode, folder, world, slow=-1, failing=None, fail="", program=os.path.abspath(__file__)):
     """Runs all ranks of a job; the exit codes, outputs and errors by rank."""
     os.makedirs(folder, exist_ok=True)
     environment = dict(os.environ, GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
     ranks = []
     for rank in range(world):
-        command = [sys.executable, os.path.abspath(__file__), "--mode", mode, "--folder", folder, "--rank", str(rank),
+        command = [sys.executable, program, "--mode", mode, "--folder", folder, "--rank", str(rank),
                    "--world", str(world), "--slow", str(slow), "--fail", fail if rank == failing else ""]
         ranks.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     try:
