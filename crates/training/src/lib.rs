@@ -24,5 +24,5 @@ pub use import::{ImportError, import};
 pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
-pub use table::{Row, TableError, read_table, write_csv};
+pub use table::{Kineto, Row, TableError, read_table, write_csv};
 pub use traced::{Sizes, TracedError, trace};

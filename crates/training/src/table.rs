@@ -1,9 +1,11 @@
 //! The table of operations: one row for every operation of every worker in every step.
 
 mod csv;
+mod kineto;
 mod parquet;
 mod write;
 
+pub use kineto::Kineto;
 pub use write::write_csv;
 
 use crate::Kind;
