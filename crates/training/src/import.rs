@@ -16,6 +16,7 @@ mod json;
 mod kineto;
 mod matching;
 mod recorded;
+mod rows;
 mod source;
 mod steps;
 

@@ -2,8 +2,12 @@
 //!
 //! The rows are what a recording of such a job would hold; reading them gives the job back.
 
+mod limits;
+
+pub use limits::SyntheticError;
+
 use crate::exact::{Meet, Room, replay};
-use crate::{Kind, Row, derive};
+use crate::{Job, Kind, Row, derive};
 use straggler_model::philox::Stream;
 
 /// What is made up. Times are seconds.
@@ -65,10 +69,10 @@ pub enum What {
     Stall(f64),
 }
 
-/// The rows of all workers, by step.
+/// The rows of all workers, by step; none of what [`Synthetic::check`] refuses.
 pub fn rows(of: &Synthetic) -> Vec<Row> {
-    let shape = planned(of, &|_, _| 0.0);
-    (0..of.steps).flat_map(|step| of_step(of, &shape, step)).collect()
+    let plan = of.check().ok().and_then(|()| Plan::new(of));
+    plan.map_or(Vec::new(), |plan| (0..of.steps).flat_map(|step| plan.step(of, step)).collect())
 }
 
 /// How many seconds a step takes in the mean.
@@ -95,8 +99,8 @@ fn order(stage: u32, of: &Synthetic) -> Vec<(Kind, u32)> {
     order
 }
 
-/// One step whose operations take what is asked of them, at places in time that give their order and nothing else.
-fn planned(of: &Synthetic, takes: &dyn Fn(&Row, u32) -> f64) -> Vec<Row> {
+/// One step, at places in time that give the order of operations and nothing else.
+fn planned(of: &Synthetic) -> Vec<Row> {
     let mut rows = Vec::new();
     for dp_rank in 0..of.dp {
         for stage in 0..of.pp {
@@ -107,7 +111,7 @@ fn planned(of: &Synthetic, takes: &dyn Fn(&Row, u32) -> f64) -> Vec<Row> {
                 let seq = seqs[kind as usize];
                 seqs[kind as usize] += 1;
                 let computes = kind.is_compute();
-                let row = Row {
+                rows.push(Row {
                     dp_rank,
                     stage,
                     rank,
@@ -123,11 +127,12 @@ fn planned(of: &Synthetic, takes: &dyn Fn(&Row, u32) -> f64) -> Vec<Row> {
                     },
                     model_chunk: if computes { stage as i32 } else { -1 },
                     microbatch: if computes { microbatch } else { -1 },
-                };
+                });
                 place += 1.0;
-                rows.push(Row { duration: takes(&row, dp_rank), ..row });
             };
-            add(Kind::ParamsAllGather, -1);
+            if of.dp > 1 {
+                add(Kind::ParamsAllGather, -1);
+            }
             for (kind, microbatch) in order(stage, of) {
                 let (recv, send, receives, sends) = match kind {
                     Kind::ForwardCompute => {
@@ -148,51 +153,72 @@ fn planned(of: &Synthetic, takes: &dyn Fn(&Row, u32) -> f64) -> Vec<Row> {
             if stage == 0 || stage + 1 == of.pp {
                 add(Kind::EmbeddingGradsAllReduce, -1);
             }
-            add(Kind::GradsReduceScatter, -1);
+            if of.dp > 1 {
+                add(Kind::GradsReduceScatter, -1);
+            }
             add(Kind::OptimizerClipMainGrad, -1);
             add(Kind::Optimizer, -1);
         }
     }
-    rows
-}
-
-/// A step, replayed: rows with the times that they would have.
-fn of_step(of: &Synthetic, plan: &[Row], step: u32) -> Vec<Row> {
-    // The plan is a job of one step; its places in time are seconds apart and mean nothing.
-    let Ok(job) = derive::job(plan.to_vec(), "") else { return Vec::new() };
-    let columns = job.steps[0].columns as usize;
-    let shape = job.shape(0);
-    let mut room = Room::default();
-    let drawn = Drawn::new(of, step);
-    // Rows of a column in the order of the shape: sorted as the derivation sorts them.
-    let mut sorted = plan.to_vec();
-    sorted.sort_by_key(|row| (row.dp_rank, row.stage, row.kind, row.seq));
-    let ops = shape.ops.len();
-    for op in 0..ops {
-        for column in 0..columns {
-            let row = &sorted[column * ops + op];
-            room.takes.push(picoseconds(drawn.takes(row)));
-            room.delays.push(picoseconds(drawn.delay(row)));
+    // All workers wait for each other there.
+    let clip = rows.iter().map(|row| row.start).fold(0.0, f64::max) + 1.0;
+    for row in &mut rows {
+        match row.kind {
+            Kind::OptimizerClipMainGrad => row.start = clip,
+            Kind::Optimizer => row.start = clip + 1.0,
+            _ => {}
         }
     }
-    replay(&job, shape, columns, Meet::All, &mut room);
-    let mut rows = sorted;
-    for (place, row) in rows.iter_mut().enumerate() {
-        let (column, op) = (place / ops, place % ops);
-        let at = op * columns + column;
-        let end = room.ends[at];
-        let ready =
-            shape.graph.before.of(op).iter().map(|&before| room.ends[before as usize * columns + column]);
-        let start = ready.max().unwrap_or(0) + room.delays[at];
-        row.step = i64::from(step);
-        row.start = start as f64 / 1e12;
-        row.duration = (end - start) as f64 / 1e12;
-    }
     rows
 }
 
+/// What all steps do: a job of one step, and its rows in the order of the job.
+struct Plan {
+    job: Job,
+    rows: Vec<Row>,
+}
+
+impl Plan {
+    fn new(of: &Synthetic) -> Option<Plan> {
+        let mut rows = planned(of);
+        let job = derive::job(rows.clone(), "").ok()?;
+        rows.sort_by_key(|row| (row.dp_rank, row.stage, row.kind, row.seq));
+        Some(Plan { job, rows })
+    }
+
+    /// The rows of a step with the times that they have there.
+    fn step(&self, of: &Synthetic, step: u32) -> Vec<Row> {
+        let columns = self.job.steps[0].columns as usize;
+        let shape = self.job.shape(0);
+        let ops = shape.ops.len();
+        let drawn = Drawn::new(of, step);
+        let mut room = Room::default();
+        for op in 0..ops {
+            for column in 0..columns {
+                let row = &self.rows[column * ops + op];
+                room.takes.push(picoseconds(drawn.takes(row)));
+                room.delays.push(picoseconds(drawn.delay(row)));
+            }
+        }
+        replay(&self.job, shape, columns, Meet::All, &mut room);
+        let mut rows = self.rows.clone();
+        for (place, row) in rows.iter_mut().enumerate() {
+            let (column, op) = (place / ops, place % ops);
+            let at = op * columns + column;
+            let before = shape.graph.before.of(op).iter();
+            let ready = before.map(|&before| room.ends[before as usize * columns + column]).max();
+            let start = ready.unwrap_or(0) + room.delays[at];
+            row.step = i64::from(step);
+            row.start = start as f64 / 1e12;
+            row.duration = (room.ends[at] - start) as f64 / 1e12;
+        }
+        rows
+    }
+}
+
+/// Whole nanoseconds, as profilers write them.
 fn picoseconds(seconds: f64) -> i64 {
-    (seconds * 1e12).round() as i64
+    (seconds * 1e9).round() as i64 * 1000
 }
 
 /// What is drawn at random for a step: the same for every order of asking.
@@ -236,7 +262,7 @@ impl<'a> Drawn<'a> {
             Kind::ParamsAllGather | Kind::GradsReduceScatter => of.gradients * spread * link,
             Kind::EmbeddingGradsAllReduce => 0.1 * of.gradients * spread * link,
             Kind::OptimizerClipMainGrad => 0.05 * of.gradients,
-            Kind::Optimizer => 0.2 * of.gradients * spread,
+            Kind::Optimizer => 0.2 * of.gradients * spread * slow,
             _ => 0.0,
         }
     }

@@ -4,6 +4,7 @@ mod clock;
 mod csv;
 mod detect;
 mod faults;
+mod kineto;
 mod parquet;
 mod parts;
 mod write;
@@ -11,6 +12,7 @@ mod write;
 pub use clock::Clock;
 pub use detect::holds_tables;
 pub use faults::{Fault, Faults};
+pub use kineto::Kineto;
 pub use parts::read_tables;
 pub use write::write_csv;
 

@@ -93,7 +93,8 @@ fn dlrm_ranks_meet_in_eight_collectives() {
     last.sort_unstable();
     last.dedup();
     assert_eq!(last, [4, 5, 7]);
-    assert!(says(&job, "Clocks were aligned by the ends of 8 collectives"), "{:?}", job.notes);
+    // All ranks are on one host.
+    assert!(says(&job, "Clocks were not moved"), "{:?}", job.notes);
     assert!(says(&job, "by their order within the step"));
     assert!(job.kinds.iter().any(|kind| kind.class == "all_to_all"), "{:?}", job.kinds);
 }

@@ -1,11 +1,11 @@
 //! From the recordings of single ranks to a job of all of them.
 
-use super::clocks;
+use super::clocks::{self, Clocks};
 use super::matching::Matched;
 use super::recorded::Recorded;
 use super::steps::Assembly;
-use super::{ImportError, source, words};
-use crate::{Job, KindInfo, Worker};
+use super::{ImportError, rows, source, words};
+use crate::{Job, KindInfo, Worker, derive};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// More kinds than this do not fit into [`Op::kind`]; then those of a class are taken for one.
@@ -15,19 +15,25 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     let unranked = name_ranks(&mut workers);
     check_one_job(&workers)?;
     workers.sort_by_key(|worker| worker.rank);
-    let mut job = Job {
-        synthetic: workers.iter().any(|worker| worker.synthetic),
-        workers: workers.iter().map(worker).collect(),
-        ..Job::default()
-    };
-    job.notes.extend(unranked);
+    let mut notes: Vec<String> = unranked.into_iter().collect();
     let missing = missing_ranks(&workers);
-    job.notes.extend(missing.clone());
+    notes.extend(missing.clone());
     let matched = Matched::new(&workers);
     let clocks = clocks::align(&workers, &matched);
-    let steps = common_steps(&workers, &mut job.notes);
-    let kinds = kinds(&workers, &mut job);
-    Assembly::new(&workers, kinds, &matched, &clocks.shift_ps).add_steps(&steps, &mut job);
+    let steps = common_steps(&workers, &mut notes);
+    let table = rows::rows(&workers, &steps, &clocks.shift_ps, &mut notes);
+    let mut job = match table.map(|rows| derive::job(rows, "")) {
+        Some(Ok(job)) => job,
+        other => {
+            notes.extend(
+                other.and_then(Result::err).map(|error| format!("Kernels are analysed one by one: {error}.")),
+            );
+            of_kernels(&workers, &steps, &matched, &clocks)
+        }
+    };
+    job.synthetic = workers.iter().any(|worker| worker.synthetic);
+    notes.append(&mut job.notes);
+    job.notes = notes;
     if job.steps.is_empty() {
         let why = if job.notes.is_empty() { "no step has an operation".into() } else { job.notes.join(" ") };
         return Err(ImportError::NoSteps { why });
@@ -40,6 +46,14 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     job.notes.extend(common);
     job.notes.extend(about_files(&workers));
     Ok(job)
+}
+
+/// A graph of single kernels, all workers in one.
+fn of_kernels(workers: &[Recorded], steps: &[i64], matched: &Matched, clocks: &Clocks) -> Job {
+    let mut job = Job { workers: workers.iter().map(worker).collect(), ..Job::default() };
+    let kinds = kinds(workers, &mut job);
+    Assembly::new(workers, kinds, matched, &clocks.shift_ps).add_steps(steps, &mut job);
+    job
 }
 
 /// Ranks that no file tells are taken from the names of files, or else from their order.

@@ -2,9 +2,11 @@
 
 mod collectives;
 mod events;
+mod groups;
 mod meaning;
 mod operations;
 mod phases;
+mod table;
 mod values;
 mod waits;
 
@@ -25,8 +27,6 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
         path: path.into(),
         rank: events.rank,
         world: events.world,
-        dp_rank: events.place_in_group(&["dp", "ddp", "fsdp", "data"]).unwrap_or(0),
-        stage: events.place_in_group(&["pp", "pipeline"]).unwrap_or(0),
         origin_ps: events.origin_ps.unwrap_or(0) + i128::from(events.base_ns) * 1000,
         has_clock: true,
         synthetic: events.synthetic,

@@ -1,6 +1,6 @@
 //! What the file of one rank says, whatever its format was.
 
-use crate::{KindInfo, Role};
+use crate::{Kind, KindInfo, Role};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -41,6 +41,19 @@ pub struct RecordedOp {
     pub meeting: Option<Meeting>,
 }
 
+/// An operation as a table has it; -1 stands for what does not apply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableOp {
+    pub step: i64,
+    pub kind: Kind,
+    /// Since [`Recorded::origin_ps`].
+    pub start_ps: i64,
+    pub end_ps: i64,
+    pub chunk: i32,
+    pub model_chunk: i32,
+    pub microbatch: i32,
+}
+
 /// Operations of one rank.
 #[derive(Debug, Default)]
 pub struct Recorded {
@@ -66,6 +79,8 @@ pub struct Recorded {
     pub kinds: Vec<KindInfo>,
     pub channels: Vec<Channel>,
     pub ops: Vec<RecordedOp>,
+    /// The same as operations of a table, where the file tells them; in order of step, kind and start.
+    pub table: Option<Vec<TableOp>>,
     /// `(after, before)`: what waits for what within the rank. None connects two steps.
     pub edges: Vec<(u32, u32)>,
     /// About this file, without its name.

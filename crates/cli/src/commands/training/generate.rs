@@ -1,27 +1,29 @@
 //! `straggler training generate`: jobs with known faults.
 
-use crate::args::training::Generate;
-use crate::commands::refuse_unwritable;
+use crate::args::training::{Generate, JobFormat};
+use crate::commands::{make_folder, refuse_unwritable};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt;
 use serde::Serialize;
+use std::path::Path;
 use straggler_report::numbers::{counted, grouped};
 use straggler_report::replace_file;
 use straggler_training::synthetic::{Synthetic, What, rows};
-use straggler_training::write_csv;
+use straggler_training::{Kineto, Row, write_csv};
 
 #[derive(Serialize)]
 struct Answer {
     file: String,
+    files: u32,
     rows: u64,
     workers: u32,
     steps: u32,
     synthetic: bool,
 }
 
-/// More rows than this are a mistake: a table of them would take 20 GB.
-const MOST_ROWS: u64 = 200_000_000;
+/// More rows than this take several gigabytes of memory.
+const MOST_ROWS: u64 = 50_000_000;
 
 pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     refuse_unwritable(&typed.output)?;
@@ -41,28 +43,31 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
         faults,
         ..Synthetic::default()
     };
+    of.check().map_err(|error| Failure::usage(error.to_string()))?;
     let workers = u64::from(of.dp) * u64::from(of.pp);
-    let expected = workers * u64::from(of.steps) * (6 * u64::from(of.microbatches) + 6);
+    let a_worker = 6 * u64::from(of.microbatches) + 7;
+    let expected = workers.saturating_mul(u64::from(of.steps)).saturating_mul(a_worker);
     if expected > MOST_ROWS {
         return Err(Failure::usage(format!(
-            "{} rows are too many: give fewer --steps, --dp, --pp or --microbatches",
-            grouped(expected)
-        )));
-    }
-    let lost = of.faults.iter().find(|fault| fault.dp_rank >= of.dp || fault.stage >= of.pp);
-    if let Some(fault) = lost {
-        return Err(Failure::usage(format!(
-            "there is no worker {}/{}: data-parallel ranks are 0 to {}, stages 0 to {}",
-            fault.dp_rank,
-            fault.stage,
-            of.dp - 1,
-            of.pp - 1
+            "{} operations are too many: give fewer --steps, --dp, --pp or --microbatches, for {} at most",
+            grouped(expected),
+            grouped(MOST_ROWS)
         )));
     }
     let rows = rows(&of);
-    interrupt::or_interrupted(replace_file(&typed.output, |mut out| write_csv(&rows, true, &mut out)))?;
+    let files = match typed.to {
+        JobFormat::Table => {
+            interrupt::or_interrupted(replace_file(&typed.output, |mut out| {
+                write_csv(&rows, true, &mut out)
+            }))?;
+            1
+        }
+        JobFormat::Kineto => kineto(&rows, &typed.output, false)?,
+        JobFormat::KinetoGz => kineto(&rows, &typed.output, true)?,
+    };
     let answer = Answer {
         file: typed.output.display().to_string(),
+        files,
         rows: rows.len() as u64,
         workers: of.dp * of.pp,
         steps: of.steps,
@@ -79,4 +84,25 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
         counted(answer.rows, "operation", "operations"),
         answer.file
     ))
+}
+
+/// Writes the files of all ranks into a folder, and counts them. Other files there would be read as ranks of the job.
+fn kineto(rows: &[Row], folder: &Path, packed: bool) -> Outcome<u32> {
+    if folder.exists() {
+        let name = folder.display();
+        return Err(Failure::bad_input(format!("{name} is there already: give another -o")));
+    }
+    make_folder(folder)?;
+    let job = Kineto::new(rows, true);
+    let mut files = 0;
+    for rank in job.ranks() {
+        let end = if packed { ".gz" } else { "" };
+        let path = folder.join(format!("rank-{rank}.json{end}"));
+        interrupt::or_interrupted(replace_file(&path, |mut out| match packed {
+            true => job.write_packed(rank, &mut out),
+            false => job.write(rank, &mut out),
+        }))?;
+        files += 1;
+    }
+    Ok(files)
 }

@@ -70,7 +70,7 @@ impl Communication {
                 key: format!("pair {group} {from} {to}"),
                 label: format!("from rank {from} to rank {to}"),
                 size: Some(2),
-                by_order: self.seq.is_none(),
+                by_order: false,
                 ends_together: false,
                 one_way: false,
             };
@@ -93,8 +93,14 @@ impl Communication {
         }
     }
 
+    /// The number that partners share. Messages have none: PyTorch counts those of a rank, whoever they go to or come
+    /// from, but they do not overtake each other.
+    pub fn shared_number(&self, rank: Option<u32>) -> Option<u64> {
+        self.seq.filter(|_| self.pair(rank).is_none())
+    }
+
     /// Sender and receiver of a single message.
-    fn pair(&self, rank: Option<u32>) -> Option<(u32, u32)> {
+    pub fn pair(&self, rank: Option<u32>) -> Option<(u32, u32)> {
         match self.collective() {
             "send" => Some((self.source.or(rank)?, self.target?)),
             "recv" => Some((self.source?, self.target.or(rank)?)),

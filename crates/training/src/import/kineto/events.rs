@@ -2,7 +2,9 @@
 
 use super::super::json::Sink;
 use super::super::recorded::{Distinct, collective_name};
+use super::phases::Pass;
 use super::values::{bare, number, picoseconds, string};
+use crate::Kind;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value};
@@ -99,7 +101,9 @@ pub struct Events {
     pub communications: Distinct<Communication>,
     /// `record_param_comms`, and annotations like `nccl:all_reduce`.
     pub host_communications: Vec<Span<Communication>>,
-    pub annotations: Vec<Span<String>>,
+    pub annotations: Vec<Span<Pass>>,
+    /// What the host did itself: loading data, collecting garbage.
+    pub host_work: Vec<Span<Kind>>,
     pub steps: Vec<ProfilerStep>,
     /// As seen by the GPU; for traces without those of the host.
     pub gpu_steps: Vec<ProfilerStep>,
@@ -180,6 +184,16 @@ impl Args<'_> {
 pub fn is_nccl(name: &str) -> bool {
     // The old and the new scheme of names.
     name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel")
+}
+
+/// PyTorch names the loader itself; garbage collections have to be annotated by the program.
+fn host_work(annotation: &str) -> Option<Kind> {
+    let name = annotation.to_ascii_lowercase();
+    if name.starts_with("enumerate(dataloader)") {
+        return Some(Kind::DataLoad);
+    }
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    (name.contains("garbage collection") || words.any(|word| word == "gc")).then_some(Kind::Gc)
 }
 
 fn launches_work(call: &str) -> bool {
@@ -307,8 +321,10 @@ impl Events {
         if on_host && name.starts_with("nccl:") {
             let what = Communication { name: Some(name.into()), ..Communication::default() };
             self.host_communications.push(Span { thread, start_ps, end_ps: end_ps?, what });
-        } else if on_host && super::phases::phase(name).is_some() {
-            self.annotations.push(Span { thread, start_ps, end_ps: end_ps?, what: name.into() });
+        } else if let (true, Some(what)) = (on_host, Pass::named(name)) {
+            self.annotations.push(Span { thread, start_ps, end_ps: end_ps?, what });
+        } else if let (true, Some(what)) = (on_host, host_work(name)) {
+            self.host_work.push(Span { thread, start_ps, end_ps: end_ps?, what });
         }
         Some(())
     }
@@ -321,17 +337,5 @@ impl Events {
         let record = number(args.wait_on_cuda_event_record_corr_id)?;
         self.waits.push(StreamWait { stream, correlation: number(args.correlation)?, on_stream, record });
         Some(())
-    }
-
-    /// The rank's place in the process group whose description has one of the words: `mesh_dp`, for instance.
-    pub fn place_in_group(&self, words: &[&str]) -> Option<u32> {
-        let rank = u64::from(self.rank?);
-        self.groups.as_array()?.iter().find_map(|group| {
-            let description = group["pg_desc"].as_str()?.to_lowercase();
-            let mut parts = description.split(|c: char| !c.is_ascii_alphanumeric());
-            parts.any(|part| words.contains(&part)).then_some(())?;
-            let place = group["ranks"].as_array()?.iter().position(|of| of.as_u64() == Some(rank))?;
-            u32::try_from(place).ok()
-        })
     }
 }

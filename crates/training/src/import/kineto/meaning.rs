@@ -46,6 +46,16 @@ impl Meaning {
         self.kinds.place(KindInfo::launched(name, class, Role::Compute))
     }
 
+    /// What kernel and host know of a communication.
+    pub fn known(&self, events: &Events, kernel: usize) -> Communication {
+        let place = events.kernels[kernel].communication as usize;
+        let known = events.communications.items.get(place).cloned().unwrap_or_default();
+        match self.launches.get(&kernel) {
+            Some(launch) => self.host.complete(&known, launch.thread, launch.at_ps),
+            None => known,
+        }
+    }
+
     pub fn communication(
         &mut self,
         events: &Events,
@@ -54,12 +64,9 @@ impl Meaning {
         rank: Option<u32>,
     ) -> (u32, Option<Meeting>) {
         let of = &events.kernels[kernel];
-        let mut known = events.communications.items[of.communication as usize].clone();
-        if let Some(launch) = self.launches.get(&kernel) {
-            known = self.host.complete(&known, launch.thread, launch.at_ps);
-        }
+        let known = self.known(events, kernel);
         let channel = self.channels.place(known.channel(rank, self.places[of.stream as usize]));
-        let number = known.seq.unwrap_or_else(|| self.meetings.next(step, channel));
+        let number = known.shared_number(rank).unwrap_or_else(|| self.meetings.next(step, channel));
         let kind = self.kinds.place(communication(known.collective(), &detail(&known, number)));
         (kind, Some(Meeting { channel, number }))
     }

@@ -10,7 +10,8 @@ use super::super::recorded::{Recorded, RecordedOp};
 use super::super::words;
 use super::events::{Events, Kernel, Launch, ProfilerStep};
 use super::meaning::Meaning;
-use super::phases::Phases;
+use super::phases::{Pass, Phases};
+use super::table;
 use super::waits::{Streams, waits};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,8 +26,10 @@ pub fn build(mut events: Events, recorded: &mut Recorded) {
     let (launch_ps, launches) = launches(&mut events);
     let host = std::mem::take(&mut events.host_communications);
     let phases = Phases::new(std::mem::take(&mut events.annotations));
-    let labels: Vec<Label> =
-        launch_ps.iter().map(|&at| step_at(&steps, at).map(|step| (step, phases.at(at)))).collect();
+    let passes: Vec<Pass> = launch_ps.iter().map(|&at| phases.at(at)).collect();
+    let labels: Vec<Label> = (launch_ps.iter().zip(&passes))
+        .map(|(&at, pass)| step_at(&steps, at).map(|step| (step, pass.phase)))
+        .collect();
     note_outside(&labels, recorded);
 
     let ranges = ranges(&events.kernels, events.streams.items.len());
@@ -35,6 +38,10 @@ pub fn build(mut events: Events, recorded: &mut Recorded) {
     let (runs, run_of) = runs(&streams, &waits, &labels);
     let mut meaning = Meaning::new(&events, host, launches);
     operations(&events, &runs, &labels, &steps, &mut meaning, recorded);
+    let step_of = |at: i64| step_at(&steps, at).and_then(|place| steps[place as usize].1);
+    let kernels =
+        table::Kernels { events: &events, launch_ps: &launch_ps, passes: &passes, step_of: &step_of };
+    table::read(&kernels, &meaning, recorded);
     (recorded.kinds, recorded.channels) = meaning.lists();
     recorded.edges = edges(&events.kernels, &runs, &run_of, &waits, &recorded.ops);
 }

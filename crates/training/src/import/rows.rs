@@ -1,0 +1,72 @@
+//! A job whose files say what the operations of a table are becomes a table: everything that is known of tables then
+//! holds for it.
+
+use super::recorded::{Recorded, TableOp};
+use super::words;
+use crate::{Kind, Row};
+use std::collections::BTreeMap;
+
+/// The rows of the steps, with all times in one clock; none if some file has no operations of a table.
+pub fn rows(
+    workers: &[Recorded],
+    steps: &[i64],
+    shift_ps: &[i64],
+    notes: &mut Vec<String>,
+) -> Option<Vec<Row>> {
+    workers.iter().all(|worker| worker.table.is_some()).then_some(())?;
+    let kept = first_of_each(workers, notes);
+    let of = |worker: usize| workers[worker].table.iter().flatten().map(move |op| (worker, op));
+    let used = |op: &TableOp| steps.binary_search(&op.step).is_ok();
+    let ops: Vec<(usize, &TableOp)> = kept.into_iter().flat_map(of).filter(|(_, op)| used(op)).collect();
+    let start = |worker: usize, op: &TableOp| op.start_ps.saturating_add(shift_ps[worker]);
+    let mut firsts: BTreeMap<i64, i64> = BTreeMap::new();
+    for &(worker, op) in &ops {
+        let first = firsts.entry(op.step).or_insert(i64::MAX);
+        *first = start(worker, op).min(*first);
+    }
+    let mut rows: Vec<Row> = Vec::with_capacity(ops.len());
+    let mut last: Option<(usize, i64, Kind, u32)> = None;
+    for (worker, op) in ops {
+        let of = &workers[worker];
+        // Operations of a rank are in order of step, kind and start.
+        let seq = match last {
+            Some((before, step, kind, seq)) if (before, step, kind) == (worker, op.step, op.kind) => seq + 1,
+            _ => 0,
+        };
+        last = Some((worker, op.step, op.kind, seq));
+        let since = start(worker, op).saturating_sub(firsts.get(&op.step).copied().unwrap_or(0));
+        rows.push(Row {
+            dp_rank: of.dp_rank,
+            stage: of.stage,
+            rank: of.rank.unwrap_or(0),
+            step: op.step,
+            kind: op.kind,
+            start: since as f64 / 1e12,
+            duration: op.end_ps.saturating_sub(op.start_ps).max(0) as f64 / 1e12,
+            seq,
+            chunk: op.chunk,
+            model_chunk: op.model_chunk,
+            microbatch: op.microbatch,
+        });
+    }
+    Some(rows)
+}
+
+/// Of ranks with the same place, which are a tensor-parallel group, the first stands for all.
+fn first_of_each(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<usize> {
+    let mut first: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for (place, worker) in workers.iter().enumerate() {
+        first.entry((worker.dp_rank, worker.stage)).or_insert(place);
+    }
+    let kept: Vec<usize> =
+        (0..workers.len()).filter(|place| first.values().any(|kept| kept == place)).collect();
+    if kept.len() < workers.len() {
+        let left = workers.len() - kept.len();
+        notes.push(format!(
+            "{left} {} not analysed: they have the same place in the pipeline as another rank, as those of a \
+             tensor-parallel group have, and the first of them stands for all.",
+            words::plural(left, "rank was", "ranks were")
+        ));
+    }
+    kept
+}

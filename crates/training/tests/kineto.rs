@@ -1,0 +1,294 @@
+//! Jobs written as files of the PyTorch profiler are the same jobs when they are read.
+
+use proptest::prelude::*;
+use std::path::Path;
+use straggler_training::exact::{Answers, Replays, analyse};
+use straggler_training::synthetic::{Fault, Synthetic, What, rows};
+use straggler_training::{Job, Kind, Kineto, Row, derive, import};
+
+fn write(rows: &[Row], folder: &Path) {
+    let files = Kineto::new(rows, true);
+    for rank in files.ranks() {
+        let mut text = Vec::new();
+        files.write(rank, &mut text).unwrap();
+        std::fs::write(folder.join(format!("rank-{rank}.json")), text).unwrap();
+    }
+}
+
+fn read_again(rows: &[Row]) -> Job {
+    let folder = tempfile::tempdir().unwrap();
+    write(rows, folder.path());
+    import(&[folder.path().into()]).unwrap()
+}
+
+/// Step, rank, kind, number, start since that of the step and duration in picoseconds, and the rest.
+type Flat = (i64, u32, Kind, u32, i64, i64, [i32; 5]);
+
+/// In one order.
+fn sorted(rows: &[Row]) -> Vec<Flat> {
+    let first = |step: i64| {
+        let of_step = rows.iter().filter(|row| row.step == step);
+        of_step.map(|row| row.start).fold(f64::INFINITY, f64::min)
+    };
+    let ps = |seconds: f64| (seconds * 1e12).round() as i64;
+    let firsts: std::collections::BTreeMap<i64, f64> =
+        rows.iter().map(|row| (row.step, first(row.step))).collect();
+    let mut list: Vec<Flat> = rows
+        .iter()
+        .map(|row| {
+            let place = [row.dp_rank as i32, row.stage as i32, row.chunk, row.model_chunk, row.microbatch];
+            (
+                row.step,
+                row.rank,
+                row.kind,
+                row.seq,
+                ps(row.start - firsts[&row.step]),
+                ps(row.duration),
+                place,
+            )
+        })
+        .collect();
+    list.sort_unstable();
+    list
+}
+
+fn answers(job: &Job) -> Answers {
+    let mut answers = analyse(&Replays::new(job).unwrap(), None);
+    answers.notes.clear();
+    answers
+}
+
+fn fault() -> impl Strategy<Value = What> {
+    prop_oneof![
+        (1.1..4.0).prop_map(What::Slow),
+        (2.0..60.0).prop_map(What::Link),
+        (0.01..2.0).prop_map(What::Stall)
+    ]
+}
+
+fn job() -> impl Strategy<Value = Synthetic> {
+    let shape = (1u32..5, 1u32..5, 1u32..7, 1u32..4);
+    let faults = proptest::collection::vec((fault(), any::<[u32; 3]>()), 0..3);
+    let shares = (0.0..0.3, 0.0..0.4, 0.0..0.5);
+    (shape, faults, shares, any::<u64>()).prop_map(|((dp, pp, microbatches, steps), faults, shares, seed)| {
+        Synthetic {
+            dp,
+            pp,
+            microbatches,
+            steps,
+            jitter: shares.0,
+            lengths: shares.1,
+            last_stage: shares.2,
+            seed,
+            faults: (faults.into_iter())
+                .map(|(what, [a, b, c])| Fault { dp_rank: a % dp, stage: b % pp, from_step: c % steps, what })
+                .collect(),
+            ..Synthetic::default()
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn jobs_that_are_written_are_read_again(of in job()) {
+        let written = rows(&of);
+        let read = read_again(&written);
+        prop_assert!(read.synthetic);
+        let table = derive::job(written.clone(), "").unwrap();
+        prop_assert_eq!(sorted(&straggler_training::rows(&read)), sorted(&written), "{:?}", read.notes);
+        prop_assert_eq!(&read.workers, &table.workers);
+        prop_assert_eq!(&read.shapes, &table.shapes);
+        prop_assert_eq!(format!("{:?}", answers(&read)), format!("{:?}", answers(&table)));
+    }
+}
+
+fn small() -> Synthetic {
+    Synthetic { dp: 2, pp: 3, microbatches: 4, steps: 2, ..Synthetic::default() }
+}
+
+/// Writes a small job, changes the text of its files, and reads it.
+fn read_changed(of: &Synthetic, change: impl Fn(u32, String) -> String) -> Job {
+    let folder = tempfile::tempdir().unwrap();
+    write(&rows(of), folder.path());
+    for rank in 0..of.dp * of.pp {
+        let path = folder.path().join(format!("rank-{rank}.json"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, change(rank, text)).unwrap();
+    }
+    import(&[folder.path().into()]).unwrap()
+}
+
+/// Replaces `PP:1F3` by other names of passes.
+fn passes(text: &str, named: impl Fn(&str, &str) -> String) -> String {
+    let mut parts = text.split("\"PP:");
+    let mut new = parts.next().unwrap().to_string();
+    for part in parts {
+        let (name, rest) = part.split_once('"').unwrap();
+        let at = name.find(['F', 'B']).unwrap();
+        let phase = if name.as_bytes()[at] == b'F' { "Forward" } else { "Backward" };
+        new += &format!("\"{}\"{rest}", named(phase, &name[at + 1..]));
+    }
+    new
+}
+
+const DESCRIPTIONS: [&str; 4] = [
+    "DATA_PARALLEL_GROUP",
+    "PIPELINE_MODEL_PARALLEL_GROUP",
+    "TENSOR_MODEL_PARALLEL_GROUP",
+    "EMBEDDING_GROUP",
+];
+
+fn undescribed(text: String) -> String {
+    DESCRIPTIONS.iter().fold(text, |text, description| text.replace(description, "undefined"))
+}
+
+#[test]
+fn other_names_of_passes_and_groups_are_understood() {
+    let of = small();
+    let wanted = sorted(&rows(&of));
+    let same = |job: Job| assert_eq!(sorted(&straggler_training::rows(&job)), wanted, "{:?}", job.notes);
+    same(read_changed(&of, |_, text| passes(&text, |phase, number| format!("{phase} {number}"))));
+    same(read_changed(&of, |_, text| passes(&text, |phase, number| format!("{phase}_microbatch {number}"))));
+    let mesh = |_, text: String| {
+        let text =
+            text.replace("DATA_PARALLEL_GROUP", "mesh_dp").replace("TENSOR_MODEL_PARALLEL_GROUP", "mesh_tp");
+        text.replace("PIPELINE_MODEL_PARALLEL_GROUP", "mesh_pp")
+    };
+    same(read_changed(&of, mesh));
+    // The metadata of the host alone, as profilers without it on kernels write.
+    same(read_changed(&of, |_, text| {
+        let line = |line: &str| match line.find(", \"Collective name\"") {
+            Some(at) if line.contains("\"kernel\"") => format!("{}}}}},", &line[..at]),
+            _ => line.to_string(),
+        };
+        text.lines().map(line).collect::<Vec<String>>().join("\n")
+    }));
+}
+
+#[test]
+fn places_follow_from_lists_of_ranks_where_groups_have_no_description() {
+    let of = small();
+    let job = read_changed(&of, |_, text| undescribed(text));
+    let place = |rank: u32| {
+        let worker = job.workers.iter().find(|worker| worker.rank == rank).unwrap();
+        (worker.dp_rank, worker.stage)
+    };
+    assert_eq!((0..6).map(place).collect::<Vec<_>>(), [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]);
+    assert!(job.notes.iter().any(|note| note.contains("have no description")), "{:?}", job.notes);
+    // Sums of embeddings and of layer norms cannot be told from others.
+    let unknown = [Kind::EmbeddingGradsAllReduce, Kind::LayernormGradsAllReduce];
+    let wanted: Vec<Row> = rows(&of).into_iter().filter(|row| !unknown.contains(&row.kind)).collect();
+    assert_eq!(sorted(&straggler_training::rows(&job)), sorted(&wanted));
+}
+
+#[test]
+fn clocks_of_files_are_aligned() {
+    let of = Synthetic { jitter: 0.0, ..small() };
+    let job = read_changed(&of, |rank, text| match rank {
+        3 => text.replace("1700000000000000000", "1700000000007000000"),
+        _ => text,
+    });
+    assert_eq!(sorted(&straggler_training::rows(&job)), sorted(&rows(&of)));
+    assert!(
+        job.notes.iter().any(|note| note.contains("the largest offset is 7000.0 µs (rank 3)")),
+        "{:?}",
+        job.notes
+    );
+}
+
+/// A rank with a slow link ends late in some collectives; its clock neither is off nor jumps.
+#[test]
+fn a_slow_link_is_no_matter_of_clocks() {
+    let fault = Fault { dp_rank: 1, stage: 2, from_step: 0, what: What::Link(20.0) };
+    let of = Synthetic { steps: 6, faults: vec![fault], ..small() };
+    let job = read_again(&rows(&of));
+    assert!(job.notes.iter().any(|note| note.contains("Clocks were not moved")), "{:?}", job.notes);
+    assert!(!job.notes.iter().any(|note| note.contains("jump")), "{:?}", job.notes);
+}
+
+/// Without microbatches kernels are analysed one by one; messages still meet, although PyTorch counts those of a rank.
+#[test]
+fn messages_meet_without_microbatches() {
+    let of = small();
+    let job = read_changed(&of, |_, text| passes(&text, |phase, _| phase.to_string()));
+    let graph = &job.shape(0).graph;
+    let ops = &job.shape(0).ops;
+    let class = |op: u32| job.kinds[usize::from(ops[op as usize].kind)].class.as_str();
+    let pairs: Vec<[&str; 2]> = (0..graph.groups.len())
+        .map(|group| graph.groups.of(group))
+        .filter(|members| matches!(class(members[0]), "send" | "recv"))
+        .map(|members| {
+            let mut both = [class(members[0]), class(members[1])];
+            both.sort_unstable();
+            assert_eq!(members.len(), 2);
+            both
+        })
+        .collect();
+    // Two directions, two edges between stages, two data-parallel ranks, four microbatches.
+    assert_eq!(pairs, [["recv", "send"]; 32]);
+    assert!(!job.notes.iter().any(|note| note.contains("lacks a partner")), "{:?}", job.notes);
+}
+
+#[test]
+fn what_makes_no_table_is_said() {
+    let says = |change: &dyn Fn(String) -> String, wanted: &str| {
+        let job = read_changed(&small(), |_, text| change(text));
+        assert!(job.notes.iter().any(|note| note.contains(wanted)), "{wanted}: {:?}", job.notes);
+        assert!(job.kinds.iter().any(|kind| kind.class == "all_reduce"), "{:?}", job.kinds);
+    };
+    says(
+        &|text| text.replace("\"send\"", "\"coalesced\"").replace("\"recv\"", "\"coalesced\""),
+        "were batched",
+    );
+    says(&|text| text.replace("PP:1B2", "PP:1W2").replace("PP:0B2", "PP:0W2"), "Not all that is computed");
+    says(&|text| text.replace("Dst Rank", "x").replace("Src Rank", "y"), "do not say where they go");
+    let no_groups = |text: String| text.replace("pg_config", "none");
+    says(&no_groups, "all are taken for stage 0 of data-parallel rank 0");
+}
+
+/// Two ranks at each place: the first of them stands for both.
+#[test]
+fn tensor_parallel_ranks_are_one_worker() {
+    let of = Synthetic { dp: 2, pp: 1, microbatches: 2, steps: 1, ..Synthetic::default() };
+    let folder = tempfile::tempdir().unwrap();
+    write(&rows(&of), folder.path());
+    let twice = std::fs::read_to_string(folder.path().join("rank-1.json")).unwrap();
+    for rank in [0, 1] {
+        let path = folder.path().join(format!("rank-{rank}.json"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"world_size\": 2", "\"world_size\": 3")).unwrap();
+    }
+    let twice = twice.replace("\"rank\": 1, \"world_size\": 2", "\"rank\": 2, \"world_size\": 3");
+    std::fs::write(folder.path().join("rank-2.json"), twice.replace("[0, 1]", "[0, 2]")).unwrap();
+    let job = import(&[folder.path().into()]).unwrap();
+    assert_eq!(job.workers.iter().map(|worker| worker.rank).collect::<Vec<_>>(), [0, 1]);
+    assert!(job.notes.iter().any(|note| note.contains("1 rank was not analysed")), "{:?}", job.notes);
+}
+
+/// Garbage that is collected while the GPU is busy delays nothing; loading that it waits for does.
+#[test]
+fn work_of_the_host_counts_where_the_gpu_waits() {
+    let of = Synthetic { dp: 1, pp: 1, microbatches: 2, steps: 1, jitter: 0.0, ..Synthetic::default() };
+    let event = |name: &str, at: f64, dur: f64| {
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"{name}\", \"pid\": 1000, \"tid\": 1000, \
+             \"ts\": {at}, \"dur\": {dur}, \"args\": {{}}}},\n"
+        )
+    };
+    let job = read_changed(&of, |_, text| {
+        let at = |name: &str| {
+            let line = text.lines().find(|line| line.contains(name)).unwrap();
+            let (_, rest) = line.split_once("\"ts\": ").unwrap();
+            rest.split_once(',').unwrap().0.parse::<f64>().unwrap()
+        };
+        let (first, last) = (at("flash_fwd_kernel"), at("multi_tensor_apply"));
+        let more = event("gc", first + 1000.0, 500.0)
+            + &event("enumerate(DataLoader)#X.__next__", last + 11_000.0, 5.0);
+        let more = more + &event("Python garbage collection", last - 2000.0, 1000.0);
+        text.replacen("\"traceEvents\": [\n", &format!("\"traceEvents\": [\n{more}"), 1)
+    });
+    let count = |kind: Kind| straggler_training::rows(&job).iter().filter(|row| row.kind == kind).count();
+    // One collection is in the job as it was made.
+    assert_eq!((count(Kind::Gc), count(Kind::DataLoad)), (2, 1));
+}
