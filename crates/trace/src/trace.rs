@@ -116,7 +116,8 @@ pub struct Communicator {
 }
 
 /// What the names of communicators begin with whose members are along the dimension in which copies of a run extend it: the
-/// data-parallel ranks of a training job. Their collectives grow with the copies.
+/// data-parallel ranks of a training job. Their collectives grow with the copies, and parts of what they gather or scatter get
+/// smaller.
 pub const ALONG_COPIES: &str = "data parallel";
 
 /// The neighbours of one rank in a topology, as ranks of the communicator or

@@ -63,9 +63,9 @@ pub enum ScenarioError {
     NoRank { rank: u32, first: u32, last: u32 },
     #[error("there is no step {step}: the job has {first} to {last}")]
     NoStep { step: i64, first: i64, last: i64 },
-    #[error("ranks {rank} and {other} send each other nothing")]
+    #[error("there is no transfer between ranks {rank} and {other} alone")]
     NoLink { rank: u32, other: u32 },
-    #[error("all {dp_ranks} data-parallel ranks are lost: nobody is left to go on")]
+    #[error("no data-parallel rank is left to go on: the job has {dp_ranks}")]
     NobodyLeft { dp_ranks: usize },
     #[error("step {step} would take longer than 50 days: make faults smaller")]
     TooLong { step: i64 },
@@ -165,11 +165,14 @@ impl Scenario {
         let too_long = || ScenarioError::TooLong { step: job.steps[step].number };
         let of_step = hit.in_step(replays, step);
         replays.fill(step, room, Meet::All, &|at: &At<'_>| of_step.times(at));
-        let sum: i128 = room.takes.iter().chain(&room.delays).map(|&time| i128::from(time)).sum();
+        let columns = job.steps[step].columns as usize;
+        let longest = |times: &[i64]| times.iter().copied().max().unwrap_or(0);
+        let both = room.takes.chunks(columns).chain(room.delays.chunks(columns));
+        let sum: i128 = both.map(|times| i128::from(longest(times))).sum();
         if sum > i128::from(LONGEST) {
             return Err(too_long());
         }
-        let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+        let shape = job.shape(step);
         let noise = self.noise.as_ref().map(|noise| noise.of_replica(base.draw));
         let mut disturb = |op: usize, column: usize, start: i64, end: i64| {
             let of = &shape.ops[op];
@@ -212,6 +215,7 @@ pub fn copied(rows: &[Row], copies: u32) -> Option<Vec<Row>> {
     let ranks = rows.iter().map(|row| row.rank).max()?.checked_add(1)?;
     let dp = rows.iter().map(|row| row.dp_rank).max()?.checked_add(1)?;
     ranks.checked_mul(copies)?;
+    dp.checked_mul(copies)?;
     let moved = |copy: u32| {
         move |row: &Row| Row { rank: row.rank + copy * ranks, dp_rank: row.dp_rank + copy * dp, ..*row }
     };

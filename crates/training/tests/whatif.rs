@@ -126,6 +126,22 @@ fn a_slow_link_slows_what_goes_over_it() {
     // All links of a rank: its collectives as well.
     let all = outcome(&job, &only(Whom::Rank(0), What::Link { times: 11.0, with: None }));
     assert!(all.steps[0] - before[0] >= 2 * 10 * transfer + 21 * gradients, "{} {}", all.steps[0], before[0]);
+    // Links that are slow twice are slow by both; that of a lost worker slows nobody.
+    let link = |times: f64| Fault {
+        whom: Whom::Rank(0),
+        what: What::Link { times, with: Some(2) },
+        from_step: None,
+    };
+    let twice = Scenario { faults: vec![link(2.0), link(5.5)], ..Scenario::default() };
+    assert_eq!(outcome(&job, &twice).steps, pair.steps);
+    let gone = Fault { whom: Whom::Rank(2), what: What::Lost, from_step: None };
+    let both = Scenario { faults: vec![link(11.0), gone], ..Scenario::default() };
+    assert_eq!(outcome(&job, &both).steps, outcome(&job, &only(Whom::Rank(2), What::Lost)).steps);
+    let itself = only(Whom::Rank(0), What::Link { times: 2.0, with: Some(0) });
+    assert_eq!(itself.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 0 }));
+    let any = only(Whom::Any, What::Link { times: 11.0, with: Some(2) });
+    let replays = Replays::new(&job).unwrap();
+    assert!((0..20).all(|draw| any.outcome(&replays, draw).unwrap().hit == [(0, 0)]));
     let strangers = only(Whom::Rank(0), What::Link { times: 2.0, with: Some(3) });
     assert_eq!(strangers.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 3 }));
     assert_eq!(

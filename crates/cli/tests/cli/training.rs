@@ -230,8 +230,8 @@ fn changes_that_cannot_be_are_named() {
         ("--slow 1:-2", "`-2` is no factor"),
         ("--slow 1", "give it as 3:1.5"),
         ("--slow 101%:2", "is no probability"),
-        ("--link 0-5:2", "ranks 0 and 5 send each other nothing"),
-        ("--lose 0 --lose 4", "nobody is left to go on"),
+        ("--link 0-5:2", "no transfer between ranks 0 and 5 alone"),
+        ("--lose 0 --lose 4", "no data-parallel rank is left"),
         ("--lose 0 -o x.csv", "leave out -o or --lose"),
         ("--stall 1:100days", "unknown unit `days`"),
     ] {
@@ -248,6 +248,12 @@ fn a_job_is_simulated_as_it_is() {
     folder.run(&format!("training convert {job} -o trace")).good();
     let converted = folder.run("simulate trace --network slingshot-11 --copies 4 --json").good().json();
     assert_eq!(json["makespan_ps"], converted["makespan_ps"]);
+    // The parameters of a stage are the same however many share them.
+    let at = |copies: u32| {
+        let line = format!("simulate {job} --network slingshot-11 --copies {copies} --json");
+        folder.run(&line).good().json()["makespan_ps"].as_f64().unwrap()
+    };
+    assert!(at(64) < 1.25 * at(1), "{} {}", at(64), at(1));
     let text = folder.run(&format!("trace show {job}")).good().stdout();
     assert!(text.contains("MPI_Reduce_scatter_block"), "{text}");
 }

@@ -55,6 +55,7 @@ struct Like {
     operation: Operation,
     members: u32,
     grows: bool,
+    divides: bool,
     root: Rank,
     sizes: u32,
 }
@@ -74,6 +75,7 @@ pub(super) fn build_all(
             operation: call.operation,
             members: group.members.len() as u32,
             grows: group.grows,
+            divides: group.divides,
             root: call.root,
             sizes: call.sizes,
         };
@@ -100,7 +102,10 @@ fn build(
     how: &Building<'_>,
 ) -> Result<Collective, PlaybackError> {
     let operation = call.operation;
+    let divides = recording.groups[call.group as usize].divides
+        && matches!(operation, Operation::Allgather | Operation::ReduceScatterBlock);
     let sizes = match &recording.sizes[call.sizes as usize] {
+        BlockSizes::Uniform(bytes) if divides => Sizes::uniform(bytes.div_ceil(times.max(1).into())),
         BlockSizes::Uniform(bytes) => Sizes::uniform(*bytes),
         BlockSizes::PerMember(list) => Sizes::repeating(list),
         BlockSizes::PerPair(list) => Sizes::tiled(list, members, times),

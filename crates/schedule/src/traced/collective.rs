@@ -133,7 +133,8 @@ impl Collectives {
         let group = *self.group_of.entry(join.comm).or_insert_with(|| {
             let members = communicator.members.clone();
             let along = communicator.name.starts_with(straggler_trace::ALONG_COPIES);
-            groups.push(Group { grows: along || members.len() == processes as usize, members });
+            let grows = along || members.len() == processes as usize;
+            groups.push(Group { grows, divides: along, members });
             groups.len() as u32 - 1
         });
         let own = if join.blocking { self.lane_of.get(&join.comm).copied() } else { None };

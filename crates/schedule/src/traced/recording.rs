@@ -210,6 +210,8 @@ pub struct Group {
     pub members: Vec<Rank>,
     /// Whether its collectives grow with the number of copies: these are all traced ranks, or copies extend it.
     pub grows: bool,
+    /// Whether copies divide the same data into smaller parts: the parameters that data-parallel ranks share.
+    pub divides: bool,
 }
 
 /// One collective that all members of a group take part in.

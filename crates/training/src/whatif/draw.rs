@@ -14,9 +14,16 @@ pub fn place(job: &Job, rank: u32) -> Option<usize> {
     job.workers.iter().position(|worker| worker.rank == rank && worker.recorded)
 }
 
+/// Workers that a fault can hit: a link needs two ends.
+fn able(job: &Job, places: &[usize], what: &What) -> Vec<usize> {
+    let What::Link { with: Some(rank), .. } = *what else { return places.to_vec() };
+    let Some(other) = place(job, rank) else { return Vec::new() };
+    places.iter().copied().filter(|&place| meet(job, place, other)).collect()
+}
+
 /// Whether two workers transfer anything between each other.
 pub fn meet(job: &Job, one: usize, other: usize) -> bool {
-    (0..job.steps.len()).any(|step| Links::new(job, step).any(one, Some(other)))
+    one != other && (0..job.steps.len()).any(|step| Links::new(job, step).any(one, Some(other)))
 }
 
 /// The faults of a draw, by worker.
@@ -37,9 +44,14 @@ impl Hit {
             let mut random = Stream::new(scenario.seed, draw, number as u32, OF_FAULTS);
             let places: Vec<usize> = match fault.whom {
                 Whom::Rank(rank) => place(job, rank).into_iter().collect(),
-                Whom::Any => all.get(random.below(all.len() as u64) as usize).copied().into_iter().collect(),
+                Whom::Any => {
+                    let able = able(job, &all, &fault.what);
+                    able.get(random.below(able.len() as u64) as usize).copied().into_iter().collect()
+                }
                 Whom::Each(probability) => {
-                    all.iter().copied().filter(|_| random.unit() < probability).collect()
+                    let drawn =
+                        all.iter().copied().filter(|_| random.unit() < probability).collect::<Vec<usize>>();
+                    able(job, &drawn, &fault.what)
                 }
             };
             for place in places {
@@ -74,16 +86,23 @@ impl Hit {
     pub fn in_step<'a>(&'a self, replays: &'a Replays<'a>, step: usize) -> InStep<'a> {
         let job = replays.job;
         let number = job.steps[step].number;
-        let lost =
+        let lost: Vec<u32> =
             self.lost.iter().filter(|(_, since)| holds(**since, number)).map(|(rank, _)| *rank).collect();
         let columns = job.steps[step].columns as usize;
         let mut links = Vec::new();
         for (&place, faults) in &self.by_worker {
             for fault in faults.iter().filter(|fault| holds(fault.from_step, number)) {
                 let What::Link { times, with } = fault.what else { continue };
-                links.resize(job.shape(step).ops.len() * columns, 1.0);
                 let other = with.and_then(|rank| self::place(job, rank));
-                Links::new(job, step).each(place, other, |at| links[at] = f64::max(links[at], times));
+                if [Some(place), other]
+                    .into_iter()
+                    .flatten()
+                    .any(|place| lost.contains(&job.workers[place].dp_rank))
+                {
+                    continue;
+                }
+                links.resize(job.shape(step).ops.len() * columns, 1.0);
+                Links::new(job, step).each(place, other, |at| links[at] *= times);
             }
         }
         InStep { hit: self, replays, number, columns, lost, links, first: first_computations(job, step) }
