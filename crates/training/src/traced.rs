@@ -80,6 +80,8 @@ pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
 struct Building<'a> {
     job: &'a Job,
     sizes: Sizes,
+    /// By place in the job: its rank in the trace, in the order of the recorded ranks.
+    numbers: Vec<usize>,
     ranks: Vec<RankTrace>,
     communicators: Vec<Communicator>,
     /// By rank: where its last call ended, and its sends that nobody has waited for.
@@ -94,9 +96,14 @@ const BEGIN: i64 = 1_000_000;
 impl<'a> Building<'a> {
     fn new(job: &'a Job, sizes: Sizes) -> Building<'a> {
         let (count, stages) = (job.workers.len(), job.stages() as u32);
+        let mut places: Vec<usize> = (0..count).collect();
+        places.sort_by_key(|&place| job.workers[place].rank);
+        let mut numbers = vec![0; count];
+        places.iter().enumerate().for_each(|(number, &place)| numbers[place] = number);
         let of = |name: String, chosen: &dyn Fn(u32, u32) -> bool| {
-            let places = (0..).zip(&job.workers).filter(|(_, worker)| chosen(worker.dp_rank, worker.stage));
-            let members: Vec<Rank> = places.map(|(place, _)| place).collect();
+            let ranks = (0..).zip(places.iter().map(|&place| &job.workers[place]));
+            let chosen = ranks.filter(|(_, worker)| chosen(worker.dp_rank, worker.stage));
+            let members: Vec<Rank> = chosen.map(|(rank, _)| rank).collect();
             Communicator { members, name, parent: Some(WORLD), ..Communicator::default() }
         };
         let dp = job.workers.iter().map(|worker| worker.dp_rank + 1).max().unwrap_or(1);
@@ -111,12 +118,12 @@ impl<'a> Building<'a> {
             }));
         }
         let mut ranks = vec![RankTrace::default(); count];
-        for (rank, worker) in ranks.iter_mut().zip(&job.workers) {
-            rank.host = worker.host.clone().unwrap_or_default();
+        for (rank, &place) in ranks.iter_mut().zip(&places) {
+            rank.host = job.workers[place].host.clone().unwrap_or_default();
             rank.push(Call::new(Function::Init, Time(0), Time(BEGIN as u64)));
         }
         let (now, open, next) = (vec![BEGIN; count], vec![Vec::new(); count], vec![0; count]);
-        Building { job, sizes, ranks, communicators, now, open, next }
+        Building { job, sizes, numbers, ranks, communicators, now, open, next }
     }
 
     /// Adds a step that begins at a time. Returns when it ends.
@@ -163,13 +170,15 @@ impl<'a> Building<'a> {
         Some(self.job.worker(step, column, *other as usize))
     }
 
-    fn call(&mut self, op: &Op, rank: usize, partner: Option<usize>, [start, end]: [i64; 2]) {
+    /// Adds what a worker does; it and its partner are places in the job.
+    fn call(&mut self, op: &Op, place: usize, partner: Option<usize>, [start, end]: [i64; 2]) {
         let Some(kind) = kind_of(op) else { return };
+        let (rank, partner) = (self.numbers[place], partner.map(|place| self.numbers[place]));
         let enter = start.max(self.now[rank]);
         let exit = end.max(enter);
         let tag = i32::from(matches!(kind, Kind::BackwardSend | Kind::BackwardRecv));
         let stages = self.job.stages() as u32;
-        let worker = &self.job.workers[rank];
+        let worker = &self.job.workers[place];
         let along = 1 + worker.stage as CommId;
         let between = 1 + stages as CommId + worker.dp_rank as CommId;
         let bytes = self.sizes.activations;
@@ -254,7 +263,10 @@ impl<'a> Building<'a> {
         if self.job.synthetic {
             meta.more.insert("synthetic".into(), "yes".into());
         }
-        let notes = self.job.notes.clone();
+        let mut notes = self.job.notes.clone();
+        if self.job.workers.iter().any(|worker| worker.rank as usize >= self.ranks.len()) {
+            notes.push("ranks are numbered anew, in the order of those of the job".into());
+        }
         Trace { meta, ranks: self.ranks, communicators: self.communicators, notes }
     }
 }

@@ -7,7 +7,7 @@
 
 mod draw;
 
-use crate::exact::{At, Meet, Replays, Room, mean, record, replay_disturbed};
+use crate::exact::{At, Meet, Replays, Room, record, replay_disturbed};
 use crate::{Job, Role, Row};
 use draw::Hit;
 use rayon::prelude::*;
@@ -76,23 +76,24 @@ pub enum ScenarioError {
 pub struct Outcome {
     /// Every step, in picoseconds.
     pub steps: Vec<i64>,
-    /// The samples that are trained, as a share of those of the job as it was.
-    pub samples: f64,
+    /// By step: the samples that are trained, as a share of those of the job as it was.
+    pub samples: Vec<f64>,
     /// Ranks that faults hit, by fault; those of [`Whom::Rank`] as well.
     pub hit: Vec<(usize, u32)>,
-}
-
-impl Outcome {
-    /// Picoseconds.
-    pub fn mean_step(&self) -> f64 {
-        mean(&self.steps)
-    }
 }
 
 /// Time that a scenario may add without overflow, in picoseconds: 50 days.
 const LONGEST: i64 = 1 << 62;
 
 impl Scenario {
+    /// The first step in which anything may change, where that is not the first of all.
+    pub fn from_step(&self) -> Option<i64> {
+        match self.noise {
+            Some(_) => None,
+            None => self.faults.iter().map(|fault| fault.from_step).min().flatten(),
+        }
+    }
+
     /// Whether the job has the ranks, steps and links that are named.
     pub fn check(&self, job: &Job) -> Result<(), ScenarioError> {
         let numbers = |of: &dyn Fn(u32, u32) -> u32| {

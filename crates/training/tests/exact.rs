@@ -265,3 +265,12 @@ fn collections_of_some_ranks_keep_columns_apart() {
     assert_eq!(told(&apart), told(&joined));
     assert!(apart.by_type["gc"] > 1.0, "{:?}", apart.by_type);
 }
+
+/// One of two workers of a stage is slow: that is no uneven partition.
+#[test]
+fn a_slow_worker_of_two_is_no_partition() {
+    let fault = Fault { dp_rank: 0, stage: 1, from_step: 0, what: What::Slow(1.5) };
+    let found = answers(&Synthetic { dp: 2, pp: 2, faults: vec![fault], ..Synthetic::default() });
+    let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
+    assert!(kinds.contains(&CauseKind::Workers) && !kinds.contains(&CauseKind::Partition), "{kinds:?}");
+}

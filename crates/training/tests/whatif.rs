@@ -39,7 +39,7 @@ fn assert_close(one: &[i64], other: &[i64]) {
 fn nothing_changes_without_a_fault() {
     let job = job(&Synthetic { lengths: 0.2, ..Synthetic::default() });
     let found = outcome(&job, &Scenario::default());
-    assert_eq!((found.steps, found.samples), (steps_of(&job), 1.0));
+    assert_eq!((found.steps, found.samples), (steps_of(&job), vec![1.0; 20]));
 }
 
 /// A fault that is put into a healthy job makes the job that the generator makes with it.
@@ -99,7 +99,7 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
             expected[step]
         );
     }
-    assert_eq!(found.samples, 1.0 - 2.0 / 16.0);
+    assert_eq!(found.samples, [1.0, 1.0, 0.75, 0.75]);
     let nobody = Scenario {
         faults: (4..8)
             .map(|rank| Fault { whom: Whom::Rank(rank), what: What::Lost, from_step: None })

@@ -215,7 +215,8 @@ fn what_is_left_to_chance_is_drawn() {
     let page = std::fs::read_to_string(folder.path().join("noise.html")).unwrap();
     assert!(page.contains("</html>"));
     let text = folder.run(&format!("{job} --lose 3@4")).good().stdout();
-    assert!(text.contains("% of the samples, so that as many take"), "{text}");
+    assert!(text.starts_with("From step 4 on, a step takes 2.6"), "{text}");
+    assert!(text.contains("It trains 50 % of the samples, so that as many take"), "{text}");
 }
 
 #[test]

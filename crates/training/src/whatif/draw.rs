@@ -72,15 +72,11 @@ impl Hit {
         Ok(hit)
     }
 
-    /// The share of the samples that is still trained, over all steps.
-    pub fn samples(&self, job: &Job) -> f64 {
+    /// The share of the samples that is still trained, by step.
+    pub fn samples(&self, job: &Job) -> Vec<f64> {
         let dp_ranks = job.workers.iter().map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len();
-        let whole = (dp_ranks * job.steps.len()).max(1);
-        let gone = job
-            .steps
-            .iter()
-            .map(|step| self.lost.values().filter(|since| holds(**since, step.number)).count());
-        1.0 - gone.sum::<usize>() as f64 / whole as f64
+        let gone = |step: i64| self.lost.values().filter(|since| holds(**since, step)).count();
+        job.steps.iter().map(|step| 1.0 - gone(step.number) as f64 / dp_ranks.max(1) as f64).collect()
     }
 
     pub fn in_step<'a>(&'a self, replays: &'a Replays<'a>, step: usize) -> InStep<'a> {

@@ -39,6 +39,9 @@ struct Answer {
     copies: u32,
     draws: usize,
     seed: u64,
+    /// The step from which on things change, where that is not the first; what follows counts from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_step: Option<i64>,
     /// Mean seconds of a step, before and after; of several draws the mean.
     step_seconds: f64,
     changed_seconds: f64,
@@ -54,6 +57,9 @@ struct Answer {
     /// The worst draws first.
     worst: Vec<Worst>,
     warnings: Vec<String>,
+    /// Whether any worker is hit, or disturbed.
+    #[serde(skip)]
+    hits: bool,
     /// Of all draws, ascending.
     #[serde(skip)]
     sorted: Vec<f64>,
@@ -69,7 +75,7 @@ struct Quantiles {
 
 #[derive(Serialize)]
 struct Worst {
-    draw: usize,
+    draw: u32,
     slowdown: f64,
     ranks: Vec<u32>,
 }
@@ -98,8 +104,14 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     scenario.check(&job).map_err(unfit)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     let before = replays.all(|_, at| at.real());
-    let drawn = draw(&scenario, &replays, draws, console)?;
+    let (drawn, stopped) = draw(&scenario, &replays, draws, console)?;
     let mut answer = answer(typed, &job, &scenario, &before, &drawn);
+    if stopped > 0 {
+        answer.warnings.push(format!(
+            "in {} of {draws} draws no data-parallel rank is left: the job stops, and these are not counted",
+            stopped
+        ));
+    }
     if typed.draws.is_some_and(|asked| asked > 1) && !by_chance {
         answer.warnings.push("nothing is left to chance, so that one draw is all: --draws is ignored".into());
     }
@@ -160,41 +172,62 @@ fn job(typed: &WhatIf) -> Outcome<Job> {
     Ok(job)
 }
 
-/// Replays every draw; what is made of them does not depend on the number of threads.
-fn draw(scenario: &Scenario, replays: &Replays<'_>, draws: u32, console: &Console) -> Outcome<Vec<Drawn>> {
+/// Replays every draw; what is made of them does not depend on the number of threads. Also gives how many leave nobody to go on.
+fn draw(
+    scenario: &Scenario,
+    replays: &Replays<'_>,
+    draws: u32,
+    console: &Console,
+) -> Outcome<(Vec<(u32, Drawn)>, usize)> {
     let meter = Meter::of(console, draws.into(), "draws");
     let one = |number: u32| {
         interrupt::check()?;
-        let drawn = scenario.outcome(replays, number).map_err(unfit)?;
+        let drawn = match scenario.outcome(replays, number) {
+            Err(ScenarioError::NobodyLeft { .. }) if draws > 1 => None,
+            drawn => Some((number, drawn.map_err(unfit)?)),
+        };
         meter.advance(1);
         Ok(drawn)
     };
-    (0..draws).into_par_iter().map(one).collect()
+    let drawn: Outcome<Vec<Option<(u32, Drawn)>>> = (0..draws).into_par_iter().map(one).collect();
+    let drawn: Vec<(u32, Drawn)> = drawn?.into_iter().flatten().collect();
+    let stopped = draws as usize - drawn.len();
+    match drawn.is_empty() {
+        true => Err(Failure::usage("no data-parallel rank is left to go on in any draw: lose fewer workers")),
+        false => Ok((drawn, stopped)),
+    }
 }
 
-fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn: &[Drawn]) -> Answer {
+fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn: &[(u32, Drawn)]) -> Answer {
     let seconds = |ps: f64| ps / 1e12;
-    let step = mean(before);
+    let from_step =
+        scenario.from_step().filter(|&step| job.steps.first().is_some_and(|first| first.number < step));
+    let counted: Vec<usize> = (0..job.steps.len())
+        .filter(|&place| from_step.is_none_or(|from_step| job.steps[place].number >= from_step))
+        .collect();
+    let mean_of = |steps: &[i64]| mean(&counted.iter().map(|&place| steps[place]).collect::<Vec<i64>>());
+    let step = mean_of(before);
     let count = drawn.len().max(1) as f64;
-    let over_draws = |of: &dyn Fn(&Drawn) -> f64| drawn.iter().map(of).sum::<f64>() / count;
-    let changed = over_draws(&Drawn::mean_step);
-    let slowdown_of = |one: &Drawn| if step > 0.0 { one.mean_step() / step } else { 1.0 };
-    let mut order: Vec<(usize, f64)> = drawn.iter().map(slowdown_of).enumerate().collect();
-    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let over_draws = |of: &dyn Fn(&Drawn) -> f64| drawn.iter().map(|(_, one)| of(one)).sum::<f64>() / count;
+    let changed = over_draws(&|one| mean_of(&one.steps));
+    let slowdown_of = |one: &Drawn| if step > 0.0 { mean_of(&one.steps) / step } else { 1.0 };
+    let samples_of = |one: &Drawn| {
+        counted.iter().map(|&place| one.samples[place]).sum::<f64>() / counted.len().max(1) as f64
+    };
+    let mut order: Vec<(&(u32, Drawn), f64)> = drawn.iter().map(|one| (one, slowdown_of(&one.1))).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.0.cmp(&b.0.0)));
     let sorted: Vec<f64> = order.iter().rev().map(|(_, slowdown)| *slowdown).collect();
-    let samples = over_draws(&|one| one.samples);
-    let slowdown = if step > 0.0 { changed / step } else { 1.0 };
     let by_step = job.steps.iter().enumerate().map(|(place, of)| {
         let after = over_draws(&|one| one.steps[place] as f64);
         (of.number, [seconds(before[place] as f64), seconds(after)])
     });
-    let worst = order
-        .iter()
-        .take(if drawn.len() > 1 && !scenario.faults.is_empty() { WORST } else { 0 })
-        .map(|&(draw, slowdown)| {
-            let ranks = drawn[draw].hit.iter().map(|&(_, rank)| rank).collect();
-            Worst { draw, slowdown, ranks }
-        });
+    let told = if drawn.len() > 1 && !scenario.faults.is_empty() { WORST } else { 0 };
+    let worst = order.iter().take(told).map(|((draw, one), slowdown)| {
+        let mut ranks: Vec<u32> = one.hit.iter().map(|&(_, rank)| rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        Worst { draw: *draw, slowdown: *slowdown, ranks }
+    });
     let mut answer = Answer {
         source: job.source.clone(),
         synthetic: job.synthetic,
@@ -205,15 +238,17 @@ fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn:
         copies: typed.copies,
         draws: drawn.len(),
         seed: scenario.seed,
+        from_step,
         step_seconds: seconds(step),
         changed_seconds: seconds(changed),
-        slowdown,
+        slowdown: if step > 0.0 { changed / step } else { 1.0 },
         slowdowns: (drawn.len() > 1).then(|| quantiles(&sorted)),
-        samples,
-        slowdown_per_sample: slowdown / samples,
+        samples: over_draws(&samples_of),
+        slowdown_per_sample: over_draws(&|one| slowdown_of(one) / samples_of(one)),
         by_step: by_step.collect(),
         worst: worst.collect(),
         warnings: job.notes.clone(),
+        hits: scenario.noise.is_some() || drawn.iter().any(|(_, one)| !one.hit.is_empty()),
         sorted,
     };
     answer.verdict = words::verdict(&answer);

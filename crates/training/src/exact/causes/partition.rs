@@ -1,12 +1,12 @@
 //! Stages of unequal work, and which split of the layers would be best.
 
-use super::facts::median_of;
+use super::facts::lower_median_of;
 use super::{Cause, CauseKind, Looking, time};
 use crate::Role;
 use serde::Serialize;
 
 impl Looking<'_> {
-    /// What a stage computes for a microbatch, typically: all its kinds together.
+    /// What a stage computes for a microbatch, typically: all its kinds together. Of two workers the faster is typical.
     fn stage_work(&self) -> Vec<f64> {
         let job = self.replays.job;
         let stages = job.stages();
@@ -20,7 +20,7 @@ impl Looking<'_> {
                     job.workers[*place].stage as usize == stage && job.workers[*place].recorded
                 };
                 let workers = (0..job.workers.len()).filter(of_stage);
-                median_of(&workers.map(of_worker).collect::<Vec<f64>>())
+                lower_median_of(&workers.map(of_worker).collect::<Vec<f64>>())
             })
             .collect()
     }

@@ -2,7 +2,6 @@
 
 use super::facts::median_of;
 use super::{Cause, CauseKind, Looking, time};
-use crate::Role;
 
 /// A worker is slow if it computes so many times as long as the one in the middle.
 const SLOW: f64 = 1.05;
@@ -50,7 +49,10 @@ impl Looking<'_> {
         };
         let mut cause = self.cause(CauseKind::Workers, won, says)?;
         cause.evidence = slow.iter().take(5).map(|slow| self.evidence(slow, order)).collect();
-        cause.fix = "Look at its clock, temperature, memory errors and neighbours, or replace it.".into();
+        cause.fix = match ranks.len() {
+            1 => "Look at its clock, temperature, memory errors and neighbours, or replace it.".into(),
+            _ => "Look at their clocks, temperatures, memory errors and neighbours.".into(),
+        };
         cause.ranks = ranks;
         cause.since_step =
             slow.first().filter(|slow| slow.since > 0).map(|slow| job.steps[slow.since].number);
@@ -84,31 +86,25 @@ impl Looking<'_> {
     }
 
     fn evidence(&self, slow: &Slow, order: &[usize]) -> String {
-        let job = self.replays.job;
-        let own = &job.workers[slow.worker];
+        let own = &self.replays.job.workers[slow.worker];
+        let last = slow.until.unwrap_or(self.facts.computed.len() - 1);
+        let steps = &self.facts.computed[slow.since..=last];
         let computed = |worker: usize| {
-            let kinds = (0..job.kinds.len()).filter(|&kind| job.kinds[kind].role == Role::Compute);
-            kinds
-                .filter_map(|kind| Some((&job.kinds[kind].name, self.facts.mean(worker, kind)?)))
-                .max_by(|a, b| a.1.total_cmp(&b.1))
+            let sum: i128 = steps.iter().map(|computed| i128::from(computed[worker])).sum();
+            sum as f64 / steps.len() as f64
         };
         let like = self.like(slow.worker, order);
-        let (name, takes) = computed(slow.worker).map_or(("", 0.0), |(name, takes)| (name.as_str(), takes));
-        let kind = job.kinds.iter().position(|kind| kind.name == name).unwrap_or(0);
-        let others: Vec<f64> = like
-            .iter()
-            .filter(|&&other| other != slow.worker)
-            .filter_map(|&other| self.facts.mean(other, kind))
-            .collect();
+        let others: Vec<f64> =
+            like.iter().filter(|&&other| other != slow.worker).map(|&other| computed(other)).collect();
         format!(
-            "Rank {} (data-parallel rank {}, stage {}) computes {:.2} times as long as others of its stage{}: {name} {} \
-             against {}, in the mean.",
+            "Rank {} (data-parallel rank {}, stage {}) computes {:.2} times as long as others of its stage{}: {} a step \
+             against {}.",
             own.rank,
             own.dp_rank,
             own.stage,
             slow.factor,
             self.since_words(slow),
-            time(takes),
+            time(computed(slow.worker)),
             time(median_of(&others)),
         )
     }

@@ -7,7 +7,8 @@ use straggler_report::page::{Axis, Chart, Distribution, Line, Lines, Page, Role,
 pub fn page(answer: &Answer) -> Page {
     let command = command_line();
     let mut section = Section::new("What is changed");
-    section.text.push(format!("In this job: {}.", answer.changes.join("; ")));
+    let copies = if answer.copies > 1 { format!(" in {} copies", answer.copies) } else { String::new() };
+    section.text.push(format!("In this job{copies}: {}.", answer.changes.join("; ")));
     let line = |name: &str, role: Role, place: usize| Line {
         name: name.into(),
         role,

@@ -45,29 +45,30 @@ fn change(fault: &Fault) -> String {
 
 pub fn verdict(answer: &Answer) -> String {
     let (before, after) = (seconds(answer.step_seconds), seconds(answer.changed_seconds));
+    let slowdown = answer.slowdown;
+    let step = match answer.from_step {
+        Some(number) => format!("From step {number} on, a step takes"),
+        None => "A step takes".into(),
+    };
     let mut text = match answer.slowdowns {
-        _ if answer.changes.is_empty() => {
-            format!("Nothing but the number of copies is changed: a step takes {after}.")
-        }
-        Some(Quantiles { p5, p50, p95, max }) => format!(
-            "A step takes {} times as long in the median of {} draws (5 % to 95 % of them: {} to {}; at worst {}): {after} instead of \
-             {before} in the mean.",
-            significant(p50),
+        _ if answer.changes.is_empty() => format!("Only copies are added: a step takes {after}."),
+        _ if !answer.hits => format!("No worker is hit: a step takes {before}, as before."),
+        Some(Quantiles { p5, p95, max, .. }) => format!(
+            "{step} {after} instead of {before} in the mean of {} draws: {} times as long. In 5 % to 95 % of the draws it is {} to {} \
+             times, at worst {}.",
             answer.draws,
+            significant(slowdown),
             significant(p5),
             significant(p95),
             significant(max)
         ),
-        None if (answer.slowdown - 1.0).abs() < HARDLY => {
-            format!("A step takes as long as before, {before}: others hide the change.")
+        None if (slowdown - 1.0).abs() < HARDLY => {
+            format!("{step} {before}, as before: what changes is hidden by what others do.")
         }
-        None if answer.slowdown < 1.0 => {
-            format!("A step takes {after} instead of {before}, {} less.", percent(1.0 - answer.slowdown))
+        None if slowdown < 1.0 => {
+            format!("{step} {after} instead of {before}, {} less.", percent(1.0 - slowdown))
         }
-        None => format!(
-            "A step takes {after} instead of {before}: {} times as long.",
-            significant(answer.slowdown)
-        ),
+        None => format!("{step} {after} instead of {before}: {} times as long.", significant(slowdown)),
     };
     if answer.samples < 1.0 {
         text.push_str(&format!(
@@ -91,11 +92,16 @@ pub fn say(answer: &Answer, written: Option<&Path>) -> String {
         counted(answer.workers as u64, "worker", "workers"),
         counted(answer.steps as u64, "step", "steps")
     ));
+    if answer.copies > 1 {
+        text.push_str("  ranks of a copy follow those of the one before it\n");
+    }
     answer.changes.iter().for_each(|change| text.push_str(&format!("  {change}\n")));
     if !answer.worst.is_empty() {
         text.push_str(&format!("\n{}", worst(answer)));
     }
-    text.push_str(&format!("\n{}", by_step(answer)));
+    if (answer.slowdown - 1.0).abs() >= HARDLY {
+        text.push_str(&format!("\n{}", by_step(answer)));
+    }
     if let Some(path) = written {
         text.push_str(&format!(
             "\n{} has the changed job{}.\nLook at it with: straggler training show {}\n",
@@ -113,7 +119,11 @@ fn worst(answer: &Answer) -> Table {
         let shown: Vec<String> = one.ranks.iter().take(8).map(u32::to_string).collect();
         let more = one.ranks.len().saturating_sub(shown.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let hit = if shown.is_empty() { "nobody".into() } else { format!("rank {}{more}", shown.join(", ")) };
+        let hit = match shown.len() {
+            0 => "nobody".into(),
+            1 => format!("rank {}", shown[0]),
+            _ => format!("ranks {}{more}", shown.join(", ")),
+        };
         table.row([one.draw.to_string(), format!("{:.3}", one.slowdown), hit]);
     }
     table
@@ -121,7 +131,8 @@ fn worst(answer: &Answer) -> Table {
 
 /// The steps that change most.
 fn by_step(answer: &Answer) -> Table {
-    let mut steps: Vec<(&i64, &[f64; 2])> = answer.by_step.iter().collect();
+    let changes = |both: &[f64; 2]| (both[1] - both[0]).abs() > 1e-9 * both[0];
+    let mut steps: Vec<(&i64, &[f64; 2])> = answer.by_step.iter().filter(|(_, both)| changes(both)).collect();
     steps.sort_by(|a, b| (b.1[1] - b.1[0]).abs().total_cmp(&(a.1[1] - a.1[0]).abs()).then(a.0.cmp(b.0)));
     steps.truncate(5);
     steps.sort_by_key(|(number, _)| **number);
