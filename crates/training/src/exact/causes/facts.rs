@@ -1,8 +1,7 @@
 //! What is known of workers and kinds, before anything is replayed.
 
 use super::super::Replays;
-use super::super::pools::median;
-use crate::Role;
+use crate::{Job, Role};
 use rayon::prelude::*;
 
 pub struct Facts {
@@ -11,6 +10,10 @@ pub struct Facts {
     means: Vec<(f64, u64)>,
     /// By step and worker: what it computed altogether, in picoseconds.
     pub computed: Vec<Vec<i64>>,
+    /// By worker: its stage.
+    stages: Vec<usize>,
+    /// By step and stage: what its recorded workers computed, sorted.
+    sorted: Vec<Vec<Vec<i64>>>,
 }
 
 impl Facts {
@@ -35,17 +38,24 @@ impl Facts {
         let of_worker = |sums: &[(i64, u64)], worker: usize| -> i64 {
             computes.iter().map(|kind| sums[worker * kinds + kind].0).sum()
         };
-        let computed = by_step
+        let computed: Vec<Vec<i64>> = by_step
             .iter()
             .map(|sums| (0..job.workers.len()).map(|worker| of_worker(sums, worker)).collect())
             .collect();
+        let sorted = computed.par_iter().map(|computed| by_stage(job, computed)).collect();
         let total = |at: usize| {
             let (sum, count) = by_step
                 .iter()
                 .fold((0i128, 0u64), |all, sums| (all.0 + i128::from(sums[at].0), all.1 + sums[at].1));
             (sum as f64 / count.max(1) as f64, count)
         };
-        Facts { kinds, means: (0..job.workers.len() * kinds).map(total).collect(), computed }
+        Facts {
+            kinds,
+            means: (0..job.workers.len() * kinds).map(total).collect(),
+            computed,
+            stages: job.workers.iter().map(|worker| worker.stage as usize).collect(),
+            sorted,
+        }
     }
 
     /// What a worker takes for a kind in the mean, where it has any.
@@ -54,15 +64,38 @@ impl Facts {
         (count > 0).then_some(mean)
     }
 
-    /// How much longer a worker computes than the one in the middle of the others, step by step.
-    pub fn against(&self, worker: usize, others: &[usize]) -> Vec<f64> {
-        let ratio = |computed: &Vec<i64>| {
-            let mut all: Vec<i64> =
-                others.iter().filter(|&&other| other != worker).map(|&other| computed[other]).collect();
-            let middle = median(&mut all);
-            if middle > 0 { computed[worker] as f64 / middle as f64 } else { 1.0 }
+    /// How much longer a worker computes than the one in the middle of the others of its stage, step by step.
+    pub fn against(&self, worker: usize) -> Vec<f64> {
+        let ratio = |(computed, sorted): (&Vec<i64>, &Vec<Vec<i64>>)| {
+            let own = computed[worker];
+            let middle = median_without(&sorted[self.stages[worker]], own);
+            if middle > 0 { own as f64 / middle as f64 } else { 1.0 }
         };
-        self.computed.iter().map(ratio).collect()
+        self.computed.iter().zip(&self.sorted).map(ratio).collect()
+    }
+}
+
+/// What recorded workers computed, by stage, sorted.
+fn by_stage(job: &Job, computed: &[i64]) -> Vec<Vec<i64>> {
+    let mut stages = vec![Vec::new(); job.stages()];
+    for (worker, computed) in job.workers.iter().zip(computed).filter(|(worker, _)| worker.recorded) {
+        stages[worker.stage as usize].push(*computed);
+    }
+    stages.iter_mut().for_each(|stage| stage.sort_unstable());
+    stages
+}
+
+/// The median of sorted values but for one of them; 0 for none.
+fn median_without(sorted: &[i64], one: i64) -> i64 {
+    let place = sorted.partition_point(|&value| value < one);
+    let at = |number: usize| sorted[if number < place { number } else { number + 1 }];
+    match sorted.len().saturating_sub(1) {
+        0 => 0,
+        count if count % 2 == 1 => at(count / 2),
+        count => {
+            let (lower, upper) = (at(count / 2 - 1), at(count / 2));
+            lower + (upper - lower) / 2
+        }
     }
 }
 
@@ -81,5 +114,24 @@ pub fn median_of(values: &[f64]) -> f64 {
         0 => 0.0,
         length if length % 2 == 1 => sorted[middle],
         _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::pools::median;
+    use super::*;
+
+    #[test]
+    fn medians_of_all_others() {
+        for count in 0..9usize {
+            let mut values: Vec<i64> = (0..count).map(|place| (place * 7 % 5) as i64 * 10).collect();
+            values.sort_unstable();
+            for place in 0..count {
+                let mut others = values.clone();
+                let one = others.remove(place);
+                assert_eq!(median_without(&values, one), median(&mut others), "{values:?} without {one}");
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::facts::median_of;
 use super::{Cause, CauseKind, Looking, time};
+use rayon::prelude::*;
 
 /// A worker is slow if it computes so many times as long as the one in the middle.
 const SLOW: f64 = 1.05;
@@ -26,7 +27,11 @@ struct Slow {
 impl Looking<'_> {
     pub fn slow_workers(&self, order: &[usize]) -> Option<Cause> {
         let job = self.replays.job;
-        let mut slow: Vec<Slow> = order.iter().filter_map(|&worker| self.slow(worker, order)).collect();
+        let mut of_stage = vec![0; job.stages()];
+        order.iter().for_each(|&worker| of_stage[job.workers[worker].stage as usize] += 1);
+        let compared = |worker: &&usize| of_stage[job.workers[**worker].stage as usize] > 1;
+        let mut slow: Vec<Slow> =
+            order.par_iter().filter(compared).filter_map(|&worker| self.slow(worker)).collect();
         slow.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.worker.cmp(&b.worker)));
         let most = ((order.len() as f64 * EXCEPTION) as usize).max(1);
         if slow.is_empty() || slow.len() > most || order.len() < 2 {
@@ -74,12 +79,8 @@ impl Looking<'_> {
         order.iter().copied().filter(|&other| workers[other].stage == workers[worker].stage).collect()
     }
 
-    fn slow(&self, worker: usize, order: &[usize]) -> Option<Slow> {
-        let like = self.like(worker, order);
-        if like.len() < 2 {
-            return None;
-        }
-        let factors = self.facts.against(worker, &like);
+    fn slow(&self, worker: usize) -> Option<Slow> {
+        let factors = self.facts.against(worker);
         let (since, until) = stretch(&factors).unwrap_or_else(|| (rise(&factors).unwrap_or(0), None));
         let factor = median_of(&factors[since..=until.unwrap_or(factors.len() - 1)]);
         (factor >= SLOW).then_some(Slow { worker, factor, since, until })
