@@ -316,6 +316,9 @@ fn notes(workers: &Workers, incomplete: &BTreeMap<i64, u32>, merged: &[i64], fou
             listed(names)
         ));
     }
+    if !workers.ends {
+        notes.push("no optimizer was recorded: steps that break off are not noticed, and end with their last operation".into());
+    }
     if let Some((step, rank)) = incomplete.first_key_value() {
         let names = incomplete.keys().map(i64::to_string);
         notes.push(format!(

@@ -46,6 +46,8 @@ pub struct Replays<'a> {
     pub stage_ideal: Ideal,
     /// Picoseconds of a worker and step in the mean that it waited for something that was not recorded.
     pub unexplained: f64,
+    /// The kind of operation that most of it is before, where there is any.
+    pub unexplained_before: Option<usize>,
 }
 
 /// An operation of a worker in a step, and its times.
@@ -92,13 +94,18 @@ impl<'a> Replays<'a> {
         }
         let ideal = Ideal::of(job, &times, Pool::Kind);
         let stage_ideal = Ideal::of(job, &times, Pool::KindAndStage);
-        let sums: Vec<i64> = times
+        let sums: Vec<Vec<i64>> = times
             .par_iter_mut()
             .enumerate()
             .map(|(step, times)| usual_where_not_launched(job, step, times, &ideal))
             .collect();
-        let unexplained = mean(&sums) / job.workers.len().max(1) as f64;
-        Ok(Replays { job, times, ideal, stage_ideal, unexplained })
+        let by_kind: Vec<f64> = (0..job.kinds.len())
+            .map(|kind| mean(&sums.iter().map(|sums| sums[kind]).collect::<Vec<i64>>()))
+            .collect();
+        let unexplained = by_kind.iter().sum::<f64>() / job.workers.len().max(1) as f64;
+        let most = (0..by_kind.len()).max_by(|&a, &b| by_kind[a].total_cmp(&by_kind[b]));
+        let unexplained_before = most.filter(|&kind| by_kind[kind] > 0.0);
+        Ok(Replays { job, times, ideal, stage_ideal, unexplained, unexplained_before })
     }
 
     /// How long a step takes with the times that are chosen.
@@ -192,10 +199,10 @@ pub(crate) fn record(job: &mut Job, step: usize, room: &Room) {
     }
 }
 
-/// Delays that are not the host's become the usual ones. Returns what they were longer.
-fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal: &Ideal) -> i64 {
+/// Delays that are not the host's become the usual ones. Returns what they were longer, by kind.
+fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal: &Ideal) -> Vec<i64> {
     let columns = job.steps[step].columns as usize;
-    let mut longer = 0i64;
+    let mut longer = vec![0i64; job.kinds.len()];
     for (place, op) in job.shape(step).ops.iter().enumerate() {
         let kind = &job.kinds[op.kind as usize];
         if kind.launched || kind.posted {
@@ -203,7 +210,8 @@ fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal
         }
         let usual = ideal.delay(op.kind);
         for delay in &mut times.delays[place * columns..(place + 1) * columns] {
-            longer = longer.saturating_add((*delay - usual).max(0));
+            let sum = &mut longer[op.kind as usize];
+            *sum = sum.saturating_add((*delay - usual).max(0));
             *delay = usual;
         }
     }

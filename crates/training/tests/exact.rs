@@ -136,6 +136,11 @@ fn what_is_missing_is_left_out_and_said() {
     assert!(job.notes[0].contains("data-parallel rank 3 of stage 0"), "{:?}", job.notes);
     let found = analyse(&Replays::new(&job).unwrap(), None);
     assert_eq!((found.workers_recorded, found.workers.len()), (15, 15));
+    // Shares are of those that were recorded.
+    assert_eq!(found.mended_workers.share, 1.0 / 15.0);
+    let without: Vec<Row> = all.iter().filter(|row| row.kind != Kind::Optimizer).copied().collect();
+    let job = derive::job(without, "synthetic").unwrap();
+    assert!(job.notes[0].starts_with("no optimizer was recorded"), "{:?}", job.notes);
     let twice: Vec<_> = all.iter().chain(&all[..1]).copied().collect();
     assert!(derive::job(twice, "").unwrap_err().to_string().contains("is there twice"));
     let mut two = all;
@@ -273,4 +278,15 @@ fn a_slow_worker_of_two_is_no_partition() {
     let found = answers(&Synthetic { dp: 2, pp: 2, faults: vec![fault], ..Synthetic::default() });
     let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
     assert!(kinds.contains(&CauseKind::Workers) && !kinds.contains(&CauseKind::Partition), "{kinds:?}");
+}
+
+/// A wait before an operation that a host does not launch is nobody's delay; what it is before is said.
+#[test]
+fn waits_that_nothing_explains_are_named() {
+    let mut all = rows(&Synthetic { steps: 6, ..Synthetic::default() });
+    let is_late = |row: &&mut Row| row.step % 2 == 0 && matches!(row.kind, Kind::Optimizer);
+    all.iter_mut().filter(is_late).for_each(|row| row.start += 0.4);
+    let found = answers_of(&all);
+    assert!((found.unexplained_seconds - 0.2).abs() < 0.01, "{}", found.unexplained_seconds);
+    assert_eq!(found.unexplained_before.as_deref(), Some("optimizer"));
 }

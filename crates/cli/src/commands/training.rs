@@ -45,7 +45,8 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let layers = layers(&typed.layers, &job)?;
     let answers = analyse(&replays, layers.as_deref());
     let mut warnings = words::doubts(&answers);
-    warnings.extend(meta.iter().flat_map(|meta| files::differs(meta, &answers)));
+    let recorded = (answers.dp_ranks as u32, answers.stages as u32);
+    warnings.extend(meta.iter().flat_map(|meta| files::differs(meta, recorded.0, recorded.1)));
     report::write_asked(typed.report.report.as_ref(), console, || {
         page::page(&job, &replays, &answers, &warnings)
     })?;

@@ -173,10 +173,12 @@ fn files_that_are_no_good_are_named() {
         .good()
         .says("half.csv: ends within a row of step 11: was the recorder killed?");
     folder.write("meta.yaml", "dp_size: 8\npp_size: 2\n");
-    folder
-        .run("training show fixtures/training/slow-worker.csv --meta meta.yaml")
-        .good()
-        .says("do they belong together?");
+    for method in ["", " --method published"] {
+        let line = format!("training show fixtures/training/slow-worker.csv --meta meta.yaml{method}");
+        folder.run(&line).good().says("do they belong together?");
+        let json = folder.run(&format!("{line} --json")).good().json();
+        assert!(json["warnings"].to_string().contains("do they belong together?"), "{json}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub struct Workers {
     /// By data-parallel rank and stage.
     pub ranks: BTreeMap<(u32, u32), u32>,
     /// Whether steps end with the optimizer.
-    ends: bool,
+    pub ends: bool,
 }
 
 impl Workers {

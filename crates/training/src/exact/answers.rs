@@ -56,6 +56,9 @@ pub struct Answers {
     pub cut_seconds: f64,
     /// Waits before operations for something that was not recorded: the mean of all in a step, over the workers.
     pub unexplained_seconds: f64,
+    /// The operation that most of them are before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unexplained_before: Option<String>,
     /// What slows the job, by gain.
     pub causes: Vec<Cause>,
     /// Which split of the layers would be best, where their number is given.
@@ -87,7 +90,7 @@ pub struct Mended {
     pub seconds_without: f64,
     pub seconds_with_only: f64,
     pub workers: usize,
-    /// Of all workers.
+    /// Of all recorded workers.
     pub share: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<u32>,
@@ -208,8 +211,8 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     };
     let numbered = |count: usize| (0..count).map(|number| number.to_string()).collect();
     let workers = workers(job, |worker| ratio(over(&|step| step.by_worker[worker]), ideal));
-    let mending = Mending { replays, real, ideal };
     let order: Vec<usize> = workers.iter().map(|(place, _)| *place).collect();
+    let mending = Mending { replays, real, ideal, recorded: order.len() };
     let slowest = (order.len() as u64 * SLOWEST_PERCENT).div_ceil(100) as usize;
     let stages = job.stages();
     let last: Vec<usize> =
@@ -248,6 +251,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         cut: cut.count,
         cut_seconds: cut.largest as f64 / 1e12,
         unexplained_seconds: replays.unexplained / 1e12,
+        unexplained_before: replays.unexplained_before.map(|kind| job.kinds[kind].name.clone()),
         causes: found.causes,
         split: found.split,
         notes: job.notes.clone(),
@@ -282,9 +286,15 @@ struct Mending<'a> {
     replays: &'a Replays<'a>,
     real: f64,
     ideal: f64,
+    recorded: usize,
 }
 
 impl Mending<'_> {
+    /// So many of the recorded workers.
+    fn share(&self, count: usize) -> f64 {
+        count as f64 / self.recorded.max(1) as f64
+    }
+
     fn rem(&self, without: f64) -> Option<f64> {
         let lost = self.real - self.ideal;
         (lost > 0.0).then(|| (self.real - without) / lost)
@@ -310,7 +320,7 @@ impl Mending<'_> {
             seconds_without: without / 1e12,
             seconds_with_only: with_only / 1e12,
             workers: chosen.len(),
-            share: chosen.len() as f64 / workers.len() as f64,
+            share: self.share(chosen.len()),
             ranks: if named { ranks.collect() } else { Vec::new() },
         }
     }
@@ -322,8 +332,12 @@ impl Mending<'_> {
         while count <= order.len() && self.real > self.ideal {
             let without = self.with(&order[..count], false);
             let rem = self.rem(without);
-            let share = count as f64 / order.len() as f64;
-            points.push(CurvePoint { workers: count, share, rem, seconds: without / 1e12 });
+            points.push(CurvePoint {
+                workers: count,
+                share: self.share(count),
+                rem,
+                seconds: without / 1e12,
+            });
             if rem.is_some_and(|rem| rem >= MOST_OF_IT) || count == order.len() {
                 break;
             }

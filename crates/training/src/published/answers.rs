@@ -14,6 +14,9 @@ const WORTH_A_LOOK: f64 = 1.03;
 /// Of so many workers in a hundred it is asked what mending them wins.
 const SLOWEST_PERCENT: u64 = 3;
 
+/// Less than this part of a step is rounding, and not lost time.
+const NOTHING: f64 = 1e-12;
+
 /// Slowdowns, by name.
 pub type Slowdowns = BTreeMap<String, f64>;
 
@@ -60,10 +63,10 @@ pub struct Worker {
 /// What some operations are to blame for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Rem {
-    /// The part of the lost time that goes if they are ideal.
-    pub rem: f64,
+    /// The part of the lost time that goes if they are ideal. Nothing where nothing is lost.
+    pub rem: Option<f64>,
     /// The part of the lost time that comes if only they are as they were.
-    pub add: f64,
+    pub add: Option<f64>,
     pub seconds_without: f64,
     pub seconds_with_only: f64,
     /// The ranks that were mended, where these are workers.
@@ -213,10 +216,10 @@ impl Analysis<'_> {
     fn rem(&self, real: f64, ideal: f64, ranks: Vec<u32>, which: &dyn Fn(u32, usize) -> bool) -> Rem {
         let without = self.only(self.which(|rank, op| !which(rank, op))).whole;
         let with_only = self.only(self.which(which)).whole;
-        let lost = real - ideal;
+        let lost = Some(real - ideal).filter(|lost| lost.abs() > NOTHING * ideal.abs());
         Rem {
-            rem: (real - without) / lost,
-            add: (with_only - ideal) / lost,
+            rem: lost.map(|lost| (real - without) / lost),
+            add: lost.map(|lost| (with_only - ideal) / lost),
             seconds_without: without,
             seconds_with_only: with_only,
             ranks,

@@ -6,7 +6,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
 use straggler_trace::Trace;
-use straggler_training::exact::Answers;
 use straggler_training::{Job, Meta, Row, Sizes, read_tables};
 
 /// Reads a job, whatever it was recorded as.
@@ -106,8 +105,8 @@ pub fn meta(path: Option<&Path>) -> Outcome<Option<Meta>> {
 }
 
 /// What a description says and the recording does not.
-pub fn differs(meta: &Meta, answers: &Answers) -> Option<String> {
-    let recorded = (answers.dp_ranks as u32, answers.stages as u32);
+pub fn differs(meta: &Meta, dp_ranks: u32, stages: u32) -> Option<String> {
+    let recorded = (dp_ranks, stages);
     ((meta.dp, meta.pp) != recorded).then(|| {
         format!(
             "the description has {} data-parallel ranks and {} stages, the recording {} and {}: do they belong together?",

@@ -17,7 +17,7 @@ struct Answer<'a> {
     s: f64,
     replay_error: f64,
     m_w: Option<f64>,
-    m_s: f64,
+    m_s: Option<f64>,
     by_stage: Option<&'a Slowdowns>,
     by_dp_rank: Option<&'a Slowdowns>,
     by_type: Option<&'a Slowdowns>,
@@ -35,6 +35,7 @@ struct Answer<'a> {
     steps: usize,
     operations: usize,
     workers_recorded: u32,
+    warnings: Vec<String>,
 }
 
 pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
@@ -44,25 +45,29 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     let Some(tables) = files::tables(&typed.files)? else {
         return Err(Failure::bad_input("--method published reads tables of operations only: leave it out"));
     };
-    let meta = match files::meta(typed.meta.as_deref())? {
+    let described = files::meta(typed.meta.as_deref())?;
+    let rows = files::rows(&tables)?;
+    let job = Dense::new(&rows).map_err(Failure::bad_input_of)?;
+    let warnings: Vec<String> =
+        described.iter().filter_map(|meta| files::differs(meta, job.dp, job.pp)).collect();
+    let meta = match described {
         Some(meta) => meta,
         None => Meta::parse("").map_err(Failure::bad_input_of)?,
     };
-    let rows = files::rows(&tables)?;
-    let job = Dense::new(&rows).map_err(Failure::bad_input_of)?;
     let answers = analyse(&job, &meta).map_err(Failure::bad_input_of)?;
     if console.json {
-        return console.print_json(&answer(&answers));
+        return console.print_json(&answer(&answers, warnings));
     }
+    warnings.iter().for_each(|warning| console.warn(warning));
     console.print(&say(&answers))
 }
 
-fn answer(of: &Answers) -> Answer<'_> {
+fn answer(of: &Answers, warnings: Vec<String>) -> Answer<'_> {
     Answer {
         method: "published",
         s: of.s,
         replay_error: of.replay_error,
-        m_w: of.m_w.as_ref().map(|rem| rem.rem),
+        m_w: of.m_w.as_ref().and_then(|rem| rem.rem),
         m_s: of.m_s.rem,
         by_stage: of.by_stage.as_ref(),
         by_dp_rank: of.by_dp_rank.as_ref(),
@@ -81,6 +86,7 @@ fn answer(of: &Answers) -> Answer<'_> {
         steps: of.steps,
         operations: of.operations,
         workers_recorded: of.workers_recorded,
+        warnings,
     }
 }
 
@@ -97,9 +103,14 @@ fn say(of: &Answers) -> String {
     );
     if let Some(m_w) = &of.m_w {
         let ranks: Vec<String> = m_w.ranks.iter().map(u32::to_string).collect();
-        text.push_str(&format!("M_W = {:.4}, with ranks {} mended. ", m_w.rem, ranks.join(", ")));
+        if let Some(rem) = m_w.rem {
+            text.push_str(&format!("M_W = {rem:.4}, with ranks {} mended. ", ranks.join(", ")));
+        }
     }
-    text.push_str(&format!("M_S = {:.4}, with the last stage mended.\n", of.m_s.rem));
+    text.push_str(&match of.m_s.rem {
+        Some(rem) => format!("M_S = {rem:.4}, with the last stage mended.\n"),
+        None => "Nothing is lost, so that M_S is not defined.\n".into(),
+    });
     for (name, list) in
         [("stage", &of.by_stage), ("data-parallel rank", &of.by_dp_rank), ("operation", &of.by_type)]
     {

@@ -71,10 +71,12 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
     if answers.unexplained_seconds > UNEXPLAINED * answers.step_seconds
         && answers.replay_error.abs() > UNEXPLAINED
     {
+        let before = answers.unexplained_before.as_ref();
         list.push(format!(
-            "a worker waits {} a step for something that was not recorded, such as an all-reduce of the loss; this counts as \
+            "a worker waits {} a step for something that was not recorded, such as an all-reduce of the loss{}; this counts as \
              nobody's delay",
-            seconds(answers.unexplained_seconds)
+            seconds(answers.unexplained_seconds),
+            before.map(|name| format!(", mostly before {name}")).unwrap_or_default()
         ));
     }
     if answers.cut > 0 && answers.cut_seconds > 1e-3 {
