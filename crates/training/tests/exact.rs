@@ -290,3 +290,46 @@ fn waits_that_nothing_explains_are_named() {
     assert!((found.unexplained_seconds - 0.2).abs() < 0.01, "{}", found.unexplained_seconds);
     assert_eq!(found.unexplained_before.as_deref(), Some("optimizer"));
 }
+
+/// Parameters gathered anew before every microbatch are waited for by that microbatch, and nothing overlaps.
+#[test]
+fn every_gather_belongs_to_the_forward_behind_it() {
+    let of = Synthetic { dp: 2, pp: 1, microbatches: 4, steps: 5, jitter: 0.0, ..Synthetic::default() };
+    let mut all = Vec::new();
+    for step in 0..5 {
+        for rank in 0..2 {
+            let mut now = 0.0;
+            let mut add = |kind: Kind, seq: u32, duration: f64| {
+                let computes = kind.is_compute();
+                let (chunk, model_chunk) =
+                    (if kind == Kind::Optimizer { -1 } else { 0 }, if computes { 0 } else { -1 });
+                let microbatch = if computes { seq as i32 } else { -1 };
+                let place = Row {
+                    dp_rank: rank,
+                    stage: 0,
+                    rank,
+                    step,
+                    kind,
+                    start: now,
+                    duration,
+                    seq,
+                    chunk,
+                    model_chunk,
+                    microbatch,
+                };
+                all.push(place);
+                now += duration;
+            };
+            for microbatch in 0..of.microbatches {
+                add(Kind::ParamsAllGather, microbatch, 0.05);
+                add(Kind::ForwardCompute, microbatch, 0.1);
+                add(Kind::BackwardCompute, microbatch, 0.2);
+            }
+            add(Kind::GradsReduceScatter, 0, 0.05);
+            add(Kind::Optimizer, 0, 0.01);
+        }
+    }
+    let found = answers_of(&all);
+    assert!(found.replay_error.abs() < 1e-9 && found.overlaps == 0 && found.cut == 0, "{found:?}");
+    assert!((found.step_seconds - 1.46).abs() < 1e-9, "{}", found.step_seconds);
+}

@@ -66,9 +66,16 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
     console.print(&words::say(&job, &answers))
 }
 
+/// More layers than any model has.
+const MOST_LAYERS: u64 = 10_000;
+
 /// The layers of every stage, from their sum or one by one.
 fn layers(typed: &[u32], job: &Job) -> Outcome<Option<Vec<u32>>> {
     let stages = job.stages();
+    let all: u64 = typed.iter().map(|&layers| u64::from(layers)).sum();
+    if !typed.is_empty() && !(1..=MOST_LAYERS).contains(&all) {
+        return Err(Failure::usage(format!("--layers: models have 1 to {MOST_LAYERS} layers, not {all}")));
+    }
     match typed {
         [] => Ok(None),
         [all] if stages > 1 && (*all as usize).is_multiple_of(stages) => {

@@ -230,9 +230,15 @@ impl Building<'_> {
         let chunk = |op: usize| self.rows[op].chunk;
         let mut edges = Vec::new();
         for named in gathers.clone().map(chunk).collect::<BTreeSet<i32>>() {
-            let last = gathers.clone().rev().find(|&op| chunk(op) == named);
+            let of_chunk: Vec<usize> = gathers.clone().filter(|&op| chunk(op) == named).collect();
             let first = forwards.iter().copied().find(|&op| chunk(op) == named);
-            edges.extend(first.zip(last));
+            let early = |op: &&usize| first.is_none_or(|first| self.start[**op] <= self.start[first] + SLACK);
+            // Of several, those that begin before it; later ones are for forwards that follow.
+            edges.extend(first.zip(of_chunk.iter().rev().find(early).copied()));
+            for &gather in of_chunk.iter().filter(|op| !early(op)) {
+                let next = |op: &usize| chunk(*op) == named && self.start[*op] >= self.end(gather) - SLACK;
+                edges.extend(forwards.iter().copied().find(next).map(|forward| (forward, gather)));
+            }
         }
         for scatter in self.range(stage, Some(Kind::GradsReduceScatter)) {
             // The gradients of its chunk, or whatever had been computed when it began.

@@ -51,9 +51,12 @@ pub struct Answers {
     pub mended_last_stage: Mended,
     /// How much of the lost time goes with the slowest 1, 2, 3, … workers.
     pub curve: Vec<CurvePoint>,
-    /// Times below zero that were taken as 0.
+    /// Transfers that end before all have started, and were taken as 0.
     pub cut: u64,
     pub cut_seconds: f64,
+    /// Operations that overlap with what they should wait for on the same worker, and by how much at most.
+    pub overlaps: u64,
+    pub overlap_seconds: f64,
     /// Waits before operations for something that was not recorded: the mean of all in a step, over the workers.
     pub unexplained_seconds: f64,
     /// The operation that most of them are before.
@@ -220,6 +223,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     let mended_workers = mending.of(&order[..slowest.min(order.len())], true);
     let mended_last_stage = mending.of(&last, false);
     let cut = replays.times.iter().map(|times| times.cut).fold(Cut::default(), Cut::and);
+    let overlap = replays.times.iter().map(|times| times.overlap).fold(Cut::default(), Cut::and);
     let s = ratio(real, ideal);
     let found = causes(replays, &order, layers);
     Answers {
@@ -250,6 +254,8 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         mended_last_stage,
         cut: cut.count,
         cut_seconds: cut.largest as f64 / 1e12,
+        overlaps: overlap.count,
+        overlap_seconds: overlap.largest as f64 / 1e12,
         unexplained_seconds: replays.unexplained / 1e12,
         unexplained_before: replays.unexplained_before.map(|kind| job.kinds[kind].name.clone()),
         causes: found.causes,

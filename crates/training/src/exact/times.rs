@@ -15,7 +15,10 @@ pub struct StepTimes {
     /// By worker: what it ended the step before later than the first did, so that it could not begin this one with the others.
     /// Empty where the step before was not recorded.
     pub carried: Vec<i64>,
+    /// Transfers that end before all have started: clocks differ by so much.
     pub cut: Cut,
+    /// Operations that start before what they wait for on the same worker has ended: they overlap.
+    pub overlap: Cut,
 }
 
 impl StepTimes {
@@ -81,7 +84,7 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
     let all = job.instances(step);
     let begin = all.clone().map(|instance| job.start[instance]).min().unwrap_or(0);
     let last = all.map(|instance| job.start[instance].saturating_add(job.duration[instance])).max();
-    let mut cut = Cut::default();
+    let (mut cut, mut overlap) = (Cut::default(), Cut::default());
     let (mut takes, mut delays) = (vec![0; ops * columns], vec![0; ops * columns]);
     for op in 0..ops {
         let before = shape.graph.before.of(op);
@@ -90,7 +93,7 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
             takes[op * columns + column] = end(op, column).saturating_sub(start(op, column));
             let ready = before.iter().map(|&before| end(before as usize, column)).max().unwrap_or(begin);
             if !posted {
-                delays[op * columns + column] = cut.at_zero(start(op, column).saturating_sub(ready));
+                delays[op * columns + column] = overlap.at_zero(start(op, column).saturating_sub(ready));
             }
         }
     }
@@ -111,7 +114,7 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
             }
         }
     }
-    let mut times = StepTimes { takes, delays, recorded: 0, carried: carried(job, step), cut };
+    let mut times = StepTimes { takes, delays, recorded: 0, carried: carried(job, step), cut, overlap };
     let begins = (0..ops).filter(|&op| shape.begins(&job.kinds, op));
     let begins = begins.flat_map(|op| (0..columns).map(move |column| (op, column)));
     let late = begins.map(|(op, column)| times.carried_by(job, step, op, column)).max().unwrap_or(0);

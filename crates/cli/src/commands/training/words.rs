@@ -41,7 +41,10 @@ pub fn verdict(answers: &Answers) -> String {
             seconds(answers.replayed_seconds),
             percent(cause.gain)
         )),
-        None if answers.s < 1.05 => text.push_str(" No single cause is worth more than 1 % of a step."),
+        None if answers.s < 1.05 => text.push_str(&format!(
+            " No single cause is worth more than 1 % of a step, which takes {}.",
+            seconds(answers.replayed_seconds)
+        )),
         None => text.push_str(
             " None of the causes that are known explains it: look at the workers and operations below.",
         ),
@@ -77,6 +80,14 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
              nobody's delay",
             seconds(answers.unexplained_seconds),
             before.map(|name| format!(", mostly before {name}")).unwrap_or_default()
+        ));
+    }
+    if answers.overlaps > 0 && answers.overlap_seconds > UNEXPLAINED * answers.step_seconds {
+        list.push(format!(
+            "{} before what they should wait for on the same worker has ended, by up to {}: the graph may not be that of this \
+             program",
+            counted(answers.overlaps, "operation starts", "operations start"),
+            seconds(answers.overlap_seconds)
         ));
     }
     if answers.cut > 0 && answers.cut_seconds > 1e-3 {
