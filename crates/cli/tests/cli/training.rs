@@ -234,7 +234,7 @@ fn changes_that_cannot_be_are_named() {
         ("--slow 1", "give it as 3:1.5"),
         ("--slow 101%:2", "is no probability"),
         ("--link 0-5:2", "no transfer between ranks 0 and 5 alone"),
-        ("--lose 0 --lose 4", "no data-parallel rank is left"),
+        ("--lose 0 --lose 1", "no data-parallel rank is left"),
         ("--lose 0 -o x.csv", "leave out -o or --lose"),
         ("--stall 1:100days", "unknown unit `days`"),
     ] {
