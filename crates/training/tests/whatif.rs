@@ -141,7 +141,9 @@ fn a_slow_link_slows_what_goes_over_it() {
     assert_eq!(itself.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 0 }));
     let any = only(Whom::Any, What::Link { times: 11.0, with: Some(2) });
     let replays = Replays::new(&job).unwrap();
-    assert!((0..20).all(|draw| any.outcome(&replays, draw).unwrap().hit == [(0, 0)]));
+    // Of those that rank 2 exchanges anything with alone: its neighbour stage, and the other data-parallel rank.
+    let hit = |draw| any.outcome(&replays, draw).unwrap().hit;
+    assert!((0..20).all(|draw| hit(draw) == [(0, 0)] || hit(draw) == [(0, 3)]));
     let strangers = only(Whom::Rank(0), What::Link { times: 2.0, with: Some(3) });
     assert_eq!(strangers.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 3 }));
     assert_eq!(
