@@ -15,7 +15,8 @@ mod workers;
 
 use crate::graph::{Graph, Group};
 use crate::table::LONGEST_SECONDS;
-use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape, listed};
+use crate::words::listed;
+use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape};
 use column::{Column, Key};
 use rayon::prelude::*;
 use std::collections::BTreeMap;

@@ -31,12 +31,3 @@ pub use table::{
     Clock, Fault, Faults, Kineto, Row, Table, TableError, holds_tables, read_table, read_tables, write_csv,
 };
 pub use traced::{Sizes, TracedError, trace};
-
-/// A list that ends after a few.
-fn listed(names: impl Iterator<Item = String>) -> String {
-    const SHOWN: usize = 5;
-    let names: Vec<String> = names.collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
-}

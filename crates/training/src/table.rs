@@ -60,6 +60,8 @@ pub enum TableError {
     Io { path: PathBuf, source: std::io::Error },
     #[error("{}: {what}", path.display())]
     Parquet { path: PathBuf, what: String },
+    #[error("{}: the file is empty", path.display())]
+    Empty { path: PathBuf },
     #[error("{}: there is no column `{name}`: a table of operations has {COLUMNS}", path.display())]
     NoColumn { path: PathBuf, name: &'static str },
     #[error("{0}: which step it belongs to is not known")]

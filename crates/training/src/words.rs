@@ -22,6 +22,11 @@ pub fn list_up_to<T: ToString>(most: usize, items: &[T]) -> String {
     }
 }
 
+/// The first few of many.
+pub fn listed(items: impl Iterator<Item = String>) -> String {
+    list_up_to(5, &items.collect::<Vec<String>>())
+}
+
 /// `rank 3`, `ranks 3 and 5`.
 pub fn of<T: ToString>(noun: &str, items: &[T]) -> String {
     format!("{noun}{} {}", plural(items.len(), "", "s"), list(items))

@@ -237,3 +237,11 @@ fn hosts_come_from_what_the_probe_writes_beside_tables() {
     let hosts: Vec<Option<&str>> = job.workers.iter().map(|worker| worker.host.as_deref()).collect();
     assert_eq!(hosts, [None, Some("node-b")]);
 }
+
+#[test]
+fn an_empty_file_is_called_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.csv");
+    std::fs::write(&path, "").unwrap();
+    assert!(read_table(&path).unwrap_err().to_string().ends_with("job.csv: the file is empty"));
+}

@@ -211,6 +211,9 @@ fn what_is_left_to_chance_is_drawn() {
     assert!(1.0 < at("p5") && at("p5") <= at("p50") && at("p95") <= at("max"), "{json}");
     assert_eq!(json["worst"][0]["slowdown"], json["slowdowns"]["max"]);
     assert_eq!(folder.run(&format!("{drawn} --threads 1")).good().json(), json);
+    // Of the worst draws those are named who were drawn, not those who are always hit.
+    let both = folder.run(&format!("{job} --mend all --slow any:2 --draws 5 --json")).good().json();
+    assert_eq!(both["worst"][0]["ranks"].as_array().unwrap().len(), 1, "{both}");
     let noise = format!("{job} --noise periodic:rate=100Hz,duration=1ms --draws 3 --report noise.html");
     let text = folder.run(&noise).good().stdout();
     assert!(text.contains("noise disturbs all workers"), "{text}");

@@ -18,7 +18,9 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut input = input;
     let mut header = String::new();
-    input.read_line(&mut header).map_err(io)?;
+    if input.read_line(&mut header).map_err(io)? == 0 {
+        return Err(TableError::Empty { path: path.into() });
+    }
     let header: Vec<&str> = header.split(',').map(str::trim).collect();
     let mut places = [0; NAMES.len()];
     for (place, name) in places.iter_mut().zip(NAMES) {

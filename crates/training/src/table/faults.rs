@@ -2,7 +2,7 @@
 //! others may have waited for what it was.
 
 use super::TableError;
-use crate::listed;
+use crate::words::listed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;

@@ -77,6 +77,7 @@ struct Quantiles {
 struct Worst {
     draw: u32,
     slowdown: f64,
+    /// Those that were drawn.
     ranks: Vec<u32>,
 }
 
@@ -85,12 +86,7 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     typed.output.iter().try_for_each(|path| refuse_unwritable(path))?;
     let scenario = scenario(typed, seed)?;
     let job = job(typed)?;
-    let by_chance = scenario.noise.is_some()
-        || scenario.faults.iter().any(|fault| match fault.whom {
-            Whom::Rank(_) => false,
-            Whom::Any => true,
-            Whom::Each(probability) => probability > 0.0 && probability < 1.0,
-        });
+    let by_chance = scenario.noise.is_some() || scenario.faults.iter().any(|fault| is_by_chance(fault.whom));
     let draws = match typed.draws {
         Some(draws) if by_chance => draws,
         _ => {
@@ -126,6 +122,15 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
     console.print(&words::say(&answer, typed.output.as_deref()))
+}
+
+/// Whether it is drawn whom a fault hits.
+fn is_by_chance(whom: Whom) -> bool {
+    match whom {
+        Whom::Rank(_) => false,
+        Whom::Any => true,
+        Whom::Each(probability) => probability > 0.0 && probability < 1.0,
+    }
 }
 
 fn unfit(error: ScenarioError) -> Failure {
@@ -221,9 +226,11 @@ fn answer(typed: &WhatIf, job: &Job, scenario: &Scenario, before: &[i64], drawn:
         let after = over_draws(&|one| one.steps[place] as f64);
         (of.number, [seconds(before[place] as f64), seconds(after)])
     });
-    let told = if drawn.len() > 1 && !scenario.faults.is_empty() { WORST } else { 0 };
+    let drawn_faults = scenario.faults.iter().any(|fault| is_by_chance(fault.whom));
+    let told = if drawn.len() > 1 && drawn_faults { WORST } else { 0 };
     let worst = order.iter().take(told).map(|((draw, one), slowdown)| {
-        let mut ranks: Vec<u32> = one.hit.iter().map(|&(_, rank)| rank).collect();
+        let by_chance = one.hit.iter().filter(|(fault, _)| is_by_chance(scenario.faults[*fault].whom));
+        let mut ranks: Vec<u32> = by_chance.map(|&(_, rank)| rank).collect();
         ranks.sort_unstable();
         ranks.dedup();
         Worst { draw: *draw, slowdown: *slowdown, ranks }

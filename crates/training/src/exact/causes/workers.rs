@@ -2,6 +2,7 @@
 
 use super::facts::median_of;
 use super::{Cause, CauseKind, Looking, time};
+use crate::words;
 use rayon::prelude::*;
 
 /// A worker is slow if it computes so many times as long as the one in the middle.
@@ -50,7 +51,12 @@ impl Looking<'_> {
         let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
         let says = match &ranks[..] {
             [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
-            _ => format!("{} of {} workers are slow: ranks {}", ranks.len(), order.len(), some(&ranks)),
+            _ => format!(
+                "{} of {} workers are slow: ranks {}",
+                ranks.len(),
+                order.len(),
+                words::list_up_to(6, &ranks)
+            ),
         };
         let mut cause = self.cause(CauseKind::Workers, won, says)?;
         cause.evidence = slow.iter().take(5).map(|slow| self.evidence(slow, order)).collect();
@@ -109,13 +115,6 @@ impl Looking<'_> {
             time(median_of(&others)),
         )
     }
-}
-
-fn some(ranks: &[u32]) -> String {
-    let shown: Vec<String> = ranks.iter().take(6).map(u32::to_string).collect();
-    let more = ranks.len() - shown.len();
-    let shown = shown.join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// The longest stretch of slow steps, where the worker is not slow in the others: its first step, and its last unless it is still slow.
