@@ -73,10 +73,11 @@ struct Plan {
     u64 sources;       // Source
     u64 offsets;       // u64 by process, where they are given
     u64 arrivals;      // u64 by slot of all cycles and thread
-    u64 notices;       // u64 by thread: the earliest arrival that changed
-    u64 tops;          // u32 by thread: the slots below have arrivals
-    u64 kept;          // u32 by thread: how many places it came by, and how many of the last are kept
-    u64 places;        // Place by number and thread
+    u64 notices;       // u64 by thread: the earliest arrival that changed; if there are several groups, or is new
+    u64 known;         // u64 by group of 64 slots and thread: a bit for every slot with an arrival
+    u64 tops;          // u32 by thread: one more than the last slot with an arrival
+    u64 kept;          // Kept by thread
+    u64 places;        // the words of a Place by number, word and thread
     u64 finish;        // u64 by thread
     u64 latest;        // u64 by replica
     u64 status;        // u32: the last round in which anyone gets notice; whether time ran out
@@ -93,19 +94,35 @@ struct Plan {
     u32 given;         // how many offsets
     u32 wallclock, computation_only;
     u32 ring;          // how many places are kept
+    u32 turns;         // how often the threads of a block may run in a round
+    u32 block;         // how many threads a block has
+    u32 groups;        // of 64 slots, in all cycles
+    u32 unused;
 };
 
+// Where a process waits.
 struct Place {
     u64 cpu_free, send_free, recv_free, quiet;
     u64 last;        // when its last event ran
-    u64 mark;        // messages up to this arrival and sender have run
-    u32 mark_from;
+    u64 mark;        // messages up to this arrival have run; of equal ones, those up to the sender of
+    u32 mark_slot;   // this slot
     u32 stage;       // of all cycles
     u32 low;         // the first slot of the receives it waits for
     u16 open, span;  // how many have not run, of how many
 };
 
-static_assert(sizeof(Plan) == 224 && sizeof(Place) == 64 && sizeof(Source) == 72, "layout.rs says so");
+// The words of a place, and when the first message ran afterwards: its CPU was idle until then.
+const u32 PLACE_WORDS = sizeof(Place) / 8 + 1;
+const u32 LAST = 4, LEFT = 8;
+
+// What a thread remembers from round to round.
+struct Kept {
+    u32 number;      // of places that it came by, and
+    u32 valid;       // how many of the last ones are kept
+    u64 seen;        // the slots whose arrivals it has heard of, of one group
+};
+
+static_assert(sizeof(Plan) == 248 && sizeof(Place) == 64 && sizeof(Source) == 72, "layout.rs says so");
 
 // ---- What differs between the GPU and the CPU.
 
@@ -114,6 +131,8 @@ INLINE u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
 INLINE u64 take(u64 *at) { return atomicExch(at, UNKNOWN); }
 INLINE void lower(u64 *at, u64 value) { atomicMin(at, value); }
 INLINE void raise(u32 *at, u32 value) { atomicMax(at, value); }
+INLINE void mark_bits(u64 *at, u64 bits) { atomicOr(at, bits); }
+INLINE u32 lowest_bit(u64 bits) { return __ffsll((long long)bits) - 1; }
 INLINE void raise(u64 *at, u64 value) { atomicMax(at, value); }
 INLINE void fence() { __threadfence(); }
 INLINE u64 load(const u64 *at) { return *(const volatile u64 *)at; }
@@ -125,6 +144,8 @@ INLINE u64 high_product(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >>
 INLINE u64 take(u64 *at) { u64 value = *at; *at = UNKNOWN; return value; }
 INLINE void lower(u64 *at, u64 value) { if (value < *at) *at = value; }
 INLINE void raise(u32 *at, u32 value) { if (value > *at) *at = value; }
+INLINE void mark_bits(u64 *at, u64 bits) { *at |= bits; }
+INLINE u32 lowest_bit(u64 bits) { return __builtin_ctzll(bits); }
 INLINE void raise(u64 *at, u64 value) { if (value > *at) *at = value; }
 INLINE void fence() {}
 INLINE u64 load(const u64 *at) { return *at; }
@@ -156,6 +177,12 @@ INLINE u64 drawn(u64 seed, u32 replica, u32 rank, u32 source, u64 bound) {
 
 // ---- Noise, as detours.rs and injection.rs have it.
 
+// The turn of the endless repetition in which a position lies. Most runs are shorter than a trace.
+INLINE u64 turn_of(const Source &source, u64 position) {
+    if (position < source.length) return 0;
+    return position - source.length < source.length ? 1 : position / source.length;
+}
+
 // How many detours of a trace start at or before a position inside its length.
 INLINE u32 started_by(const Source &source, u64 position) {
     const u64 *starts = (const u64 *)source.starts;
@@ -178,14 +205,14 @@ INLINE u64 residual(const Source &source, u64 position, u64 within, u32 started)
 // noise(x, y) of a trace.
 INLINE u64 between(const Source &source, u64 x, u64 y) {
     const u64 *before = (const u64 *)source.before;
-    u64 within = x % source.length;
+    u64 turn = turn_of(source, x), within = x - turn * source.length;
     u32 started = started_by(source, within);
     u64 left = residual(source, x, within, started);
     if (y <= x) return left;
-    u64 last = y - 1, turns = last / source.length - x / source.length;
+    u64 last = y - 1, last_turn = turn_of(source, last), turns = last_turn - turn;
     u64 all = constant(before + source.count);
     if (high_product(turns, all) != 0 || turns * all > END_OF_TIME) return END_OF_TIME;
-    u32 ended = started_by(source, last % source.length);
+    u32 ended = started_by(source, last - last_turn * source.length);
     // The sum of two turns' parts may be less than nothing by itself.
     return turns * all + constant(before + ended) - constant(before + started) + left;
 }
@@ -193,7 +220,7 @@ INLINE u64 between(const Source &source, u64 x, u64 y) {
 // The time up to which a trace disturbs nothing, seen from `now`; 0 when it does at `now`.
 INLINE u64 quiet_until(const Source &source, u64 offset, u64 now) {
     const u64 *starts = (const u64 *)source.starts;
-    u64 position = now + offset, within = position % source.length;
+    u64 position = now + offset, within = position - turn_of(source, position) * source.length;
     u32 started = started_by(source, within);
     if (residual(source, position, within, started) > 0) return 0;
     u64 turn = position - within - offset;
@@ -316,36 +343,52 @@ INLINE u32 tariff_of(const Plan &plan, u32 rank, u32 slot) {
 
 // ---- One process.
 
+// A message that has not run: its arrival and its slot.
+struct Waiting {
+    u64 arrived;
+    u32 slot;
+};
+
 struct Process {
-    const Plan &plan;
+    const Plan *plan;
     u64 index;  // of the thread in the arrays
     u32 rank, replica;
+    bool here;  // whether it waits at the last place that it came by
+    bool left;  // whether a message has run since
+    bool told;  // whether it gave notice to anyone
     Place at;
+    Kept kept;
     u32 cycle, stage, stages;
     Entry entry;
     // The operations of the stage that have not run, when they became ready, and when what released them ran.
     u32 pending;
     bool afterwards;
     u64 ready, created;
-    // The message that runs next: its arrival, sender and slot.
-    u64 first;
-    u32 first_from, first_slot, top;
-    bool told;  // whether it gave notice to anyone
+    // The messages that run next, of those it knows of, and whether there may be more.
+    Waiting first, second;
+    bool more;
+    // The slots with an arrival that were found last, and their group.
+    u64 known;
+    u32 known_group;
 };
 
 INLINE u64 *arrival(const Process &p, u32 slot, u64 index) {
-    return (u64 *)p.plan.arrivals + (u64)slot * p.plan.threads + index;
+    return (u64 *)p.plan->arrivals + (u64)slot * p.plan->threads + index;
+}
+
+INLINE u64 *known_slots(const Process &p, u32 group, u64 index) {
+    return (u64 *)p.plan->known + (u64)group * p.plan->threads + index;
 }
 
 INLINE u64 charge(Process &p, u64 from, u64 to) {
     if (to < p.at.quiet) return 0;
-    Noise found = look_up(p.plan, p.rank, p.replica, from, to);
+    Noise found = look_up(*p.plan, p.rank, p.replica, from, to);
     p.at.quiet = found.quiet;
     return found.noise;
 }
 
 INLINE u64 charge_overhead(Process &p, u64 from, u64 to) {
-    return p.plan.computation_only ? 0 : charge(p, from, to);
+    return p.plan->computation_only ? 0 : charge(p, from, to);
 }
 
 INLINE void makes_ready(Process &p, u32 operations, u64 t) {
@@ -355,7 +398,7 @@ INLINE void makes_ready(Process &p, u32 operations, u64 t) {
 }
 
 INLINE void enter(Process &p, u64 t) {
-    p.entry = entry_at(p.plan, p.rank, p.stage);
+    p.entry = entry_at(*p.plan, p.rank, p.stage);
     p.afterwards = false;
     u32 operations = p.entry.to != NONE ? SEND : 0;
     if (p.entry.recv_slot != NONE) operations |= RECV;
@@ -363,14 +406,14 @@ INLINE void enter(Process &p, u64 t) {
     makes_ready(p, operations, t);
 }
 
-INLINE bool ended(const Process &p) { return p.cycle == p.plan.cycles; }
+INLINE bool ended(const Process &p) { return p.cycle == p.plan->cycles; }
 
 INLINE void enter_next(Process &p, u64 t) {
     if (++p.stage == p.stages) {
         p.stage = 0;
         ++p.cycle;
         // A process may have fewer receives than others: its slots of the last cycle need not be full.
-        p.at.low = p.cycle * p.plan.slots;
+        p.at.low = p.cycle * p.plan->slots;
     }
     if (!ended(p)) enter(p, t);
 }
@@ -391,43 +434,76 @@ INLINE void settle(Process &p, u64 t) {
     enter_next(p, t);
 }
 
-// Whether a message with this arrival in a slot of the process has run.
-INLINE bool has_run(const Process &p, u64 arrived, u32 slot) {
-    if (arrived != p.at.mark) return arrived < p.at.mark;
-    return sender_of(p.plan, p.rank, slot) <= p.at.mark_from;
+INLINE u32 sender_of(const Process &p, u32 slot) { return sender_of(*p.plan, p.rank, slot); }
+
+// Which of two messages runs first.
+INLINE bool before(const Process &p, const Waiting &a, const Waiting &b) {
+    if (a.arrived != b.arrived) return a.arrived < b.arrived;
+    return a.arrived != UNKNOWN && sender_of(p, a.slot) < sender_of(p, b.slot);
 }
 
-// The message that runs next, of those the process knows of.
-INLINE void find_message(Process &p) {
-    p.first = UNKNOWN;
-    for (u32 slot = p.at.low; slot < p.top; ++slot) {
-        u64 arrived = load(arrival(p, slot, p.index));
-        if (arrived > p.first || arrived == UNKNOWN || has_run(p, arrived, slot)) continue;
-        u32 from = sender_of(p.plan, p.rank, slot);
-        if (arrived == p.first && from > p.first_from) continue;
-        p.first = arrived;
-        p.first_from = from;
-        p.first_slot = slot;
+INLINE bool has_run(const Process &p, const Waiting &message) {
+    Waiting mark = {p.at.mark, p.at.mark_slot};
+    return p.at.mark != 0 && !before(p, mark, message);
+}
+
+// The slots of a group that the process has heard of.
+INLINE u64 slots_of(const Process &p, u32 group) {
+    return p.plan->groups == 1 ? p.kept.seen : load(known_slots(p, group, p.index));
+}
+
+// The messages that run next, of those the process knows of.
+INLINE void find_messages(Process &p) {
+    p.first = p.second = {UNKNOWN, 0};
+    p.more = false;
+    u32 top = p.plan->groups == 1 ? 1 : load((u32 *)p.plan->tops + p.index);
+    p.known_group = p.at.low / 64;
+    p.known = 0;
+    for (u32 group = p.known_group; group * 64 < top; ++group) {
+        u64 bits = slots_of(p, group);
+        if (group == p.known_group) {
+            p.known = bits;
+            bits &= ~0ULL << p.at.low % 64;
+        }
+        for (; bits != 0; bits &= bits - 1) {
+            u32 slot = group * 64 + lowest_bit(bits);
+            Waiting message = {load(arrival(p, slot, p.index)), slot};
+            if (has_run(p, message)) continue;
+            if (before(p, message, p.first)) {
+                p.more |= p.second.arrived != UNKNOWN;
+                p.second = p.first;
+                p.first = message;
+            } else if (before(p, message, p.second)) {
+                p.more |= p.second.arrived != UNKNOWN;
+                p.second = message;
+            } else {
+                p.more = true;
+            }
+        }
     }
 }
 
 INLINE void run_message(Process &p) {
-    const Tariff *tariff = (const Tariff *)p.plan.tariffs + tariff_of(p.plan, p.rank, p.first_slot);
-    u64 t = later(p.first, later(p.at.cpu_free, p.at.recv_free));
+    Waiting message = p.first;
+    const Tariff *tariff = (const Tariff *)p.plan->tariffs + tariff_of(*p.plan, p.rank, message.slot);
+    u64 t = later(message.arrived, later(p.at.cpu_free, p.at.recv_free));
     u64 noise = charge_overhead(p, t, t + tariff->recv_overhead);
     p.at.recv_free = t + tariff->nic;
     p.at.cpu_free = t + tariff->message_cpu + noise;
     p.at.last = t;
-    p.at.mark = p.first;
-    p.at.mark_from = p.first_from;
-    bool awaited = p.first_slot < p.at.low + p.at.span;
-    if (awaited) --p.at.open;
-    find_message(p);
-    if (awaited) settle(p, t);
+    p.at.mark = message.arrived;
+    p.at.mark_slot = message.slot;
+    p.first = p.second;
+    p.second.arrived = UNKNOWN;
+    if (p.first.arrived == UNKNOWN && p.more) find_messages(p);
+    if (message.slot < p.at.low + p.at.span) {
+        --p.at.open;
+        settle(p, t);
+    }
 }
 
 INLINE void run_send(Process &p, u64 t) {
-    const Plan &plan = p.plan;
+    const Plan &plan = *p.plan;
     const Tariff *tariff = (const Tariff *)plan.tariffs + (p.entry.packed & 255);
     u64 noise = charge_overhead(p, t, t + tariff->send_overhead);
     p.at.cpu_free = t + tariff->send_cpu + noise;
@@ -439,23 +515,38 @@ INLINE void run_send(Process &p, u64 t) {
     u64 before = load(there);
     if (before == arrives) return;
     store(there, arrives);
+    p.told = true;
+    // Whoever sees the bit or the notice sees the arrival.
+    fence();
+    if (before == UNKNOWN) mark_bits(known_slots(p, slot / 64, receiver), 1ULL << slot % 64);
+    if (before == UNKNOWN && plan.groups == 1) return;
     if (before == UNKNOWN) raise((u32 *)plan.tops + receiver, slot + 1);
-    // Whoever takes the notice sees the arrival.
     fence();
     lower((u64 *)plan.notices + receiver, sooner(before, arrives));
-    p.told = true;
+}
+
+INLINE bool is_known(Process &p, u32 slot) {
+    if (slot / 64 != p.known_group) {
+        p.known_group = slot / 64;
+        p.known = slots_of(p, p.known_group);
+    }
+    return p.known >> slot % 64 & 1;
+}
+
+// Whether the message of a slot has run.
+INLINE bool is_there(Process &p, u32 slot) {
+    return is_known(p, slot) && has_run(p, {load(arrival(p, slot, p.index)), slot});
 }
 
 INLINE void run_receive(Process &p) {
-    u32 slot = p.cycle * p.plan.slots + p.entry.recv_slot;
+    u32 slot = p.cycle * p.plan->slots + p.entry.recv_slot;
     ++p.at.span;
-    u64 arrived = load(arrival(p, slot, p.index));
-    if (arrived == UNKNOWN || !has_run(p, arrived, slot)) ++p.at.open;
+    if (!is_there(p, slot)) ++p.at.open;
 }
 
 INLINE void run_computation(Process &p, u64 t) {
     u32 which = p.entry.packed >> (p.afterwards ? 16 : 8) & 255;
-    u64 length = constant((const u64 *)p.plan.durations + which);
+    u64 length = constant((const u64 *)p.plan->durations + which);
     p.at.cpu_free = t + length + charge(p, t, t + length);
 }
 
@@ -467,18 +558,22 @@ INLINE void run_local_or_message(Process &p) {
     else if (p.pending == SEND) t = sends;
     else t = later(p.ready, p.at.cpu_free);
     if (p.pending & SEND) t = sooner(t, sends);
-    if (p.first != UNKNOWN) {
-        u64 runs = later(p.first, later(p.at.cpu_free, p.at.recv_free));
-        if (runs < t || (runs == t && p.first - p.plan.flight < p.created)) return run_message(p);
+    if (p.first.arrived != UNKNOWN) {
+        u64 runs = later(p.first.arrived, later(p.at.cpu_free, p.at.recv_free));
+        if (runs < t || (runs == t && p.first.arrived - p.plan->flight < p.created)) return run_message(p);
     }
     p.at.last = t;
-    if (p.pending & SEND && sends == t) {
+    // A receive that is ready at the same time is next: messages wait for the CPU.
+    bool sends_now = p.pending & SEND && sends == t;
+    bool receives_now = p.pending & RECV && p.ready == t;
+    if (sends_now) {
         p.pending &= ~SEND;
         run_send(p, t);
-    } else if (p.pending & RECV) {
+    }
+    if (receives_now) {
         p.pending &= ~RECV;
         run_receive(p);
-    } else {
+    } else if (!sends_now) {
         p.pending &= ~CALC;
         run_computation(p, t);
     }
@@ -486,69 +581,133 @@ INLINE void run_local_or_message(Process &p) {
 }
 
 // Whether all messages that the process waits for are known.
-INLINE bool knows_what_it_waits_for(const Process &p) {
+INLINE bool knows_what_it_waits_for(Process &p) {
     for (u32 slot = p.at.low; slot < p.at.low + p.at.span; ++slot) {
-        if (load(arrival(p, slot, p.index)) == UNKNOWN) return false;
+        if (!is_known(p, slot)) return false;
     }
     return true;
 }
 
-INLINE Place *place(const Process &p, u32 number) {
-    return (Place *)p.plan.places + (u64)(number % p.plan.ring) * p.plan.threads + p.index;
+INLINE u64 *place_word(const Process &p, u32 number, u32 word) {
+    return (u64 *)p.plan->places + ((u64)(number % p.plan->ring) * PLACE_WORDS + word) * p.plan->threads + p.index;
 }
 
-// Runs a process as far as the known messages allow; says whether it gave notice to anyone.
-INLINE bool advance(const Plan &plan, u32 rank, u32 replica) {
-    u64 index = rank * plan.by_process + replica * plan.by_replica;
-    u64 *notice = (u64 *)plan.notices + index;
-    if (load(notice) == UNKNOWN) return false;
-    u64 changed = take(notice);
-    fence();
-    Process p = {plan, index, rank, replica, Place(), 0, 0, 0, Entry(), 0, false, 0, 0, UNKNOWN, 0, 0, 0, false};
-    p.top = load((u32 *)plan.tops + index);
-    p.stages = plan.way == 0 ? constant((const u32 *)plan.stages_of + rank) : plan.stages;
+INLINE u64 both(u32 low, u32 high) { return (u64)high << 32 | low; }
 
-    // Back to the last place that it came by before anything changed.
-    u32 *kept = (u32 *)plan.kept + index;
-    u32 number = *kept >> 8, valid = *kept & 255;
-    while (valid > 0 && place(p, number - 1)->last >= changed) {
-        --number;
-        --valid;
+INLINE void keep_place(Process &p) {
+    p.at.stage = p.cycle * p.plan->stages + p.stage;
+    const Place &at = p.at;
+    u64 words[PLACE_WORDS] = {at.cpu_free, at.send_free, at.recv_free, at.quiet, at.last, at.mark,
+                              both(at.mark_slot, at.stage), both(at.low, (u32)at.span << 16 | at.open), UNKNOWN};
+    for (u32 word = 0; word < PLACE_WORDS; ++word) *place_word(p, p.kept.number, word) = words[word];
+    ++p.kept.number;
+    if (p.kept.valid < p.plan->ring) ++p.kept.valid;
+    p.here = true;
+    p.left = false;
+}
+
+INLINE void return_to_place(Process &p) {
+    u64 words[PLACE_WORDS];
+    for (u32 word = 0; word < LEFT; ++word) words[word] = *place_word(p, p.kept.number - 1, word);
+    p.at = {words[0], words[1], words[2], words[3], words[4], words[5], (u32)words[6], (u32)(words[6] >> 32),
+            (u32)words[7], (u16)(words[7] >> 32), (u16)(words[7] >> 48)};
+    p.cycle = p.at.stage / p.plan->stages;
+    p.stage = p.at.stage % p.plan->stages;
+    p.entry = entry_at(*p.plan, p.rank, p.stage);
+    p.pending = 0;
+    p.afterwards = false;
+    p.here = true;
+    p.left = false;
+}
+
+INLINE void start(Process &p) {
+    p.kept.number = p.kept.valid = 0;
+    p.at = Place();
+    p.cycle = p.stages > 0 ? 0 : p.plan->cycles;
+    p.stage = 0;
+    p.pending = 0;
+    p.here = false;
+    if (!ended(p)) enter(p, 0);
+}
+
+// Goes back to the last place that the process came by before anything changed.
+INLINE void go_back(Process &p, u64 changed) {
+    if (p.here && !p.left && p.at.last < changed) return;
+    while (p.kept.valid > 0 && *place_word(p, p.kept.number - 1, LAST) >= changed) {
+        --p.kept.number;
+        --p.kept.valid;
     }
-    bool stands_at_a_place = valid > 0;
-    if (stands_at_a_place) {
-        p.at = *place(p, number - 1);
-        p.cycle = p.at.stage / plan.stages;
-        p.stage = p.at.stage % plan.stages;
-        p.entry = entry_at(plan, rank, p.stage);
-    } else {
-        number = 0;
-        p.cycle = p.stages > 0 ? 0 : plan.cycles;
-        if (!ended(p)) enter(p, 0);
+    if (p.kept.valid > 0) return_to_place(p);
+    else start(p);
+}
+
+// Whether a message that the process had not heard of ran while it waited, and so changes nothing but that it was there.
+INLINE bool ran_while_idle(Process &p, u64 arrived, u32 slot) {
+    for (u32 back = 1; back <= p.kept.valid; ++back) {
+        u32 number = p.kept.number - back;
+        if (*place_word(p, number, LAST) >= arrived) continue;
+        u64 free = later(*place_word(p, number, 0), *place_word(p, number, 2)), left = *place_word(p, number, LEFT);
+        const Tariff *tariff = (const Tariff *)p.plan->tariffs + tariff_of(*p.plan, p.rank, slot);
+        if (left == UNKNOWN || arrived < free || arrived >= left || arrived + tariff->nic > left) return false;
+        u64 end = arrived + tariff->recv_overhead, noise = 0;
+        if (!p.plan->computation_only && end >= *place_word(p, number, 3)) {
+            noise = look_up(*p.plan, p.rank, p.replica, arrived, end).noise;
+        }
+        if (arrived + tariff->message_cpu + noise > left) return false;
+        *place_word(p, number, LEFT) = arrived;
+        return true;
     }
-    find_message(p);
+    return false;
+}
+
+// Takes note of slots that have got arrivals.
+INLINE void hear_of(Process &p, u64 news) {
+    p.kept.seen |= news;
+    p.known_group = NONE;
+    for (; news != 0; news &= news - 1) {
+        u32 slot = lowest_bit(news);
+        u64 arrived = load(arrival(p, slot, p.index));
+        if (arrived <= p.at.last && !ran_while_idle(p, arrived, slot)) go_back(p, arrived);
+    }
+}
+
+// How many of the messages that it waits for have not run. If none, it has waited for nothing.
+INLINE void count_open(Process &p) {
+    p.at.open = 0;
+    for (u32 slot = p.at.low; slot < p.at.low + p.at.span; ++slot) p.at.open += !is_there(p, slot);
+    if (p.at.open == 0) settle(p, p.at.last);
+}
+
+// Runs a process that has notice as far as the known messages allow; says whether it had any.
+INLINE bool advance(Process &p) {
+    u64 *notice = (u64 *)p.plan->notices + p.index;
+    u64 changed = load(notice), news = 0;
+    if (p.plan->groups == 1) news = load(known_slots(p, 0, p.index)) & ~p.kept.seen;
+    if (changed == UNKNOWN && news == 0) return false;
+    if (changed != UNKNOWN) changed = take(notice);
+    fence();
+    if (changed != UNKNOWN) go_back(p, changed);
+    else if (!p.here || p.left) return_to_place(p);
+    hear_of(p, news);
+    if (p.here) count_open(p);
+    find_messages(p);
     while (!ended(p) && p.at.cpu_free < END_OF_TIME) {
         if (p.pending != 0) {
+            p.here = false;
             run_local_or_message(p);
-            stands_at_a_place = false;
             continue;
         }
-        if (!stands_at_a_place) {
-            p.at.stage = p.cycle * plan.stages + p.stage;
-            *place(p, number) = p.at;
-            ++number;
-            valid = valid < plan.ring ? valid + 1 : valid;
-        }
+        if (!p.here) keep_place(p);
         // A message that arrives at this moment may be known and not found: there will be notice of it.
-        if (!knows_what_it_waits_for(p) || p.first == UNKNOWN) break;
-        // Messages run until one of them ends the waiting: no other place is worth keeping.
-        stands_at_a_place = true;
+        if (!knows_what_it_waits_for(p) || p.first.arrived == UNKNOWN) return true;
+        if (!p.left) *place_word(p, p.kept.number - 1, LEFT) = later(p.first.arrived, later(p.at.cpu_free, p.at.recv_free));
+        p.left = true;
         run_message(p);
     }
-    *kept = number << 8 | valid;
-    if (ended(p)) store((u64 *)plan.finish + index, p.at.cpu_free);
-    if (p.at.cpu_free >= END_OF_TIME) ((volatile u32 *)plan.status)[1] = 1;
-    return p.told;
+    p.here = false;
+    if (ended(p)) store((u64 *)p.plan->finish + p.index, p.at.cpu_free);
+    else ((volatile u32 *)p.plan->status)[1] = 1;
+    return true;
 }
 
 // Which process of which replica a thread is.
@@ -562,13 +721,27 @@ INLINE void who(const Plan &plan, u64 thread, u32 &rank, u32 &replica) {
     }
 }
 
+// A process as it was left in the last round.
+INLINE Process process_of(const Plan &plan, u64 thread) {
+    Process p = Process();
+    p.plan = &plan;
+    who(plan, thread, p.rank, p.replica);
+    p.index = p.rank * plan.by_process + p.replica * plan.by_replica;
+    p.stages = plan.way == 0 ? constant((const u32 *)plan.stages_of + p.rank) : plan.stages;
+    p.kept = ((const Kept *)plan.kept)[p.index];
+    return p;
+}
+
+INLINE void leave(const Process &p) { ((Kept *)p.plan->kept)[p.index] = p.kept; }
+
 INLINE void begin(const Plan &plan, u64 index) {
     u64 slots = (u64)plan.slots * plan.cycles;
     for (u64 slot = 0; slot < slots; ++slot) ((u64 *)plan.arrivals)[slot * plan.threads + index] = UNKNOWN;
+    for (u64 group = 0; group * 64 < slots; ++group) ((u64 *)plan.known)[group * plan.threads + index] = 0;
     // Notice of everything: all start.
     ((u64 *)plan.notices)[index] = 0;
     ((u32 *)plan.tops)[index] = 0;
-    ((u32 *)plan.kept)[index] = 0;
+    ((Kept *)plan.kept)[index] = {0, 0, 0};
     ((u64 *)plan.finish)[index] = UNKNOWN;
     if (index < plan.replicas) ((u64 *)plan.latest)[index] = 0;
     if (index < 2) ((u32 *)plan.status)[index] = 0;
@@ -592,13 +765,17 @@ extern "C" __global__ void straggler_begin(const __grid_constant__ Plan plan) {
 
 extern "C" __global__ void straggler_advance(const __grid_constant__ Plan plan, u32 round) {
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    bool told = false;
-    if (thread < plan.threads) {
-        u32 rank, replica;
-        who(plan, thread, rank, replica);
-        told = advance(plan, rank, replica);
+    bool exists = thread < plan.threads;
+    Process p = process_of(plan, exists ? thread : 0);
+    bool ran = false;
+    // Neighbours often wait for each other: as long as one of them gets on, the others look again.
+    for (u32 turn = 0; turn < plan.turns; ++turn) {
+        bool runs = exists && advance(p);
+        ran |= runs;
+        if (!__syncthreads_or(runs)) break;
     }
-    if (__syncthreads_or(told) && threadIdx.x == 0) *(volatile u32 *)plan.status = round + 1;
+    if (ran) leave(p);
+    if (__syncthreads_or(p.told) && threadIdx.x == 0) *(volatile u32 *)plan.status = round + 1;
 }
 
 extern "C" __global__ void straggler_conclude(const __grid_constant__ Plan plan) {
@@ -613,12 +790,23 @@ extern "C" void straggler_begin(const Plan *plan) {
 }
 
 extern "C" void straggler_advance(const Plan *plan, u32 round) {
-    // Backwards in every other round: no result may depend on the order of threads.
-    for (u64 i = 0; i < plan->threads; ++i) {
-        u64 thread = round & 1 ? plan->threads - 1 - i : i;
-        u32 rank, replica;
-        who(*plan, thread, rank, replica);
-        if (advance(*plan, rank, replica)) *(u32 *)plan->status = round + 1;
+    const u64 BLOCK = 8;
+    u64 blocks = (plan->threads + BLOCK - 1) / BLOCK;
+    for (u64 i = 0; i < blocks; ++i) {
+        // Backwards in every other round: no result may depend on the order of threads.
+        u64 first = BLOCK * (round & 1 ? blocks - 1 - i : i);
+        u64 count = plan->threads - first < BLOCK ? plan->threads - first : BLOCK;
+        Process block[BLOCK];
+        for (u64 lane = 0; lane < count; ++lane) block[lane] = process_of(*plan, first + lane);
+        bool runs = true;
+        for (u32 turn = 0; turn < plan->turns && runs; ++turn) {
+            runs = false;
+            for (u64 lane = 0; lane < count; ++lane) runs |= advance(block[round & 2 ? count - 1 - lane : lane]);
+        }
+        for (u64 lane = 0; lane < count; ++lane) {
+            leave(block[lane]);
+            if (block[lane].told) *(u32 *)plan->status = round + 1;
+        }
     }
 }
 

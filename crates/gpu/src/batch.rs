@@ -27,11 +27,15 @@ pub struct Tuning {
     pub places: u32,
     /// How many rounds are started before the host looks whether all is done.
     pub rounds: u32,
+    /// How often the threads of a block may run in a round.
+    pub turns: u32,
+    /// Threads of a block.
+    pub block: u32,
 }
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { layout: Layout::Processes, places: 4, rounds: 4 }
+        Tuning { layout: Layout::Processes, places: 8, rounds: 4, turns: 16, block: 128 }
     }
 }
 
@@ -118,7 +122,9 @@ impl<'d> Loaded<'d> {
 
     /// The bytes that a replica takes.
     pub fn replica_bytes(&self) -> u64 {
-        let of_process = 8 * (self.task.slots() + 2) + 8 + PLACE_BYTES * u64::from(self.tuning.places);
+        let slots = self.task.slots();
+        // Arrivals and their bits, places, and a notice, the last slot, what is kept and the finish time.
+        let of_process = 8 * (slots + slots.div_ceil(64)) + PLACE_BYTES * u64::from(self.tuning.places) + 36;
         of_process * u64::from(self.task.processes) + 8
     }
 
@@ -172,7 +178,8 @@ impl<'d> Batch<'d> {
         let [entries, stages_of, slot_from, slot_tariff, tariffs, durations] =
             loaded.tables.each_ref().map(|table| table.address());
         let arrivals = reserve(8 * task.slots() * threads)?;
-        let (notices, tops, kept) = (reserve(8 * threads)?, reserve(4 * threads)?, reserve(4 * threads)?);
+        let known = reserve(8 * task.slots().div_ceil(64) * threads)?;
+        let (notices, tops, kept) = (reserve(8 * threads)?, reserve(4 * threads)?, reserve(16 * threads)?);
         let places = reserve(PLACE_BYTES * u64::from(tuning.places) * threads)?;
         let finish = device.reserve(8 * threads.max(2))?;
         let latest = device.reserve(8 * u64::from(count).max(2))?;
@@ -186,6 +193,7 @@ impl<'d> Batch<'d> {
             durations,
             arrivals,
             notices,
+            known,
             tops,
             kept,
             places,
@@ -204,6 +212,9 @@ impl<'d> Batch<'d> {
             way: task.tables.way as u32,
             tariffs_differ: u32::from(task.tables.tariffs.len() > 1),
             ring: tuning.places,
+            turns: tuning.turns,
+            block: tuning.block,
+            groups: task.slots().div_ceil(64) as u32,
             ..Plan::default()
         };
         Ok(Batch { loaded, plan, count, _held: held, finish, latest, status })

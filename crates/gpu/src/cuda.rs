@@ -11,9 +11,6 @@ use std::sync::Arc;
 const AMPERE: &str = include_str!("../kernel/engine_80.ptx");
 const HOPPER: &str = include_str!("../kernel/engine_90.ptx");
 
-/// Threads of a block.
-const BLOCK: u32 = 128;
-
 /// A GPU that is ready to run the kernel.
 #[derive(Debug)]
 pub struct Cuda {
@@ -136,10 +133,10 @@ impl Device for Cuda {
     fn launch(&self, kernel: Kernel, plan: &Plan) -> Result<(), DeviceError> {
         use cudarc::driver::{LaunchConfig, PushKernelArg};
         self.context.bind_to_thread()?;
-        let blocks = plan.threads.max(u64::from(plan.replicas)).div_ceil(u64::from(BLOCK)).max(1);
+        let blocks = plan.threads.max(u64::from(plan.replicas)).div_ceil(u64::from(plan.block)).max(1);
         let grid = u32::try_from(blocks).ok().filter(|&blocks| blocks < 1 << 31);
         let Some(grid) = grid else { return Err(DeviceError::Other("too many threads for one launch".into())) };
-        let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
+        let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (plan.block, 1, 1), shared_mem_bytes: 0 };
         let function = match kernel {
             Kernel::Begin => &self.begin,
             Kernel::Advance(_) => &self.advance,

@@ -54,7 +54,7 @@ pub struct Source {
 }
 
 /// Where a process waited; see the kernel.
-pub const PLACE_BYTES: u64 = 64;
+pub const PLACE_BYTES: u64 = 72;
 
 /// Everything the kernel needs to know.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -70,6 +70,7 @@ pub struct Plan {
     pub offsets: u64,
     pub arrivals: u64,
     pub notices: u64,
+    pub known: u64,
     pub tops: u64,
     pub kept: u64,
     pub places: u64,
@@ -96,6 +97,10 @@ pub struct Plan {
     pub wallclock: u32,
     pub computation_only: u32,
     pub ring: u32,
+    pub turns: u32,
+    pub block: u32,
+    pub groups: u32,
+    pub unused: u32,
 }
 
-const _: () = assert!(size_of::<Plan>() == 224 && size_of::<Source>() == 72 && size_of::<Entry>() == 16);
+const _: () = assert!(size_of::<Plan>() == 248 && size_of::<Source>() == 72 && size_of::<Entry>() == 16);
