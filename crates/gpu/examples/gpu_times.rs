@@ -1,4 +1,4 @@
-//! How long replicas take on a GPU: `gpu_times COLLECTIVE PROCESSES NOISE REPLICAS [processes|replicas] [PLACES] [ROUNDS] [TURNS] [BLOCK] [PTX]`.
+//! How long replicas take on a GPU: `gpu_times COLLECTIVE PROCESSES NOISE REPLICAS [processes|replicas] [ROUNDS] [PTX]`.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let noise: NoiseSpec = at(2, "poisson:rate=1kHz,duration=exponential(mean=20us)").parse()?;
     let replicas: u32 = at(3, "100").parse()?;
     let layout = if at(4, "processes") == "replicas" { Layout::Replicas } else { Layout::Processes };
-    let tuning = Tuning { layout, places: at(5, "4").parse()?, rounds: at(6, "4").parse()?, turns: at(7, "16").parse()?, block: at(8, "128").parse()? };
+    let tuning = Tuning { layout, rounds: at(5, "8").parse()? };
 
     let algorithm = choice.algorithm.ok_or("name an algorithm")?;
     let collective = algorithm.build(choice.operation, &Job::new(processes, 8))?;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let simulation = Simulation { noise: Some(&noise), ..Simulation::new(&network) };
 
     let begin = Instant::now();
-    let device = match arguments.get(9) {
+    let device = match arguments.get(6) {
         Some(path) => Cuda::with_ptx(0, &std::fs::read_to_string(path)?)?,
         None => Cuda::new(0)?,
     };

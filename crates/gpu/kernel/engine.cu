@@ -3,16 +3,11 @@
 // The same source is compiled twice: by nvcc for the GPU, and as plain C++ for the tests, where a loop takes the place
 // of the grid. It has no other header than the C++ language.
 //
-// How it works. Every receive of a process has a slot for the arrival of its message, unknown at first. A thread runs its
-// process through the events of the execution model, in the model's order, until it waits for a message whose arrival is
-// unknown. A send writes the arrival into the slot of its receiver and gives it notice; whoever has notice runs again in
-// the next round. A thread does not know which messages it has not heard of yet. So it may run an event too soon: when it
-// hears of a message that arrived before, it goes back to where it waited before that arrival (it keeps the last few such
-// places) and runs on from there. A send that comes out the same as before gives no notice.
-//
-// When nobody has notice, every process has run with exactly the messages that were sent: that is the simulation's
-// result, and there is only one. A message takes a time above 0, so that what happens before it was sent cannot depend on
-// it; by induction over time, all events before n times that time are right after n rounds, in whatever order threads run.
+// How it works. Nothing that a process does at t reaches another before t + o_s + L. So all processes of a replica run
+// independently through a window of that length, which begins with the first event of all. Every receive of a process has
+// a slot, into which the sender writes when the message arrives. Who has something to do in the next window is on a list:
+// receivers of messages, and those who wait for their own CPU or NIC. A round is one window of every replica, and each
+// replica has its own. No result depends on the order in which the threads of a round run.
 
 #ifdef __CUDACC__
 #define INLINE __device__ __forceinline__
@@ -33,6 +28,8 @@ namespace {
 
 const u64 UNKNOWN = ~0ULL;
 const u32 NONE = ~0U;
+// No message arrives at 0.
+const u64 RAN = 0;
 // Simulated time beyond this is left to the CPU's engines, which know what to do when it runs out.
 const u64 END_OF_TIME = 1ULL << 62;
 
@@ -72,15 +69,16 @@ struct Plan {
     u64 durations;     // u64
     u64 sources;       // Source
     u64 offsets;       // u64 by process, where they are given
-    u64 arrivals;      // u64 by slot of all cycles and thread
-    u64 notices;       // u64 by thread: the earliest arrival that changed; if there are several groups, or is new
-    u64 known;         // u64 by group of 64 slots and thread: a bit for every slot with an arrival
-    u64 tops;          // u32 by thread: one more than the last slot with an arrival
-    u64 kept;          // Kept by thread
-    u64 places;        // the words of a Place by number, word and thread
-    u64 finish;        // u64 by thread
+    u64 arrivals;      // u64 by slot of all cycles and thread; RAN when an early message has run
+    u64 known;         // u64 by group of 64 slots and thread: a bit for every message that has arrived and has not run
+    u64 tops;          // u32 by thread: one more than the last slot that had a message, if there are several groups
+    u64 states;        // State by thread
+    u64 queued;        // u32 by thread: the last round on whose list it was
+    u64 lists;         // u32 by place, twice: the threads of a round
+    u64 counts;        // u32, thrice: how many a list has
+    u64 soonest;       // u64 by replica, thrice: when the first event of a round may run
     u64 latest;        // u64 by replica
-    u64 status;        // u32: the last round in which anyone gets notice; whether time ran out
+    u64 status;        // u32: whether time ran out
 
     u64 seed;
     u64 flight;
@@ -93,65 +91,63 @@ struct Plan {
     u32 source_count, phases;    // 0: drawn, 1: together, 2: given
     u32 given;         // how many offsets
     u32 wallclock, computation_only;
-    u32 ring;          // how many places are kept
-    u32 turns;         // how often the threads of a block may run in a round
-    u32 block;         // how many threads a block has
     u32 groups;        // of 64 slots, in all cycles
-    u32 unused;
 };
 
-// Where a process waits.
-struct Place {
+// A process between its events.
+struct State {
     u64 cpu_free, send_free, recv_free, quiet;
-    u64 last;        // when its last event ran
-    u64 mark;        // messages up to this arrival have run; of equal ones, those up to the sender of
-    u32 mark_slot;   // this slot
+    // When the operations of the stage became ready, and when what released them ran.
+    u64 ready, created;
     u32 stage;       // of all cycles
-    u32 low;         // the first slot of the receives it waits for
-    u16 open, span;  // how many have not run, of how many
+    u32 low;         // the first slot of the receives that the stage and those before wait for
+    u16 open, span;  // how many of them have not completed, of how many
+    u8 pending;      // operations of the stage that have not run
+    u8 afterwards;   // whether the computation after the others has been reached
+    u16 unused;
 };
 
-// The words of a place, and when the first message ran afterwards: its CPU was idle until then.
-const u32 PLACE_WORDS = sizeof(Place) / 8 + 1;
-const u32 LAST = 4, LEFT = 8;
-
-// What a thread remembers from round to round.
-struct Kept {
-    u32 number;      // of places that it came by, and
-    u32 valid;       // how many of the last ones are kept
-    u64 seen;        // the slots whose arrivals it has heard of, of one group
-};
-
-static_assert(sizeof(Plan) == 248 && sizeof(Place) == 64 && sizeof(Source) == 72, "layout.rs says so");
+static_assert(sizeof(Plan) == 240 && sizeof(State) == 64 && sizeof(Source) == 72, "layout.rs says so");
 
 // ---- What differs between the GPU and the CPU.
 
 #ifdef __CUDACC__
 INLINE u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
-INLINE u64 take(u64 *at) { return atomicExch(at, UNKNOWN); }
+INLINE u32 exchange(u32 *at, u32 value) { return atomicExch(at, value); }
 INLINE void lower(u64 *at, u64 value) { atomicMin(at, value); }
 INLINE void raise(u32 *at, u32 value) { atomicMax(at, value); }
-INLINE void mark_bits(u64 *at, u64 bits) { atomicOr(at, bits); }
-INLINE u32 lowest_bit(u64 bits) { return __ffsll((long long)bits) - 1; }
 INLINE void raise(u64 *at, u64 value) { atomicMax(at, value); }
+INLINE void set_bits(u64 *at, u64 bits) { atomicOr(at, bits); }
+INLINE void clear_bits(u64 *at, u64 bits) { atomicAnd(at, ~bits); }
+INLINE u32 lowest_bit(u64 bits) { return __ffsll((long long)bits) - 1; }
 INLINE void fence() { __threadfence(); }
 INLINE u64 load(const u64 *at) { return *(const volatile u64 *)at; }
 INLINE u32 load(const u32 *at) { return *(const volatile u32 *)at; }
 INLINE void store(u64 *at, u64 value) { *(volatile u64 *)at = value; }
 template <typename T> INLINE T constant(const T *at) { return __ldg(at); }
+
+// A place at the end of a list; threads that ask together get neighbours.
+INLINE u32 append(u32 *count) {
+    u32 asking = __activemask(), lane = threadIdx.x % 32, first = 0;
+    u32 before = __popc(asking & ((1U << lane) - 1));
+    if (before == 0) first = atomicAdd(count, __popc(asking));
+    return __shfl_sync(asking, first, __ffs(asking) - 1) + before;
+}
 #else
 INLINE u64 high_product(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >> 64); }
-INLINE u64 take(u64 *at) { u64 value = *at; *at = UNKNOWN; return value; }
+INLINE u32 exchange(u32 *at, u32 value) { u32 before = *at; *at = value; return before; }
 INLINE void lower(u64 *at, u64 value) { if (value < *at) *at = value; }
 INLINE void raise(u32 *at, u32 value) { if (value > *at) *at = value; }
-INLINE void mark_bits(u64 *at, u64 bits) { *at |= bits; }
-INLINE u32 lowest_bit(u64 bits) { return __builtin_ctzll(bits); }
 INLINE void raise(u64 *at, u64 value) { if (value > *at) *at = value; }
+INLINE void set_bits(u64 *at, u64 bits) { *at |= bits; }
+INLINE void clear_bits(u64 *at, u64 bits) { *at &= ~bits; }
+INLINE u32 lowest_bit(u64 bits) { return __builtin_ctzll(bits); }
 INLINE void fence() {}
 INLINE u64 load(const u64 *at) { return *at; }
 INLINE u32 load(const u32 *at) { return *at; }
 INLINE void store(u64 *at, u64 value) { *at = value; }
 template <typename T> INLINE T constant(const T *at) { return *at; }
+INLINE u32 append(u32 *count) { return (*count)++; }
 #endif
 
 INLINE u64 later(u64 a, u64 b) { return a > b ? a : b; }
@@ -351,33 +347,32 @@ struct Waiting {
 
 struct Process {
     const Plan *plan;
-    u64 index;  // of the thread in the arrays
-    u32 rank, replica;
-    bool here;  // whether it waits at the last place that it came by
-    bool left;  // whether a message has run since
-    bool told;  // whether it gave notice to anyone
-    Place at;
-    Kept kept;
+    u64 index;     // of the thread in the arrays
+    u32 rank, replica, round;
+    u64 until;     // the end of the window
+    u64 next;      // the first event that it caused or has left for later windows
+    State at;
     u32 cycle, stage, stages;
     Entry entry;
-    // The operations of the stage that have not run, when they became ready, and when what released them ran.
-    u32 pending;
-    bool afterwards;
-    u64 ready, created;
-    // The messages that run next, of those it knows of, and whether there may be more.
+    // The messages that run next, and whether there may be more.
     Waiting first, second;
     bool more;
-    // The slots with an arrival that were found last, and their group.
-    u64 known;
-    u32 known_group;
 };
 
 INLINE u64 *arrival(const Process &p, u32 slot, u64 index) {
     return (u64 *)p.plan->arrivals + (u64)slot * p.plan->threads + index;
 }
 
-INLINE u64 *known_slots(const Process &p, u32 group, u64 index) {
-    return (u64 *)p.plan->known + (u64)group * p.plan->threads + index;
+INLINE u64 *known_slots(const Process &p, u32 slot, u64 index) {
+    return (u64 *)p.plan->known + (u64)(slot / 64) * p.plan->threads + index;
+}
+
+// Puts a thread on the list of the next round, unless it is there.
+INLINE void enlist(const Process &p, u64 index) {
+    u32 round = p.round + 1;
+    if (exchange((u32 *)p.plan->queued + index, round) == round) return;
+    u32 place = append((u32 *)p.plan->counts + round % 3);
+    ((u32 *)p.plan->lists)[(round & 1) * p.plan->threads + place] = (u32)index;
 }
 
 INLINE u64 charge(Process &p, u64 from, u64 to) {
@@ -392,14 +387,14 @@ INLINE u64 charge_overhead(Process &p, u64 from, u64 to) {
 }
 
 INLINE void makes_ready(Process &p, u32 operations, u64 t) {
-    p.pending = operations;
-    p.ready = p.at.cpu_free;
-    p.created = t;
+    p.at.pending = operations;
+    p.at.ready = p.at.cpu_free;
+    p.at.created = t;
 }
 
 INLINE void enter(Process &p, u64 t) {
     p.entry = entry_at(*p.plan, p.rank, p.stage);
-    p.afterwards = false;
+    p.at.afterwards = 0;
     u32 operations = p.entry.to != NONE ? SEND : 0;
     if (p.entry.recv_slot != NONE) operations |= RECV;
     if (p.entry.packed >> 8 & 255) operations |= CALC;
@@ -422,11 +417,11 @@ INLINE bool goes_on(const Process &p) { return p.entry.packed >> 24 & 1; }
 
 // An event that ran at `t` may have been the last that the stage needs.
 INLINE void settle(Process &p, u64 t) {
-    if (p.pending != 0) return;
+    if (p.at.pending != 0) return;
     if (goes_on(p)) return enter_next(p, t);
     if (p.at.open != 0) return;
-    if (p.entry.packed >> 16 & 255 && !p.afterwards) {
-        p.afterwards = true;
+    if (p.entry.packed >> 16 & 255 && !p.at.afterwards) {
+        p.at.afterwards = 1;
         return makes_ready(p, CALC, t);
     }
     p.at.low += p.at.span;
@@ -434,41 +429,24 @@ INLINE void settle(Process &p, u64 t) {
     enter_next(p, t);
 }
 
-INLINE u32 sender_of(const Process &p, u32 slot) { return sender_of(*p.plan, p.rank, slot); }
-
 // Which of two messages runs first.
 INLINE bool before(const Process &p, const Waiting &a, const Waiting &b) {
     if (a.arrived != b.arrived) return a.arrived < b.arrived;
-    return a.arrived != UNKNOWN && sender_of(p, a.slot) < sender_of(p, b.slot);
+    return a.arrived != UNKNOWN && sender_of(*p.plan, p.rank, a.slot) < sender_of(*p.plan, p.rank, b.slot);
 }
 
-INLINE bool has_run(const Process &p, const Waiting &message) {
-    Waiting mark = {p.at.mark, p.at.mark_slot};
-    return p.at.mark != 0 && !before(p, mark, message);
-}
-
-// The slots of a group that the process has heard of.
-INLINE u64 slots_of(const Process &p, u32 group) {
-    return p.plan->groups == 1 ? p.kept.seen : load(known_slots(p, group, p.index));
-}
-
-// The messages that run next, of those the process knows of.
+// The messages that run next. Those that arrive after the window may be among them.
 INLINE void find_messages(Process &p) {
     p.first = p.second = {UNKNOWN, 0};
     p.more = false;
-    u32 top = p.plan->groups == 1 ? 1 : load((u32 *)p.plan->tops + p.index);
-    p.known_group = p.at.low / 64;
-    p.known = 0;
-    for (u32 group = p.known_group; group * 64 < top; ++group) {
-        u64 bits = slots_of(p, group);
-        if (group == p.known_group) {
-            p.known = bits;
-            bits &= ~0ULL << p.at.low % 64;
-        }
+    u32 top = p.plan->groups == 1 ? 64 : load((u32 *)p.plan->tops + p.index);
+    for (u32 begin = p.at.low / 64 * 64; begin < top; begin += 64) {
+        u64 bits = load(known_slots(p, begin, p.index));
+        // Whoever sees the bit sees the arrival.
+        fence();
         for (; bits != 0; bits &= bits - 1) {
-            u32 slot = group * 64 + lowest_bit(bits);
+            u32 slot = begin + lowest_bit(bits);
             Waiting message = {load(arrival(p, slot, p.index)), slot};
-            if (has_run(p, message)) continue;
             if (before(p, message, p.first)) {
                 p.more |= p.second.arrived != UNKNOWN;
                 p.second = p.first;
@@ -483,22 +461,25 @@ INLINE void find_messages(Process &p) {
     }
 }
 
-INLINE void run_message(Process &p) {
-    Waiting message = p.first;
-    const Tariff *tariff = (const Tariff *)p.plan->tariffs + tariff_of(*p.plan, p.rank, message.slot);
-    u64 t = later(message.arrived, later(p.at.cpu_free, p.at.recv_free));
+INLINE u64 message_runs(const Process &p) {
+    return p.first.arrived == UNKNOWN ? UNKNOWN : later(p.first.arrived, later(p.at.cpu_free, p.at.recv_free));
+}
+
+INLINE void run_message(Process &p, u64 t) {
+    u32 slot = p.first.slot;
+    const Tariff *tariff = (const Tariff *)p.plan->tariffs + tariff_of(*p.plan, p.rank, slot);
     u64 noise = charge_overhead(p, t, t + tariff->recv_overhead);
     p.at.recv_free = t + tariff->nic;
     p.at.cpu_free = t + tariff->message_cpu + noise;
-    p.at.last = t;
-    p.at.mark = message.arrived;
-    p.at.mark_slot = message.slot;
+    clear_bits(known_slots(p, slot, p.index), 1ULL << slot % 64);
     p.first = p.second;
     p.second.arrived = UNKNOWN;
     if (p.first.arrived == UNKNOWN && p.more) find_messages(p);
-    if (message.slot < p.at.low + p.at.span) {
+    if (slot < p.at.low + p.at.span) {
         --p.at.open;
         settle(p, t);
+    } else {
+        store(arrival(p, slot, p.index), RAN);
     }
 }
 
@@ -511,247 +492,181 @@ INLINE void run_send(Process &p, u64 t) {
     u64 arrives = t + plan.flight;
     u64 receiver = p.entry.to * plan.by_process + p.replica * plan.by_replica;
     u32 slot = p.cycle * plan.slots + p.entry.send_slot;
-    u64 *there = arrival(p, slot, receiver);
-    u64 before = load(there);
-    if (before == arrives) return;
-    store(there, arrives);
-    p.told = true;
-    // Whoever sees the bit or the notice sees the arrival.
+    store(arrival(p, slot, receiver), arrives);
     fence();
-    if (before == UNKNOWN) mark_bits(known_slots(p, slot / 64, receiver), 1ULL << slot % 64);
-    if (before == UNKNOWN && plan.groups == 1) return;
-    if (before == UNKNOWN) raise((u32 *)plan.tops + receiver, slot + 1);
-    fence();
-    lower((u64 *)plan.notices + receiver, sooner(before, arrives));
-}
-
-INLINE bool is_known(Process &p, u32 slot) {
-    if (slot / 64 != p.known_group) {
-        p.known_group = slot / 64;
-        p.known = slots_of(p, p.known_group);
-    }
-    return p.known >> slot % 64 & 1;
-}
-
-// Whether the message of a slot has run.
-INLINE bool is_there(Process &p, u32 slot) {
-    return is_known(p, slot) && has_run(p, {load(arrival(p, slot, p.index)), slot});
+    set_bits(known_slots(p, slot, receiver), 1ULL << slot % 64);
+    if (plan.groups > 1) raise((u32 *)plan.tops + receiver, slot + 1);
+    p.next = sooner(p.next, arrives);
+    enlist(p, receiver);
 }
 
 INLINE void run_receive(Process &p) {
     u32 slot = p.cycle * p.plan->slots + p.entry.recv_slot;
     ++p.at.span;
-    if (!is_there(p, slot)) ++p.at.open;
+    if (load(arrival(p, slot, p.index)) != RAN) ++p.at.open;
 }
 
 INLINE void run_computation(Process &p, u64 t) {
-    u32 which = p.entry.packed >> (p.afterwards ? 16 : 8) & 255;
+    u32 which = p.entry.packed >> (p.at.afterwards ? 16 : 8) & 255;
     u64 length = constant((const u64 *)p.plan->durations + which);
     p.at.cpu_free = t + length + charge(p, t, t + length);
 }
 
-// Runs the local operation whose turn it is, unless a message comes first.
-INLINE void run_local_or_message(Process &p) {
-    u64 sends = later(p.ready, later(p.at.cpu_free, p.at.send_free));
-    u64 t;
-    if (p.pending & RECV) t = p.ready;
-    else if (p.pending == SEND) t = sends;
-    else t = later(p.ready, p.at.cpu_free);
-    if (p.pending & SEND) t = sooner(t, sends);
-    if (p.first.arrived != UNKNOWN) {
-        u64 runs = later(p.first.arrived, later(p.at.cpu_free, p.at.recv_free));
-        if (runs < t || (runs == t && p.first.arrived - p.plan->flight < p.created)) return run_message(p);
-    }
-    p.at.last = t;
-    // A receive that is ready at the same time is next: messages wait for the CPU.
-    bool sends_now = p.pending & SEND && sends == t;
-    bool receives_now = p.pending & RECV && p.ready == t;
-    if (sends_now) {
-        p.pending &= ~SEND;
+INLINE u64 send_runs(const Process &p) { return later(p.at.ready, later(p.at.cpu_free, p.at.send_free)); }
+
+// When the first local operation may run.
+INLINE u64 local_runs(const Process &p) {
+    if (p.at.pending == 0) return UNKNOWN;
+    u64 t = p.at.pending == SEND ? UNKNOWN : p.at.pending & RECV ? p.at.ready : later(p.at.ready, p.at.cpu_free);
+    return p.at.pending & SEND ? sooner(t, send_runs(p)) : t;
+}
+
+// Runs the local operation whose turn it is, at `t`.
+INLINE void run_local(Process &p, u64 t) {
+    // A receive that is ready at the same time as a send is next: messages wait for the CPU.
+    bool sends = p.at.pending & SEND && send_runs(p) == t;
+    bool receives = p.at.pending & RECV && p.at.ready == t;
+    if (sends) {
+        p.at.pending &= ~SEND;
         run_send(p, t);
     }
-    if (receives_now) {
-        p.pending &= ~RECV;
+    if (receives) {
+        p.at.pending &= ~RECV;
         run_receive(p);
-    } else if (!sends_now) {
-        p.pending &= ~CALC;
+    } else if (!sends) {
+        p.at.pending &= ~CALC;
         run_computation(p, t);
     }
     settle(p, t);
 }
 
-// Whether all messages that the process waits for are known.
-INLINE bool knows_what_it_waits_for(Process &p) {
-    for (u32 slot = p.at.low; slot < p.at.low + p.at.span; ++slot) {
-        if (!is_known(p, slot)) return false;
-    }
-    return true;
-}
+INLINE State *state_of(const Process &p) { return (State *)p.plan->states + p.index; }
 
-INLINE u64 *place_word(const Process &p, u32 number, u32 word) {
-    return (u64 *)p.plan->places + ((u64)(number % p.plan->ring) * PLACE_WORDS + word) * p.plan->threads + p.index;
-}
-
-INLINE u64 both(u32 low, u32 high) { return (u64)high << 32 | low; }
-
-INLINE void keep_place(Process &p) {
-    p.at.stage = p.cycle * p.plan->stages + p.stage;
-    const Place &at = p.at;
-    u64 words[PLACE_WORDS] = {at.cpu_free, at.send_free, at.recv_free, at.quiet, at.last, at.mark,
-                              both(at.mark_slot, at.stage), both(at.low, (u32)at.span << 16 | at.open), UNKNOWN};
-    for (u32 word = 0; word < PLACE_WORDS; ++word) *place_word(p, p.kept.number, word) = words[word];
-    ++p.kept.number;
-    if (p.kept.valid < p.plan->ring) ++p.kept.valid;
-    p.here = true;
-    p.left = false;
-}
-
-INLINE void return_to_place(Process &p) {
-    u64 words[PLACE_WORDS];
-    for (u32 word = 0; word < LEFT; ++word) words[word] = *place_word(p, p.kept.number - 1, word);
-    p.at = {words[0], words[1], words[2], words[3], words[4], words[5], (u32)words[6], (u32)(words[6] >> 32),
-            (u32)words[7], (u16)(words[7] >> 32), (u16)(words[7] >> 48)};
+INLINE void load_state(Process &p) {
+#ifdef __CUDACC__
+    const uint4 *from = (const uint4 *)state_of(p);
+    uint4 *to = (uint4 *)&p.at;
+    for (int part = 0; part < 4; ++part) to[part] = from[part];
+#else
+    p.at = *state_of(p);
+#endif
     p.cycle = p.at.stage / p.plan->stages;
     p.stage = p.at.stage % p.plan->stages;
-    p.entry = entry_at(*p.plan, p.rank, p.stage);
-    p.pending = 0;
-    p.afterwards = false;
-    p.here = true;
-    p.left = false;
+    if (!ended(p)) p.entry = entry_at(*p.plan, p.rank, p.stage);
 }
 
-INLINE void start(Process &p) {
-    p.kept.number = p.kept.valid = 0;
-    p.at = Place();
-    p.cycle = p.stages > 0 ? 0 : p.plan->cycles;
-    p.stage = 0;
-    p.pending = 0;
-    p.here = false;
-    if (!ended(p)) enter(p, 0);
+INLINE void keep_state(Process &p) {
+    p.at.stage = p.cycle * p.plan->stages + p.stage;
+#ifdef __CUDACC__
+    uint4 *to = (uint4 *)state_of(p);
+    const uint4 *from = (const uint4 *)&p.at;
+    for (int part = 0; part < 4; ++part) to[part] = from[part];
+#else
+    *state_of(p) = p.at;
+#endif
 }
 
-// Goes back to the last place that the process came by before anything changed.
-INLINE void go_back(Process &p, u64 changed) {
-    if (p.here && !p.left && p.at.last < changed) return;
-    while (p.kept.valid > 0 && *place_word(p, p.kept.number - 1, LAST) >= changed) {
-        --p.kept.number;
-        --p.kept.valid;
-    }
-    if (p.kept.valid > 0) return_to_place(p);
-    else start(p);
-}
-
-// Whether a message that the process had not heard of ran while it waited, and so changes nothing but that it was there.
-INLINE bool ran_while_idle(Process &p, u64 arrived, u32 slot) {
-    for (u32 back = 1; back <= p.kept.valid; ++back) {
-        u32 number = p.kept.number - back;
-        if (*place_word(p, number, LAST) >= arrived) continue;
-        u64 free = later(*place_word(p, number, 0), *place_word(p, number, 2)), left = *place_word(p, number, LEFT);
-        const Tariff *tariff = (const Tariff *)p.plan->tariffs + tariff_of(*p.plan, p.rank, slot);
-        if (left == UNKNOWN || arrived < free || arrived >= left || arrived + tariff->nic > left) return false;
-        u64 end = arrived + tariff->recv_overhead, noise = 0;
-        if (!p.plan->computation_only && end >= *place_word(p, number, 3)) {
-            noise = look_up(*p.plan, p.rank, p.replica, arrived, end).noise;
-        }
-        if (arrived + tariff->message_cpu + noise > left) return false;
-        *place_word(p, number, LEFT) = arrived;
-        return true;
-    }
-    return false;
-}
-
-// Takes note of slots that have got arrivals.
-INLINE void hear_of(Process &p, u64 news) {
-    p.kept.seen |= news;
-    p.known_group = NONE;
-    for (; news != 0; news &= news - 1) {
-        u32 slot = lowest_bit(news);
-        u64 arrived = load(arrival(p, slot, p.index));
-        if (arrived <= p.at.last && !ran_while_idle(p, arrived, slot)) go_back(p, arrived);
-    }
-}
-
-// How many of the messages that it waits for have not run. If none, it has waited for nothing.
-INLINE void count_open(Process &p) {
-    p.at.open = 0;
-    for (u32 slot = p.at.low; slot < p.at.low + p.at.span; ++slot) p.at.open += !is_there(p, slot);
-    if (p.at.open == 0) settle(p, p.at.last);
-}
-
-// Runs a process that has notice as far as the known messages allow; says whether it had any.
-INLINE bool advance(Process &p) {
-    u64 *notice = (u64 *)p.plan->notices + p.index;
-    u64 changed = load(notice), news = 0;
-    if (p.plan->groups == 1) news = load(known_slots(p, 0, p.index)) & ~p.kept.seen;
-    if (changed == UNKNOWN && news == 0) return false;
-    if (changed != UNKNOWN) changed = take(notice);
-    fence();
-    if (changed != UNKNOWN) go_back(p, changed);
-    else if (!p.here || p.left) return_to_place(p);
-    hear_of(p, news);
-    if (p.here) count_open(p);
+// Runs the events of a process in the window of its replica.
+INLINE void advance(Process &p) {
     find_messages(p);
-    while (!ended(p) && p.at.cpu_free < END_OF_TIME) {
-        if (p.pending != 0) {
-            p.here = false;
-            run_local_or_message(p);
-            continue;
-        }
-        if (!p.here) keep_place(p);
-        // A message that arrives at this moment may be known and not found: there will be notice of it.
-        if (!knows_what_it_waits_for(p) || p.first.arrived == UNKNOWN) return true;
-        if (!p.left) *place_word(p, p.kept.number - 1, LEFT) = later(p.first.arrived, later(p.at.cpu_free, p.at.recv_free));
-        p.left = true;
-        run_message(p);
+    u64 local, message;
+    for (;;) {
+        local = local_runs(p);
+        message = message_runs(p);
+        bool is_message = message < local || (message == local && p.first.arrived != UNKNOWN &&
+                                              p.first.arrived - p.plan->flight < p.at.created);
+        if (sooner(local, message) >= p.until) break;
+        if (is_message) run_message(p, message);
+        else run_local(p, local);
     }
-    p.here = false;
-    if (ended(p)) store((u64 *)p.plan->finish + p.index, p.at.cpu_free);
-    else ((volatile u32 *)p.plan->status)[1] = 1;
-    return true;
+    u64 due = sooner(local, message);
+    if (due != UNKNOWN) {
+        p.next = sooner(p.next, due);
+        enlist(p, p.index);
+    }
 }
 
-// Which process of which replica a thread is.
-INLINE void who(const Plan &plan, u64 thread, u32 &rank, u32 &replica) {
+// Which process of which replica has a place in the arrays.
+INLINE void who(const Plan &plan, u64 index, u32 &rank, u32 &replica) {
     if (plan.by_process == 1) {
-        rank = (u32)(thread % plan.processes);
-        replica = (u32)(thread / plan.processes);
+        replica = (u32)((u32)index / plan.processes);
+        rank = (u32)index - replica * plan.processes;
     } else {
-        rank = (u32)(thread / plan.replicas);
-        replica = (u32)(thread % plan.replicas);
+        rank = (u32)((u32)index / plan.replicas);
+        replica = (u32)index - rank * plan.replicas;
     }
 }
 
-// A process as it was left in the last round.
-INLINE Process process_of(const Plan &plan, u64 thread) {
+INLINE u64 *soonest(const Plan &plan, u32 round, u32 replica) {
+    return (u64 *)plan.soonest + (u64)(round % 3) * plan.replicas + replica;
+}
+
+INLINE u32 listed(const Plan &plan, u32 round) {
+    return round == 0 ? (u32)plan.threads : load((const u32 *)plan.counts + round % 3);
+}
+
+// Runs a process that is on the list of a round. Returns the first event of later windows that it knows of.
+INLINE u64 run_listed(const Plan &plan, u32 round, u32 place, u32 &replica) {
     Process p = Process();
     p.plan = &plan;
-    who(plan, thread, p.rank, p.replica);
-    p.index = p.rank * plan.by_process + p.replica * plan.by_replica;
+    p.round = round;
+    p.index = round == 0 ? place : ((const u32 *)plan.lists)[(round & 1) * plan.threads + place];
+    who(plan, p.index, p.rank, p.replica);
+    replica = p.replica;
     p.stages = plan.way == 0 ? constant((const u32 *)plan.stages_of + p.rank) : plan.stages;
-    p.kept = ((const Kept *)plan.kept)[p.index];
-    return p;
+    u64 begins = round == 0 ? 0 : load(soonest(plan, round, p.replica));
+    p.until = begins + plan.flight;
+    p.next = UNKNOWN;
+    if (round == 0) {
+        p.cycle = p.stages > 0 ? 0 : plan.cycles;
+        if (!ended(p)) enter(p, 0);
+    } else {
+        load_state(p);
+    }
+    if (p.until < END_OF_TIME) advance(p);
+    else *(volatile u32 *)plan.status = 1;
+    keep_state(p);
+    return p.next;
 }
 
-INLINE void leave(const Process &p) { ((Kept *)p.plan->kept)[p.index] = p.kept; }
+// What a round needs besides its processes: the next but one begins with nothing.
+INLINE void clear_ahead(const Plan &plan, u32 round, u64 thread) {
+    if (thread < plan.replicas) *soonest(plan, round + 2, (u32)thread) = UNKNOWN;
+    if (thread == 0) ((u32 *)plan.counts)[(round + 2) % 3] = 0;
+}
 
 INLINE void begin(const Plan &plan, u64 index) {
     u64 slots = (u64)plan.slots * plan.cycles;
     for (u64 slot = 0; slot < slots; ++slot) ((u64 *)plan.arrivals)[slot * plan.threads + index] = UNKNOWN;
-    for (u64 group = 0; group * 64 < slots; ++group) ((u64 *)plan.known)[group * plan.threads + index] = 0;
-    // Notice of everything: all start.
-    ((u64 *)plan.notices)[index] = 0;
+    for (u64 group = 0; group < plan.groups; ++group) ((u64 *)plan.known)[group * plan.threads + index] = 0;
     ((u32 *)plan.tops)[index] = 0;
-    ((Kept *)plan.kept)[index] = {0, 0, 0};
-    ((u64 *)plan.finish)[index] = UNKNOWN;
-    if (index < plan.replicas) ((u64 *)plan.latest)[index] = 0;
-    if (index < 2) ((u32 *)plan.status)[index] = 0;
+    ((u32 *)plan.queued)[index] = 0;
+    if (index < plan.replicas) {
+        *soonest(plan, 1, (u32)index) = UNKNOWN;
+        ((u64 *)plan.latest)[index] = 0;
+    }
+    if (index == 0) {
+        ((u32 *)plan.counts)[1] = 0;
+        *(u32 *)plan.status = 0;
+    }
 }
 
-INLINE void conclude(const Plan &plan, u64 thread) {
+// A process that did not come to its end has no finish time.
+INLINE u64 finish_of(const Plan &plan, u64 index) {
+    const State &state = ((const State *)plan.states)[index];
     u32 rank, replica;
-    who(plan, thread, rank, replica);
-    u64 index = rank * plan.by_process + replica * plan.by_replica;
-    raise((u64 *)plan.latest + replica, ((u64 *)plan.finish)[index]);
+    who(plan, index, rank, replica);
+    u32 stages = plan.way == 0 ? constant((const u32 *)plan.stages_of + rank) : plan.stages;
+    bool has_ended = stages == 0 || state.stage / plan.stages == plan.cycles;
+    return has_ended ? state.cpu_free : UNKNOWN;
+}
+
+INLINE void conclude(const Plan &plan, u64 index) {
+    u32 rank, replica;
+    who(plan, index, rank, replica);
+    u64 finish = finish_of(plan, index), *latest = (u64 *)plan.latest + replica;
+    ((u64 *)plan.arrivals)[index] = finish;
+    if (load(latest) < finish) raise(latest, finish);
 }
 
 }  // namespace
@@ -759,59 +674,54 @@ INLINE void conclude(const Plan &plan, u64 thread) {
 #ifdef __CUDACC__
 
 extern "C" __global__ void straggler_begin(const __grid_constant__ Plan plan) {
-    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (thread < plan.threads) begin(plan, thread);
+    u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (index < plan.threads) begin(plan, index);
 }
 
 extern "C" __global__ void straggler_advance(const __grid_constant__ Plan plan, u32 round) {
-    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    bool exists = thread < plan.threads;
-    Process p = process_of(plan, exists ? thread : 0);
-    bool ran = false;
-    // Neighbours often wait for each other: as long as one of them gets on, the others look again.
-    for (u32 turn = 0; turn < plan.turns; ++turn) {
-        bool runs = exists && advance(p);
-        ran |= runs;
-        if (!__syncthreads_or(runs)) break;
+    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, all = (u64)gridDim.x * blockDim.x;
+    for (u64 ahead = thread; ahead < plan.replicas || ahead == 0; ahead += all) clear_ahead(plan, round, ahead);
+    u32 count = listed(plan, round);
+    for (u64 place = thread; place < count; place += all) {
+        u32 replica, same = __activemask();
+        u64 next = run_listed(plan, round, (u32)place, replica);
+        __syncwarp(same);
+        // One of a warp speaks for all, where they are of one replica.
+        if (__all_sync(same, replica == __shfl_sync(same, replica, __ffs(same) - 1))) {
+            u32 high = __reduce_min_sync(same, (u32)(next >> 32));
+            u32 low = __reduce_min_sync(same, (u32)(next >> 32) == high ? (u32)next : NONE);
+            next = (u64)high << 32 | low;
+            if ((threadIdx.x % 32) != __ffs(same) - 1) next = UNKNOWN;
+        }
+        u64 *first = soonest(plan, round + 1, replica);
+        if (next != UNKNOWN && next < load(first)) lower(first, next);
     }
-    if (ran) leave(p);
-    if (__syncthreads_or(p.told) && threadIdx.x == 0) *(volatile u32 *)plan.status = round + 1;
 }
 
 extern "C" __global__ void straggler_conclude(const __grid_constant__ Plan plan) {
-    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (thread < plan.threads) conclude(plan, thread);
+    u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (index < plan.threads) conclude(plan, index);
 }
 
 #else
 
 extern "C" void straggler_begin(const Plan *plan) {
-    for (u64 thread = 0; thread < plan->threads; ++thread) begin(*plan, thread);
+    for (u64 index = 0; index < plan->threads; ++index) begin(*plan, index);
 }
 
 extern "C" void straggler_advance(const Plan *plan, u32 round) {
-    const u64 BLOCK = 8;
-    u64 blocks = (plan->threads + BLOCK - 1) / BLOCK;
-    for (u64 i = 0; i < blocks; ++i) {
+    for (u64 ahead = 0; ahead < plan->replicas; ++ahead) clear_ahead(*plan, round, ahead);
+    u32 count = listed(*plan, round);
+    for (u32 i = 0; i < count; ++i) {
         // Backwards in every other round: no result may depend on the order of threads.
-        u64 first = BLOCK * (round & 1 ? blocks - 1 - i : i);
-        u64 count = plan->threads - first < BLOCK ? plan->threads - first : BLOCK;
-        Process block[BLOCK];
-        for (u64 lane = 0; lane < count; ++lane) block[lane] = process_of(*plan, first + lane);
-        bool runs = true;
-        for (u32 turn = 0; turn < plan->turns && runs; ++turn) {
-            runs = false;
-            for (u64 lane = 0; lane < count; ++lane) runs |= advance(block[round & 2 ? count - 1 - lane : lane]);
-        }
-        for (u64 lane = 0; lane < count; ++lane) {
-            leave(block[lane]);
-            if (block[lane].told) *(u32 *)plan->status = round + 1;
-        }
+        u32 replica;
+        u64 next = run_listed(*plan, round, round & 1 ? count - 1 - i : i, replica);
+        lower(soonest(*plan, round + 1, replica), next);
     }
 }
 
 extern "C" void straggler_conclude(const Plan *plan) {
-    for (u64 thread = 0; thread < plan->threads; ++thread) conclude(*plan, thread);
+    for (u64 index = 0; index < plan->threads; ++index) conclude(*plan, index);
 }
 
 #endif

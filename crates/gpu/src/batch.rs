@@ -2,7 +2,7 @@
 
 use crate::device::{Device, DeviceError, Kernel, Memory};
 use crate::injected::Injected;
-use crate::layout::{PLACE_BYTES, Plan, UNKNOWN};
+use crate::layout::{END_OF_TIME, Plan, STATE_BYTES, UNKNOWN};
 use crate::task::Task;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,19 +23,13 @@ pub enum Layout {
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     pub layout: Layout,
-    /// How many places a process keeps to go back to.
-    pub places: u32,
     /// How many rounds are started before the host looks whether all is done.
     pub rounds: u32,
-    /// How often the threads of a block may run in a round.
-    pub turns: u32,
-    /// Threads of a block.
-    pub block: u32,
 }
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { layout: Layout::Processes, places: 8, rounds: 4, turns: 16, block: 128 }
+        Tuning { layout: Layout::Processes, rounds: 8 }
     }
 }
 
@@ -123,9 +117,9 @@ impl<'d> Loaded<'d> {
     /// The bytes that a replica takes.
     pub fn replica_bytes(&self) -> u64 {
         let slots = self.task.slots();
-        // Arrivals and their bits, places, and a notice, the last slot, what is kept and the finish time.
-        let of_process = 8 * (slots + slots.div_ceil(64)) + PLACE_BYTES * u64::from(self.tuning.places) + 36;
-        of_process * u64::from(self.task.processes) + 8
+        // Arrivals and their bits, the state, the last slot, the last list, and places on two lists.
+        let of_process = 8 * (slots.max(1) + slots.div_ceil(64)) + STATE_BYTES + 16;
+        of_process * u64::from(self.task.processes) + 32
     }
 
     /// How many of so many replicas go at the same time.
@@ -137,7 +131,8 @@ impl<'d> Loaded<'d> {
             return Err(Failure::NoRoom { needed, free });
         }
         let quick = (BATCH_MESSAGES / self.task.messages.max(1)).max(1);
-        let most = room.min(quick).min(u64::from(u32::MAX));
+        let numbered = u64::from(u32::MAX) / u64::from(self.task.processes.max(1));
+        let most = room.min(quick).min(numbered);
         Ok(replicas.min(most as u32))
     }
 }
@@ -155,7 +150,9 @@ struct Batch<'d> {
     count: u32,
     /// Reserved for the kernel alone.
     _held: Vec<Box<dyn Memory>>,
+    /// Of arrivals at first, of finish times in the end.
     finish: Box<dyn Memory>,
+    counts: Box<dyn Memory>,
     latest: Box<dyn Memory>,
     status: Box<dyn Memory>,
 }
@@ -177,13 +174,12 @@ impl<'d> Batch<'d> {
         };
         let [entries, stages_of, slot_from, slot_tariff, tariffs, durations] =
             loaded.tables.each_ref().map(|table| table.address());
-        let arrivals = reserve(8 * task.slots() * threads)?;
         let known = reserve(8 * task.slots().div_ceil(64) * threads)?;
-        let (notices, tops, kept) = (reserve(8 * threads)?, reserve(4 * threads)?, reserve(16 * threads)?);
-        let places = reserve(PLACE_BYTES * u64::from(tuning.places) * threads)?;
-        let finish = device.reserve(8 * threads.max(2))?;
+        let (tops, queued, lists) = (reserve(4 * threads)?, reserve(4 * threads)?, reserve(8 * threads)?);
+        let (states, soonest) = (reserve(STATE_BYTES * threads)?, reserve(24 * u64::from(count))?);
+        let finish = device.reserve(8 * task.slots().max(1) * threads.max(2))?;
         let latest = device.reserve(8 * u64::from(count).max(2))?;
-        let status = device.reserve(16)?;
+        let (counts, status) = (device.reserve(16)?, device.reserve(16)?);
         let plan = Plan {
             entries,
             stages_of,
@@ -191,13 +187,14 @@ impl<'d> Batch<'d> {
             slot_tariff,
             tariffs,
             durations,
-            arrivals,
-            notices,
+            arrivals: finish.address(),
             known,
             tops,
-            kept,
-            places,
-            finish: finish.address(),
+            states,
+            queued,
+            lists,
+            counts: counts.address(),
+            soonest,
             latest: latest.address(),
             status: status.address(),
             flight: task.flight.ps(),
@@ -211,13 +208,10 @@ impl<'d> Batch<'d> {
             slots: task.tables.slots,
             way: task.tables.way as u32,
             tariffs_differ: u32::from(task.tables.tariffs.len() > 1),
-            ring: tuning.places,
-            turns: tuning.turns,
-            block: tuning.block,
             groups: task.slots().div_ceil(64) as u32,
             ..Plan::default()
         };
-        Ok(Batch { loaded, plan, count, _held: held, finish, latest, status })
+        Ok(Batch { loaded, plan, count, _held: held, finish, counts, latest, status })
     }
 
     /// Runs the replicas from `first` on.
@@ -239,18 +233,20 @@ impl<'d> Batch<'d> {
                 device.launch(Kernel::Advance(round), &plan)?;
                 round += 1;
             }
-            let mut status = [0u32; 2];
-            device.read(&*self.status, 0, bytemuck::bytes_of_mut(&mut status))?;
-            if status[1] != 0 {
-                return Err(Failure::EndOfTime);
-            }
             if stop.load(Ordering::Relaxed) {
                 return Err(Failure::Interrupted);
             }
-            // Nobody got notice in the last round.
-            if status[0] < round {
+            let mut counts = [0u32; 3];
+            device.read(&*self.counts, 0, bytemuck::bytes_of_mut(&mut counts))?;
+            // Nobody has anything to do in the next round.
+            if counts[round as usize % 3] == 0 {
                 break;
             }
+        }
+        let mut out_of_time = 0u32;
+        device.read(&*self.status, 0, bytemuck::bytes_of_mut(&mut out_of_time))?;
+        if out_of_time != 0 {
+            return Err(Failure::EndOfTime);
         }
         device.launch(Kernel::Conclude, &plan)?;
         let mut latest = vec![0u64; self.count as usize];
@@ -258,6 +254,9 @@ impl<'d> Batch<'d> {
         if latest.contains(&UNKNOWN) {
             // Tables whose messages all have receives end; so this is a fault of the device or of this program.
             return Err(DeviceError::Other("the kernel left processes unfinished".into()).into());
+        }
+        if latest.iter().any(|&makespan| makespan >= END_OF_TIME) {
+            return Err(Failure::EndOfTime);
         }
         for (index, makespan) in (0..).zip(latest) {
             let finish = if keep_finish { self.finish(index)? } else { Vec::new() };

@@ -11,12 +11,17 @@ use std::sync::Arc;
 const AMPERE: &str = include_str!("../kernel/engine_80.ptx");
 const HOPPER: &str = include_str!("../kernel/engine_90.ptx");
 
+/// Threads of a block, and how many blocks of a round a multiprocessor gets.
+const BLOCK: u32 = 128;
+const BLOCKS: u32 = 16;
+
 /// A GPU that is ready to run the kernel.
 #[derive(Debug)]
 pub struct Cuda {
     name: String,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
+    multiprocessors: u32,
     begin: CudaFunction,
     advance: CudaFunction,
     conclude: CudaFunction,
@@ -72,6 +77,7 @@ impl Cuda {
         let module = context.load_module(Ptx::from_src(ptx))?;
         Ok(Cuda {
             name: context.name()?,
+            multiprocessors: multiprocessors(&context)?,
             stream: context.new_stream()?,
             begin: module.load_function("straggler_begin")?,
             advance: module.load_function("straggler_advance")?,
@@ -80,6 +86,11 @@ impl Cuda {
             context,
         })
     }
+}
+
+fn multiprocessors(context: &CudaContext) -> Result<u32, DeviceError> {
+    let count = context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    Ok(count.max(1) as u32)
 }
 
 /// Memory of a GPU.
@@ -133,10 +144,13 @@ impl Device for Cuda {
     fn launch(&self, kernel: Kernel, plan: &Plan) -> Result<(), DeviceError> {
         use cudarc::driver::{LaunchConfig, PushKernelArg};
         self.context.bind_to_thread()?;
-        let blocks = plan.threads.max(u64::from(plan.replicas)).div_ceil(u64::from(plan.block)).max(1);
-        let grid = u32::try_from(blocks).ok().filter(|&blocks| blocks < 1 << 31);
-        let Some(grid) = grid else { return Err(DeviceError::Other("too many threads for one launch".into())) };
-        let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (plan.block, 1, 1), shared_mem_bytes: 0 };
+        // A block for all threads, which have numbers of 32 bits; the threads of a round take one process after another.
+        let all = plan.threads.div_ceil(u64::from(BLOCK)).max(1) as u32;
+        let blocks = match kernel {
+            Kernel::Advance(_) => all.min(self.multiprocessors * BLOCKS),
+            Kernel::Begin | Kernel::Conclude => all,
+        };
+        let config = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
         let function = match kernel {
             Kernel::Begin => &self.begin,
             Kernel::Advance(_) => &self.advance,

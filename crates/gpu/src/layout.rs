@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 /// No partner, no slot.
 pub const NONE: u32 = u32::MAX;
-/// An arrival or a finish time that is not known.
+/// A finish time of a process that did not come to its end.
 pub const UNKNOWN: u64 = u64::MAX;
 /// The kernel leaves simulated time beyond this to the engines of the CPU, and needs every length below it.
 pub const END_OF_TIME: u64 = 1 << 62;
@@ -53,8 +53,8 @@ pub struct Source {
     pub duration: u64,
 }
 
-/// Where a process waited; see the kernel.
-pub const PLACE_BYTES: u64 = 72;
+/// A process between its events; see the kernel.
+pub const STATE_BYTES: u64 = 64;
 
 /// Everything the kernel needs to know.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -69,12 +69,13 @@ pub struct Plan {
     pub sources: u64,
     pub offsets: u64,
     pub arrivals: u64,
-    pub notices: u64,
     pub known: u64,
     pub tops: u64,
-    pub kept: u64,
-    pub places: u64,
-    pub finish: u64,
+    pub states: u64,
+    pub queued: u64,
+    pub lists: u64,
+    pub counts: u64,
+    pub soonest: u64,
     pub latest: u64,
     pub status: u64,
 
@@ -96,11 +97,7 @@ pub struct Plan {
     pub given: u32,
     pub wallclock: u32,
     pub computation_only: u32,
-    pub ring: u32,
-    pub turns: u32,
-    pub block: u32,
     pub groups: u32,
-    pub unused: u32,
 }
 
-const _: () = assert!(size_of::<Plan>() == 248 && size_of::<Source>() == 72 && size_of::<Entry>() == 16);
+const _: () = assert!(size_of::<Plan>() == 240 && size_of::<Source>() == 72 && size_of::<Entry>() == 16);

@@ -90,7 +90,7 @@ fn emulate(task: &Task, noise: Option<&Injection>, replicas: u32, tuning: Tuning
 fn agree(workload: &Workload, simulation: &Simulation<'_>, replicas: u32, tuning: Tuning) {
     let task = Task::new(workload, simulation).unwrap();
     // Room for two replicas at a time.
-    let of_replica = u64::from(task.processes) * (task.slots() * 9 + 48 + 72 * u64::from(tuning.places)) + 64;
+    let of_replica = u64::from(task.processes) * (task.slots() * 9 + 96) + 64;
     let all = emulate(&task, simulation.noise, replicas, tuning, (of_replica * 5 / 2).max(1 << 14));
     assert_eq!(all.len(), replicas as usize);
     for (replica, ran) in (0..).zip(all) {
@@ -147,7 +147,7 @@ proptest! {
         bytes in 0..3000u64,
         (cycles, compute) in (1..5u32, prop::sample::select(vec![0, 0, 500, 20_000])),
         (seed, phases, wallclock) in (any::<u64>(), 0..3, any::<bool>()),
-        (by_replica, places, rounds, turns) in (any::<bool>(), 1..6u32, 1..6u32, 1..5u32),
+        (by_replica, rounds) in (any::<bool>(), 1..6u32),
         computation_only in any::<bool>(),
     ) {
         let network = Network::parse(&network).unwrap();
@@ -163,6 +163,6 @@ proptest! {
         }
         let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
         let layout = if by_replica { Layout::Replicas } else { Layout::Processes };
-        agree(&workload, &simulation, 3, Tuning { layout, places, rounds, turns, ..Tuning::default() });
+        agree(&workload, &simulation, 3, Tuning { layout, rounds });
     }
 }
