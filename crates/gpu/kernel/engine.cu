@@ -51,12 +51,17 @@ struct Entry {
 };
 
 struct Source {
-    u64 starts, before, slots;  // addresses of the arrays of a trace
+    u64 detours, slots;  // addresses of Detour, one more than there are, and of the index
     u64 length;
     u32 count, shift;
     u32 who, first, second;  // everyone; ranks from first to second; remainder second modulo first
     u32 once;                // no trace, one delay:
     u64 at, duration;
+};
+
+// When a detour of a trace starts, and the durations of all before it.
+struct Detour {
+    u64 start, before;
 };
 
 struct Plan {
@@ -101,13 +106,13 @@ struct State {
     u64 ready, created;
     u32 stage;       // of all cycles
     u32 low;         // the first slot of the receives that the stage and those before wait for
-    u16 open, span;  // how many of them have not completed, of how many
+    u32 next_detour; // which detour starts at `quiet`, or NONE
+    u8 open, span;   // how many of those receives have not completed, of how many
     u8 pending;      // operations of the stage that have not run
     u8 afterwards;   // whether the computation after the others has been reached
-    u16 unused;
 };
 
-static_assert(sizeof(Plan) == 240 && sizeof(State) == 64 && sizeof(Source) == 72, "layout.rs says so");
+static_assert(sizeof(Plan) == 240 && sizeof(State) == 64 && sizeof(Source) == 64, "layout.rs says so");
 
 // ---- What differs between the GPU and the CPU.
 
@@ -120,7 +125,6 @@ INLINE void raise(u64 *at, u64 value) { atomicMax(at, value); }
 INLINE void set_bits(u64 *at, u64 bits) { atomicOr(at, bits); }
 INLINE void clear_bits(u64 *at, u64 bits) { atomicAnd(at, ~bits); }
 INLINE u32 lowest_bit(u64 bits) { return __ffsll((long long)bits) - 1; }
-INLINE void fence() { __threadfence(); }
 INLINE u64 load(const u64 *at) { return *(const volatile u64 *)at; }
 INLINE u32 load(const u32 *at) { return *(const volatile u32 *)at; }
 INLINE void store(u64 *at, u64 value) { *(volatile u64 *)at = value; }
@@ -142,7 +146,6 @@ INLINE void raise(u64 *at, u64 value) { if (value > *at) *at = value; }
 INLINE void set_bits(u64 *at, u64 bits) { *at |= bits; }
 INLINE void clear_bits(u64 *at, u64 bits) { *at &= ~bits; }
 INLINE u32 lowest_bit(u64 bits) { return __builtin_ctzll(bits); }
-INLINE void fence() {}
 INLINE u64 load(const u64 *at) { return *at; }
 INLINE u32 load(const u32 *at) { return *at; }
 INLINE void store(u64 *at, u64 value) { *at = value; }
@@ -179,19 +182,28 @@ INLINE u64 turn_of(const Source &source, u64 position) {
     return position - source.length < source.length ? 1 : position / source.length;
 }
 
+INLINE Detour detour_at(const Source &source, u32 index) {
+    const Detour *detours = (const Detour *)source.detours;
+#ifdef __CUDACC__
+    ulonglong2 raw = __ldg((const ulonglong2 *)(detours + index));
+    return {raw.x, raw.y};
+#else
+    return detours[index];
+#endif
+}
+
 // How many detours of a trace start at or before a position inside its length.
 INLINE u32 started_by(const Source &source, u64 position) {
-    const u64 *starts = (const u64 *)source.starts;
     u32 index = constant((const u32 *)source.slots + (position >> source.shift));
-    while (index < source.count && constant(starts + index) <= position) ++index;
+    while (index < source.count && detour_at(source, index).start <= position) ++index;
     return index;
 }
 
 // What is left, at a position of the endless repetition, of the detour that started last.
 INLINE u64 residual(const Source &source, u64 position, u64 within, u32 started) {
-    const u64 *starts = (const u64 *)source.starts, *before = (const u64 *)source.before;
     u32 last = started > 0 ? started - 1 : source.count - 1;
-    u64 end = constant(starts + last) + constant(before + last + 1) - constant(before + last);
+    Detour detour = detour_at(source, last);
+    u64 end = detour.start + detour_at(source, last + 1).before - detour.before;
     if (started > 0) return end > within ? end - within : 0;
     // The last detour of the previous turn, unless this is the first turn.
     if (position < source.length) return 0;
@@ -200,27 +212,33 @@ INLINE u64 residual(const Source &source, u64 position, u64 within, u32 started)
 
 // noise(x, y) of a trace.
 INLINE u64 between(const Source &source, u64 x, u64 y) {
-    const u64 *before = (const u64 *)source.before;
     u64 turn = turn_of(source, x), within = x - turn * source.length;
     u32 started = started_by(source, within);
     u64 left = residual(source, x, within, started);
     if (y <= x) return left;
     u64 last = y - 1, last_turn = turn_of(source, last), turns = last_turn - turn;
-    u64 all = constant(before + source.count);
+    u64 all = detour_at(source, source.count).before;
     if (high_product(turns, all) != 0 || turns * all > END_OF_TIME) return END_OF_TIME;
     u32 ended = started_by(source, last - last_turn * source.length);
-    // The sum of two turns' parts may be less than nothing by itself.
-    return turns * all + constant(before + ended) - constant(before + started) + left;
+    // The part of the last turn may be the smaller one.
+    return turns * all + detour_at(source, ended).before - detour_at(source, started).before + left;
 }
 
-// The time up to which a trace disturbs nothing, seen from `now`; 0 when it does at `now`.
-INLINE u64 quiet_until(const Source &source, u64 offset, u64 now) {
-    const u64 *starts = (const u64 *)source.starts;
+// The time up to which a trace disturbs nothing, seen from `now`, and the detour that starts then; 0 when it disturbs at
+// `now`.
+struct Quiet {
+    u64 until;
+    u32 next;
+};
+
+INLINE Quiet quiet_until(const Source &source, u64 offset, u64 now) {
     u64 position = now + offset, within = position - turn_of(source, position) * source.length;
     u32 started = started_by(source, within);
-    if (residual(source, position, within, started) > 0) return 0;
+    if (residual(source, position, within, started) > 0) return {0, NONE};
     u64 turn = position - within - offset;
-    return started < source.count ? turn + constant(starts + started) : turn + source.length + constant(starts);
+    u64 wraps = started < source.count ? 0 : source.length;
+    u32 next = started < source.count ? started : 0;
+    return {turn + wraps + detour_at(source, next).start, next};
 }
 
 INLINE bool holds(const Source &source, u32 rank) {
@@ -267,7 +285,7 @@ INLINE u64 all_quiet_until(const Plan &plan, u32 rank, u32 replica, u64 now) {
             else if (now < source.at + source.duration) until = 0;
         } else if (source.count > 0) {
             u64 offset = offset_of(plan, index, source.length, rank, replica);
-            until = sooner(until, quiet_until(source, offset, now));
+            until = sooner(until, quiet_until(source, offset, now).until);
         }
     }
     return until;
@@ -275,20 +293,26 @@ INLINE u64 all_quiet_until(const Plan &plan, u32 rank, u32 replica, u64 now) {
 
 // The noise in an interval of a process's CPU, and up to when nothing disturbs it afterwards.
 struct Noise {
-    u64 noise, quiet;
+    u64 noise;
+    Quiet quiet;
 };
 
+// Whether one trace is all there is, the usual case.
+INLINE bool is_one_trace(const Plan &plan, const Source &only) {
+    return plan.source_count == 1 && !plan.wallclock && !only.once && only.count > 0;
+}
+
 APART Noise look_up(const Plan &plan, u32 rank, u32 replica, u64 from, u64 to) {
-    Noise found = {0, 0};
+    Noise found = {0, {0, NONE}};
     const Source &only = source_at(plan, 0);
-    if (plan.source_count == 1 && !plan.wallclock && !only.once && only.count > 0 && holds(only, rank)) {
+    if (is_one_trace(plan, only) && holds(only, rank)) {
         u64 offset = offset_of(plan, 0, only.length, rank, replica);
         // Most often no detour is near: then the first look-up answers both questions.
         found.quiet = quiet_until(only, offset, from);
-        if (found.quiet > to) return found;
+        if (found.quiet.until > to) return found;
         found.noise = between(only, from + offset, to + offset);
         u64 end = to + found.noise;
-        found.quiet = end < END_OF_TIME ? quiet_until(only, offset, end) : 0;
+        if (end < END_OF_TIME) found.quiet = quiet_until(only, offset, end);
         return found;
     }
     found.noise = all_between(plan, rank, replica, from, to);
@@ -298,7 +322,7 @@ APART Noise look_up(const Plan &plan, u32 rank, u32 replica, u64 from, u64 to) {
         found.noise = longer;
     }
     u64 end = to + found.noise;
-    found.quiet = end < END_OF_TIME ? all_quiet_until(plan, rank, replica, end) : 0;
+    if (end < END_OF_TIME) found.quiet.until = all_quiet_until(plan, rank, replica, end);
     return found;
 }
 
@@ -377,8 +401,21 @@ INLINE void enlist(const Process &p, u64 index) {
 
 INLINE u64 charge(Process &p, u64 from, u64 to) {
     if (to < p.at.quiet) return 0;
+    // The detour that ends the quiet is known: if no other is near, a look at the next one says all.
+    if (p.at.next_detour != NONE && from <= p.at.quiet) {
+        const Source &only = source_at(*p.plan, 0);
+        Detour detour = detour_at(only, p.at.next_detour), other = detour_at(only, p.at.next_detour + 1);
+        u64 noise = other.before - detour.before, next = p.at.quiet + (other.start - detour.start);
+        // A detour that starts at the very end of the interval is outside, and in progress afterwards.
+        if (p.at.next_detour + 1 < only.count && p.at.quiet < to && next > to + noise) {
+            p.at.quiet = next;
+            ++p.at.next_detour;
+            return noise;
+        }
+    }
     Noise found = look_up(*p.plan, p.rank, p.replica, from, to);
-    p.at.quiet = found.quiet;
+    p.at.quiet = found.quiet.until;
+    p.at.next_detour = found.quiet.next;
     return found.noise;
 }
 
@@ -442,8 +479,6 @@ INLINE void find_messages(Process &p) {
     u32 top = p.plan->groups == 1 ? 64 : load((u32 *)p.plan->tops + p.index);
     for (u32 begin = p.at.low / 64 * 64; begin < top; begin += 64) {
         u64 bits = load(known_slots(p, begin, p.index));
-        // Whoever sees the bit sees the arrival.
-        fence();
         for (; bits != 0; bits &= bits - 1) {
             u32 slot = begin + lowest_bit(bits);
             Waiting message = {load(arrival(p, slot, p.index)), slot};
@@ -492,18 +527,12 @@ INLINE void run_send(Process &p, u64 t) {
     u64 arrives = t + plan.flight;
     u64 receiver = p.entry.to * plan.by_process + p.replica * plan.by_replica;
     u32 slot = p.cycle * plan.slots + p.entry.send_slot;
+    // Seen by this round or not: it arrives in a later window.
     store(arrival(p, slot, receiver), arrives);
-    fence();
     set_bits(known_slots(p, slot, receiver), 1ULL << slot % 64);
     if (plan.groups > 1) raise((u32 *)plan.tops + receiver, slot + 1);
     p.next = sooner(p.next, arrives);
     enlist(p, receiver);
-}
-
-INLINE void run_receive(Process &p) {
-    u32 slot = p.cycle * p.plan->slots + p.entry.recv_slot;
-    ++p.at.span;
-    if (load(arrival(p, slot, p.index)) != RAN) ++p.at.open;
 }
 
 INLINE void run_computation(Process &p, u64 t) {
@@ -526,13 +555,16 @@ INLINE void run_local(Process &p, u64 t) {
     // A receive that is ready at the same time as a send is next: messages wait for the CPU.
     bool sends = p.at.pending & SEND && send_runs(p) == t;
     bool receives = p.at.pending & RECV && p.at.ready == t;
+    u64 arrived = UNKNOWN;
+    if (receives) arrived = load(arrival(p, p.cycle * p.plan->slots + p.entry.recv_slot, p.index));
     if (sends) {
         p.at.pending &= ~SEND;
         run_send(p, t);
     }
     if (receives) {
         p.at.pending &= ~RECV;
-        run_receive(p);
+        ++p.at.span;
+        if (arrived != RAN) ++p.at.open;
     } else if (!sends) {
         p.at.pending &= ~CALC;
         run_computation(p, t);
@@ -618,6 +650,7 @@ INLINE u64 run_listed(const Plan &plan, u32 round, u32 place, u32 &replica) {
     p.until = begins + plan.flight;
     p.next = UNKNOWN;
     if (round == 0) {
+        p.at.next_detour = NONE;
         p.cycle = p.stages > 0 ? 0 : plan.cycles;
         if (!ended(p)) enter(p, 0);
     } else {
@@ -678,7 +711,7 @@ extern "C" __global__ void straggler_begin(const __grid_constant__ Plan plan) {
     if (index < plan.threads) begin(plan, index);
 }
 
-extern "C" __global__ void straggler_advance(const __grid_constant__ Plan plan, u32 round) {
+extern "C" __global__ void __launch_bounds__(128, 6) straggler_advance(const __grid_constant__ Plan plan, u32 round) {
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, all = (u64)gridDim.x * blockDim.x;
     for (u64 ahead = thread; ahead < plan.replicas || ahead == 0; ahead += all) clear_ahead(plan, round, ahead);
     u32 count = listed(plan, round);

@@ -1,7 +1,7 @@
 //! Noise in the memory of a device.
 
 use crate::device::{Device, DeviceError, Memory};
-use crate::layout::{Plan, Source};
+use crate::layout::{Detour, Plan, Source};
 use straggler_model::noise::{Injection, Phases, Waveform, Who};
 
 /// The noise of a run, as the kernel reads it.
@@ -39,9 +39,12 @@ impl Injected {
                 Waveform::Trace(detours) if detours.is_empty() => Source { length: 1, ..whose },
                 Waveform::Trace(detours) => {
                     let columns = detours.columns();
+                    // One more, for the durations of all.
+                    let starts = columns.starts.iter().copied().chain([u64::MAX]);
+                    let pairs: Vec<Detour> =
+                        starts.zip(columns.before).map(|(start, &before)| Detour { start, before }).collect();
                     Source {
-                        starts: hold(bytemuck::cast_slice(columns.starts))?,
-                        before: hold(bytemuck::cast_slice(columns.before))?,
+                        detours: hold(bytemuck::cast_slice(&pairs))?,
                         slots: hold(bytemuck::cast_slice(columns.slots))?,
                         length: detours.length().ps(),
                         count: detours.len() as u32,

@@ -39,8 +39,7 @@ pub const GOES_ON: u32 = 1 << 24;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Source {
-    pub starts: u64,
-    pub before: u64,
+    pub detours: u64,
     pub slots: u64,
     pub length: u64,
     pub count: u32,
@@ -55,6 +54,14 @@ pub struct Source {
 
 /// A process between its events; see the kernel.
 pub const STATE_BYTES: u64 = 64;
+
+/// When a detour of a trace starts, and the durations of all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C, align(16))]
+pub struct Detour {
+    pub start: u64,
+    pub before: u64,
+}
 
 /// Everything the kernel needs to know.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -100,4 +107,4 @@ pub struct Plan {
     pub groups: u32,
 }
 
-const _: () = assert!(size_of::<Plan>() == 240 && size_of::<Source>() == 72 && size_of::<Entry>() == 16);
+const _: () = assert!(size_of::<Plan>() == 240 && size_of::<Source>() == 64 && size_of::<Entry>() == 16);

@@ -45,6 +45,9 @@ pub struct Tables {
 /// Numbers of sizes and durations have eight bits, and one of them means none.
 const MOST_KINDS: usize = 254;
 
+/// The receives of one round have a byte for their number.
+const MOST_RECEIVES: usize = 255;
+
 /// The most memory that rows of every process may take.
 const MOST_BYTES: u64 = 8 << 30;
 
@@ -144,6 +147,19 @@ fn steps(script: &(impl Script + ?Sized), rank: Rank) -> impl Iterator<Item = St
     (0..script.stages(rank, 0)).map(move |stage| script.step(rank, 0, stage))
 }
 
+/// Whether the receives that a process waits for at the same time can be counted.
+fn narrow(script: &(impl Script + ?Sized), rank: Rank) -> bool {
+    let mut waiting = 0;
+    steps(script, rank).all(|step| {
+        waiting += usize::from(step.recv.is_some());
+        let few = waiting <= MOST_RECEIVES;
+        if step.then == Then::Wait {
+            waiting = 0;
+        }
+        few
+    })
+}
+
 /// The rank that is `way` away from `rank`.
 fn partner(kind: Way, rank: Rank, way: u32, processes: u32) -> Rank {
     match kind {
@@ -187,6 +203,9 @@ fn uniform(
     if !(0..processes).into_par_iter().all(alike) {
         return Ok(None);
     }
+    if processes > 0 && !narrow(script, 0) {
+        return Err(Unfit::Wide);
+    }
     let (mut entries, mut slot_from, mut slot_tariff) = (Vec::new(), Vec::new(), Vec::new());
     for step in &first {
         let slot = slot_from.len() as u32;
@@ -227,6 +246,9 @@ fn listed(script: &(impl Script + ?Sized), kinds: &Kinds, link: &Link) -> Result
     // An entry, a slot, and a receive while they are matched.
     if (u64::from(stages) * processes as u64).saturating_mul(33) > MOST_BYTES {
         return Err(Unfit::Large);
+    }
+    if !ranks.clone().into_par_iter().all(|rank| narrow(script, rank)) {
+        return Err(Unfit::Wide);
     }
     let takers: Vec<Vec<Taker>> = ranks.clone().into_par_iter().map(|rank| takers(script, rank)).collect();
     let slots = takers.iter().map(Vec::len).max().unwrap_or(0);

@@ -27,6 +27,8 @@ pub enum Unfit {
     FreeSends,
     #[error("more than 254 different message sizes or computations")]
     ManyKinds,
+    #[error("a process waits for more than 255 messages at once")]
+    Wide,
     #[error("times of more than 53 days")]
     Long,
     #[error("more than 16,777,215 steps of a process")]

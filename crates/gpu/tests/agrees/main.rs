@@ -124,6 +124,8 @@ fn what_does_not_fit_says_why() {
     let large = workload("bcast:binomial", 8, 101, 1, 0).unwrap();
     assert!(Task::new(&small, &simulation).is_ok());
     assert_eq!(Task::new(&large, &simulation), Err(Unfit::Rendezvous));
+    let wide = workload("alltoall:linear", 300, 64, 1, 0).unwrap();
+    assert_eq!(Task::new(&wide, &simulation), Err(Unfit::Wide));
     let overlap = Simulation { receive_overlap: true, ..simulation.clone() };
     assert_eq!(Task::new(&small, &overlap), Err(Unfit::Overlap));
     let reference = Simulation { engine: EngineChoice::Reference, ..simulation };
