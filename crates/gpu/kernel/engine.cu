@@ -35,6 +35,9 @@ const u64 END_OF_TIME = 1ULL << 62;
 
 const u32 SEND = 1, RECV = 2, CALC = 4;
 
+// What a block of the GPU stages for the next list.
+const u32 STAGED = 512;
+
 // ---- What the host hands over: the structures of layout.rs, field by field.
 
 // What a message of some size costs.
@@ -129,14 +132,46 @@ INLINE u64 load(const u64 *at) { return *(const volatile u64 *)at; }
 INLINE u32 load(const u32 *at) { return *(const volatile u32 *)at; }
 INLINE void store(u64 *at, u64 value) { *(volatile u64 *)at = value; }
 template <typename T> INLINE T constant(const T *at) { return __ldg(at); }
+// Threads of a warp that went different ways would go on one after the other: here they wait for each other.
+INLINE void gather(u32 lanes) { __syncwarp(lanes); }
+INLINE bool any(u32 lanes, bool one) { return __any_sync(lanes, one); }
 
-// A place at the end of a list; threads that ask together get neighbours.
-INLINE u32 append(u32 *count) {
-    u32 asking = __activemask(), lane = threadIdx.x % 32, first = 0;
-    u32 before = __popc(asking & ((1U << lane) - 1));
-    if (before == 0) first = atomicAdd(count, __popc(asking));
-    return __shfl_sync(asking, first, __ffs(asking) - 1) + before;
+// What a block adds to a list, every other time in the one and in the other half. Blocks that counted at one place for
+// every process would wait for each other most of the time.
+struct Staged {
+    u32 turn, first;
+    u32 count[2];
+    u32 items[2][STAGED];
+};
+
+INLINE Staged &staged() {
+    __shared__ Staged block;
+    return block;
 }
+
+INLINE void append(u32 *list, u32 *count, u32 item) {
+    Staged &block = staged();
+    u32 place = atomicAdd(&block.count[block.turn], 1);
+    if (place < STAGED) block.items[block.turn][place] = item;
+    else list[atomicAdd(count, 1)] = item;
+}
+
+// Adds what the block has to the list. All threads of a block call it.
+INLINE void flush(u32 *list, u32 *count, u32 turn) {
+    Staged &block = staged();
+    __syncthreads();
+    u32 added = min(block.count[turn], STAGED);
+    if (threadIdx.x == 0) {
+        if (added > 0) block.first = atomicAdd(count, added);
+        block.turn = turn ^ 1;
+        block.count[turn ^ 1] = 0;
+    }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < added; i += blockDim.x) list[block.first + i] = block.items[turn][i];
+}
+
+// Asks for memory that will be read soon.
+INLINE void expect(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 #else
 INLINE u64 high_product(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >> 64); }
 INLINE u32 exchange(u32 *at, u32 value) { u32 before = *at; *at = value; return before; }
@@ -150,7 +185,9 @@ INLINE u64 load(const u64 *at) { return *at; }
 INLINE u32 load(const u32 *at) { return *at; }
 INLINE void store(u64 *at, u64 value) { *at = value; }
 template <typename T> INLINE T constant(const T *at) { return *at; }
-INLINE u32 append(u32 *count) { return (*count)++; }
+INLINE void gather(u32) {}
+INLINE bool any(u32, bool one) { return one; }
+INLINE void append(u32 *list, u32 *count, u32 item) { list[(*count)++] = item; }
 #endif
 
 INLINE u64 later(u64 a, u64 b) { return a > b ? a : b; }
@@ -375,6 +412,8 @@ struct Process {
     u32 rank, replica, round;
     u64 until;     // the end of the window
     u64 next;      // the first event that it caused or has left for later windows
+    u64 told;      // the receiver of its last message, who is not on the list yet; or UNKNOWN
+    u32 lanes;     // the threads that run side by side with it
     State at;
     u32 cycle, stage, stages;
     Entry entry;
@@ -391,12 +430,17 @@ INLINE u64 *known_slots(const Process &p, u32 slot, u64 index) {
     return (u64 *)p.plan->known + (u64)(slot / 64) * p.plan->threads + index;
 }
 
-// Puts a thread on the list of the next round, unless it is there.
-INLINE void enlist(const Process &p, u64 index) {
-    u32 round = p.round + 1;
-    if (exchange((u32 *)p.plan->queued + index, round) == round) return;
-    u32 place = append((u32 *)p.plan->counts + round % 3);
-    ((u32 *)p.plan->lists)[(round & 1) * p.plan->threads + place] = (u32)index;
+INLINE u32 *list_of(const Plan &plan, u32 round) { return (u32 *)plan.lists + (round & 1) * plan.threads; }
+
+INLINE u32 *count_of(const Plan &plan, u32 round) { return (u32 *)plan.counts + round % 3; }
+
+// Puts threads on the list of the next round, unless they are there. UNKNOWN is nobody.
+INLINE void enlist(const Process &p, u64 one, u64 other) {
+    u32 round = p.round + 1, *queued = (u32 *)p.plan->queued, *list = list_of(*p.plan, round);
+    u32 of_one = one == UNKNOWN ? round : exchange(queued + one, round);
+    u32 of_other = other == UNKNOWN ? round : exchange(queued + other, round);
+    if (of_one != round) append(list, count_of(*p.plan, round), (u32)one);
+    if (of_other != round) append(list, count_of(*p.plan, round), (u32)other);
 }
 
 INLINE u64 charge(Process &p, u64 from, u64 to) {
@@ -532,7 +576,8 @@ INLINE void run_send(Process &p, u64 t) {
     set_bits(known_slots(p, slot, receiver), 1ULL << slot % 64);
     if (plan.groups > 1) raise((u32 *)plan.tops + receiver, slot + 1);
     p.next = sooner(p.next, arrives);
-    enlist(p, receiver);
+    if (p.told != UNKNOWN) enlist(p, p.told, UNKNOWN);
+    p.told = receiver;
 }
 
 INLINE void run_computation(Process &p, u64 t) {
@@ -598,24 +643,35 @@ INLINE void keep_state(Process &p) {
 #endif
 }
 
-// Runs the events of a process in the window of its replica.
+// Whether the next message runs before the next local operation, given when both may run.
+INLINE bool is_message_first(const Process &p, u64 message, u64 local) {
+    if (message != local) return message < local;
+    return message != UNKNOWN && p.first.arrived - p.plan->flight < p.at.created;
+}
+
+// Runs the events of a process in the window of its replica. A turn of the loop runs a message, then a local operation,
+// each if it is next: so threads that run side by side stay together.
 INLINE void advance(Process &p) {
     find_messages(p);
-    u64 local, message;
-    for (;;) {
-        local = local_runs(p);
-        message = message_runs(p);
-        bool is_message = message < local || (message == local && p.first.arrived != UNKNOWN &&
-                                              p.first.arrived - p.plan->flight < p.at.created);
-        if (sooner(local, message) >= p.until) break;
-        if (is_message) run_message(p, message);
-        else run_local(p, local);
+    gather(p.lanes);
+    u64 local = local_runs(p), message = message_runs(p);
+    while (any(p.lanes, sooner(local, message) < p.until)) {
+        if (message < p.until && is_message_first(p, message, local)) {
+            run_message(p, message);
+            local = local_runs(p);
+            message = message_runs(p);
+        }
+        gather(p.lanes);
+        if (local < p.until && !is_message_first(p, message, local)) {
+            run_local(p, local);
+            local = local_runs(p);
+            message = message_runs(p);
+        }
+        gather(p.lanes);
     }
     u64 due = sooner(local, message);
-    if (due != UNKNOWN) {
-        p.next = sooner(p.next, due);
-        enlist(p, p.index);
-    }
+    p.next = sooner(p.next, due);
+    enlist(p, p.told, due == UNKNOWN ? UNKNOWN : p.index);
 }
 
 // Which process of which replica has a place in the arrays.
@@ -633,22 +689,27 @@ INLINE u64 *soonest(const Plan &plan, u32 round, u32 replica) {
     return (u64 *)plan.soonest + (u64)(round % 3) * plan.replicas + replica;
 }
 
+INLINE u32 index_of(const Plan &plan, u32 round, u64 place) {
+    return round == 0 ? (u32)place : list_of(plan, round)[place];
+}
+
 INLINE u32 listed(const Plan &plan, u32 round) {
-    return round == 0 ? (u32)plan.threads : load((const u32 *)plan.counts + round % 3);
+    return round == 0 ? (u32)plan.threads : load(count_of(plan, round));
 }
 
 // Runs a process that is on the list of a round. Returns the first event of later windows that it knows of.
-INLINE u64 run_listed(const Plan &plan, u32 round, u32 place, u32 &replica) {
+INLINE u64 run_listed(const Plan &plan, u32 round, u32 index, u32 lanes, u32 &replica) {
     Process p = Process();
     p.plan = &plan;
     p.round = round;
-    p.index = round == 0 ? place : ((const u32 *)plan.lists)[(round & 1) * plan.threads + place];
+    p.index = index;
     who(plan, p.index, p.rank, p.replica);
     replica = p.replica;
     p.stages = plan.way == 0 ? constant((const u32 *)plan.stages_of + p.rank) : plan.stages;
     u64 begins = round == 0 ? 0 : load(soonest(plan, round, p.replica));
     p.until = begins + plan.flight;
-    p.next = UNKNOWN;
+    p.next = p.told = UNKNOWN;
+    p.lanes = lanes;
     if (round == 0) {
         p.at.next_detour = NONE;
         p.cycle = p.stages > 0 ? 0 : plan.cycles;
@@ -656,8 +717,12 @@ INLINE u64 run_listed(const Plan &plan, u32 round, u32 place, u32 &replica) {
     } else {
         load_state(p);
     }
-    if (p.until < END_OF_TIME) advance(p);
-    else *(volatile u32 *)plan.status = 1;
+    if (p.until >= END_OF_TIME) {
+        *(volatile u32 *)plan.status = 1;
+        p.until = 0;
+    }
+    gather(lanes);
+    advance(p);
     keep_state(p);
     return p.next;
 }
@@ -714,20 +779,36 @@ extern "C" __global__ void straggler_begin(const __grid_constant__ Plan plan) {
 extern "C" __global__ void __launch_bounds__(128, 6) straggler_advance(const __grid_constant__ Plan plan, u32 round) {
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, all = (u64)gridDim.x * blockDim.x;
     for (u64 ahead = thread; ahead < plan.replicas || ahead == 0; ahead += all) clear_ahead(plan, round, ahead);
-    u32 count = listed(plan, round);
-    for (u64 place = thread; place < count; place += all) {
-        u32 replica, same = __activemask();
-        u64 next = run_listed(plan, round, (u32)place, replica);
-        __syncwarp(same);
-        // One of a warp speaks for all, where they are of one replica.
-        if (__all_sync(same, replica == __shfl_sync(same, replica, __ffs(same) - 1))) {
-            u32 high = __reduce_min_sync(same, (u32)(next >> 32));
-            u32 low = __reduce_min_sync(same, (u32)(next >> 32) == high ? (u32)next : NONE);
-            next = (u64)high << 32 | low;
-            if ((threadIdx.x % 32) != __ffs(same) - 1) next = UNKNOWN;
+    if (threadIdx.x == 0) staged().turn = staged().count[0] = 0;
+    __syncthreads();
+    u32 count = listed(plan, round), turn = 0;
+    u64 place = thread;
+    u32 index = place < count ? index_of(plan, round, place) : 0;
+    for (u64 first = thread - threadIdx.x; first < count; first += all, turn ^= 1) {
+        u64 next = UNKNOWN;
+        u32 replica = 0, lanes = __ballot_sync(~0U, place < count), now = index;
+        bool runs = place < count;
+        place += all;
+        if (place < count) {
+            index = index_of(plan, round, place);
+            expect((const State *)plan.states + index);
+            expect((const u64 *)plan.known + index);
         }
-        u64 *first = soonest(plan, round + 1, replica);
-        if (next != UNKNOWN && next < load(first)) lower(first, next);
+        if (runs) next = run_listed(plan, round, now, lanes, replica);
+        __syncwarp();
+        // One of a warp speaks for all, where they are of one replica.
+        u32 of_first = __shfl_sync(~0U, replica, 0);
+        if (__all_sync(~0U, replica == of_first || next == UNKNOWN)) {
+            u32 high = __reduce_min_sync(~0U, (u32)(next >> 32));
+            u32 low = __reduce_min_sync(~0U, (u32)(next >> 32) == high ? (u32)next : NONE);
+            replica = of_first;
+            next = threadIdx.x % 32 == 0 ? (u64)high << 32 | low : UNKNOWN;
+        }
+        if (next != UNKNOWN) {
+            u64 *begins = soonest(plan, round + 1, replica);
+            if (next < load(begins)) lower(begins, next);
+        }
+        flush(list_of(plan, round + 1), count_of(plan, round + 1), turn);
     }
 }
 
@@ -748,7 +829,8 @@ extern "C" void straggler_advance(const Plan *plan, u32 round) {
     for (u32 i = 0; i < count; ++i) {
         // Backwards in every other round: no result may depend on the order of threads.
         u32 replica;
-        u64 next = run_listed(*plan, round, round & 1 ? count - 1 - i : i, replica);
+        u32 place = round & 1 ? count - 1 - i : i;
+        u64 next = run_listed(*plan, round, index_of(*plan, round, place), 1, replica);
         lower(soonest(*plan, round + 1, replica), next);
     }
 }
