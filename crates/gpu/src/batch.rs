@@ -123,7 +123,7 @@ impl<'d> Loaded<'d> {
     }
 
     /// How many of so many replicas go at the same time.
-    fn side_by_side(&self, replicas: u32) -> Result<u32, Failure> {
+    pub fn side_by_side(&self, replicas: u32) -> Result<u32, Failure> {
         let free = self.device.free_bytes()?;
         let needed = self.replica_bytes();
         let room = (free - free / SPARE) / needed;

@@ -30,7 +30,8 @@ pub struct Cuda {
 
 impl From<DriverError> for DeviceError {
     fn from(error: DriverError) -> DeviceError {
-        let text = error.error_string().map_or_else(|_| format!("{error:?}"), |text| text.to_string_lossy().into());
+        let text =
+            error.error_string().map_or_else(|_| format!("{error:?}"), |text| text.to_string_lossy().into());
         DeviceError::Other(text)
     }
 }
@@ -43,7 +44,8 @@ impl Cuda {
             return Err(DeviceError::Other("the CUDA driver (libcuda.so) is not installed".into()));
         }
         let count = CudaContext::device_count()?;
-        let found: Vec<Result<Cuda, DeviceError>> = (0..count).map(|ordinal| Cuda::new(ordinal as usize)).collect();
+        let found: Vec<Result<Cuda, DeviceError>> =
+            (0..count).map(|ordinal| Cuda::new(ordinal as usize)).collect();
         if found.is_empty() {
             return Err(DeviceError::Other("the CUDA driver finds no GPU".into()));
         }

@@ -25,7 +25,7 @@ pub enum DeviceError {
     Other(String),
 }
 
-pub trait Device: Sync {
+pub trait Device: Send + Sync {
     /// How people call it.
     fn name(&self) -> &str;
 

@@ -89,6 +89,9 @@ impl Injected {
 
 impl std::fmt::Debug for Injected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Injected").field("sources", &self.sources.len()).field("held", &self.held.len()).finish()
+        f.debug_struct("Injected")
+            .field("sources", &self.sources.len())
+            .field("held", &self.held.len())
+            .finish()
     }
 }

@@ -8,6 +8,7 @@
 mod batch;
 pub mod cuda;
 mod device;
+mod gpus;
 mod injected;
 pub mod layout;
 mod tables;
@@ -15,5 +16,6 @@ mod task;
 
 pub use batch::{Failure, Layout, Loaded, Ran, Tuning};
 pub use device::{Device, DeviceError, Kernel, Memory};
+pub use gpus::Gpus;
 pub use tables::{Tables, Way};
 pub use task::{Task, Unfit, fits_noise};

@@ -65,7 +65,8 @@ impl Tables {
     }
 
     pub fn bytes(&self) -> u64 {
-        let rows = size_of_val(&*self.entries) + size_of_val(&*self.stages_of) + size_of_val(&*self.slot_from);
+        let rows =
+            size_of_val(&*self.entries) + size_of_val(&*self.stages_of) + size_of_val(&*self.slot_from);
         (rows + self.slot_tariff.len()) as u64
     }
 }
@@ -193,7 +194,8 @@ fn uniform(
         return Ok(None);
     }
     let seen_from = |rank: Rank, step: Step| {
-        let moved = |message: Message| Message { peer: partner(way, rank, message.peer, processes), ..message };
+        let moved =
+            |message: Message| Message { peer: partner(way, rank, message.peer, processes), ..message };
         Step { send: step.send.map(moved), recv: step.recv.map(moved), ..step }
     };
     let alike = |rank: Rank| {
@@ -289,8 +291,10 @@ fn listed(script: &(impl Script + ?Sized), kinds: &Kinds, link: &Link) -> Result
 /// The receives of a process, sorted.
 fn takers(script: &(impl Script + ?Sized), rank: Rank) -> Vec<Taker> {
     let received = steps(script, rank).filter_map(|step| step.recv);
-    let mut list: Vec<Taker> =
-        (0..).zip(received).map(|(slot, message)| Taker { from: message.peer, tag: message.tag, slot }).collect();
+    let mut list: Vec<Taker> = (0..)
+        .zip(received)
+        .map(|(slot, message)| Taker { from: message.peer, tag: message.tag, slot })
+        .collect();
     list.sort_unstable();
     list
 }

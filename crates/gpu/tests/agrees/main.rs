@@ -3,12 +3,14 @@
 #![allow(unsafe_code)]
 
 mod emulator;
-
+mod shared;
 
 use emulator::Emulator;
 use proptest::prelude::*;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use straggler_gpu::{Layout, Loaded, Ran, Task, Tuning, Unfit};
+use straggler_gpu::cuda::Cuda;
+use straggler_gpu::{Device, Layout, Loaded, Ran, Task, Tuning, Unfit};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Choice, Job};
@@ -78,9 +80,20 @@ fn reference(workload: &Workload, simulation: &Simulation<'_>, replica: u32) -> 
     run.outcome.finish
 }
 
-fn emulate(task: &Task, noise: Option<&Injection>, replicas: u32, tuning: Tuning, bytes: u64) -> Vec<Ran> {
-    let device = Emulator { bytes };
-    let loaded = Loaded::new(&device, task, tuning).unwrap();
+/// A GPU, if the machine has one: then everything runs there, too.
+fn gpu() -> Option<&'static Cuda> {
+    static GPU: OnceLock<Option<Cuda>> = OnceLock::new();
+    GPU.get_or_init(|| Cuda::all().ok().and_then(|all| all.into_iter().next())).as_ref()
+}
+
+fn run_on(
+    device: &dyn Device,
+    task: &Task,
+    noise: Option<&Injection>,
+    replicas: u32,
+    tuning: Tuning,
+) -> Vec<Ran> {
+    let loaded = Loaded::new(device, task, tuning).unwrap();
     let mut all = Vec::new();
     let noise = noise.unwrap_or(Injection::QUIET);
     loaded.run(noise, 0..replicas, true, &STOP, &mut |ran| all.push(ran)).unwrap();
@@ -91,8 +104,12 @@ fn agree(workload: &Workload, simulation: &Simulation<'_>, replicas: u32, tuning
     let task = Task::new(workload, simulation).unwrap();
     // Room for two replicas at a time.
     let of_replica = u64::from(task.processes) * (task.slots() * 9 + 96) + 64;
-    let all = emulate(&task, simulation.noise, replicas, tuning, (of_replica * 5 / 2).max(1 << 14));
+    let emulator = Emulator { bytes: (of_replica * 5 / 2).max(1 << 14) };
+    let all = run_on(&emulator, &task, simulation.noise, replicas, tuning);
     assert_eq!(all.len(), replicas as usize);
+    if let Some(gpu) = gpu() {
+        assert_eq!(run_on(gpu, &task, simulation.noise, replicas, tuning), all);
+    }
     for (replica, ran) in (0..).zip(all) {
         let expected = reference(workload, simulation, replica);
         assert_eq!(ran.replica, replica);
