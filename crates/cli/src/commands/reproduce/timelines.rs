@@ -284,6 +284,7 @@ mod tests {
         let setting = Setting {
             size: Size::Quick,
             seed: 1,
+            device: crate::args::device::TypedDevice::Cpu,
             threads: Some(1),
             fresh: false,
             exchanges: None,
