@@ -8,13 +8,15 @@
 
 mod answers;
 mod causes;
+mod mending;
 mod pictures;
 mod pools;
 mod replay;
 mod times;
 
-pub use answers::{Answers, CurvePoint, Mended, Slowdowns, WorkerAnswer, analyse};
+pub use answers::{Answers, Slowdowns, WorkerAnswer, analyse};
 pub use causes::{Cause, CauseKind, Split};
+pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};
 pub use pools::{Ideal, Pool, median};
 pub(crate) use replay::replay_disturbed;
@@ -143,9 +145,10 @@ impl<'a> Replays<'a> {
         room.takes.clear();
         room.delays.clear();
         room.carried.clone_from(&times.carried);
+        room.absent.clear();
         for (place, op) in shape.ops.iter().enumerate() {
             let stage = job.workers[job.worker(step, 0, place)].stage;
-            let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op.kind), self.ideal.delay(op.kind));
+            let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op), self.ideal.delay(op));
             let first = place * columns;
             for column in 0..columns {
                 let worker = job.worker(step, column, place);
@@ -208,7 +211,7 @@ fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal
         if kind.launched || kind.posted {
             continue;
         }
-        let usual = ideal.delay(op.kind);
+        let usual = ideal.delay(op);
         for delay in &mut times.delays[place * columns..(place + 1) * columns] {
             let sum = &mut longer[op.kind as usize];
             *sum = sum.saturating_add((*delay - usual).max(0));

@@ -166,6 +166,7 @@ impl Scenario {
         let too_long = || ScenarioError::TooLong { step: job.steps[step].number };
         let of_step = hit.in_step(replays, step);
         replays.fill(step, room, Meet::All, &|at: &At<'_>| of_step.times(at));
+        room.absent = (0..job.workers.len()).map(|place| of_step.is_lost(place)).collect();
         let columns = job.steps[step].columns as usize;
         let longest = |times: &[i64]| times.iter().copied().max().unwrap_or(0);
         let both = room.takes.chunks(columns).chain(room.delays.chunks(columns));

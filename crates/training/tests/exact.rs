@@ -130,7 +130,7 @@ fn what_is_missing_is_left_out_and_said() {
     let without = all.iter().filter(|row| !(row.step == 2 && row.rank == 3)).copied().collect();
     let job = derive::job(without, "synthetic").unwrap();
     assert_eq!(job.steps.iter().map(|step| step.number).collect::<Vec<i64>>(), [0, 1, 3]);
-    assert!(job.notes[0].contains("step 2 lacks rank 3"), "{:?}", job.notes);
+    assert!(job.notes[0].contains("step 2 lacks everything of rank 3"), "{:?}", job.notes);
     let without = all.iter().filter(|row| row.rank != 3).copied().collect();
     let job = derive::job(without, "synthetic").unwrap();
     assert!(job.notes[0].contains("data-parallel rank 3 of stage 0"), "{:?}", job.notes);

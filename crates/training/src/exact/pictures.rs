@@ -23,6 +23,7 @@ pub fn bars(replays: &Replays<'_>, step: usize, ideal: bool) -> Vec<Bar> {
     let ops = job.shape(step).ops.iter().enumerate();
     let mut bars: Vec<Bar> = ops
         .flat_map(|(place, op)| (0..columns).map(move |column| (place, op, column)))
+        .filter(|&(place, _, column)| !job.is_filler(job.instance(step, column, place)))
         .map(|(place, op, column)| {
             let end = room.ends[place * columns + column];
             let start = end - room.takes[place * columns + column];
@@ -50,7 +51,12 @@ pub fn slowness(replays: &Replays<'_>) -> Vec<Vec<f64>> {
     }
     let usual = |stage: u32| {
         let of_stage = job.workers.iter().zip(&computed).filter(|(worker, _)| worker.stage == stage);
-        median(&mut of_stage.flat_map(|(_, steps)| steps.iter().copied()).collect::<Vec<i64>>())
+        median(
+            &mut of_stage
+                .flat_map(|(_, steps)| steps.iter().copied())
+                .filter(|&computed| computed > 0)
+                .collect::<Vec<i64>>(),
+        )
     };
     let stages: Vec<i64> = (0..job.stages() as u32).map(usual).collect();
     let relative = |(worker, steps): (&crate::Worker, &Vec<i64>)| {

@@ -159,7 +159,7 @@ impl InStep<'_> {
                 }
                 What::Mended => {
                     let stage = self.replays.job.workers[at.worker].stage;
-                    takes = self.replays.stage_ideal.takes(stage, kind);
+                    takes = self.replays.stage_ideal.takes(stage, at.op);
                     delay = at.ideal_delay;
                 }
                 _ => {}

@@ -76,7 +76,7 @@ impl Looking<'_> {
             job.shape(step).ops.iter().enumerate().flat_map(move |(place, op)| {
                 (0..columns).filter_map(move |column| {
                     let worker = job.worker(step, column, place);
-                    let usual = replays.ideal.delay(op.kind);
+                    let usual = replays.ideal.delay(op);
                     let times = &replays.times[step];
                     let carried = times.carried_by(job, step, place, column);
                     let by = times.delays[place * columns + column] - carried - usual;
