@@ -36,8 +36,9 @@ pub enum ImportError {
     #[error("{}: the folder has no file", path.display())]
     EmptyFolder { path: PathBuf },
     #[error(
-        "{}: not a recording of a known format: PyTorch profiler (JSON), PyTorch execution trace (JSON), Chakra \
-         (protobuf) and NCCL Inspector (JSON lines) are read, plain or compressed with gzip", path.display()
+        "{}: not a recording of a known format. These are read: tables of operations (Parquet, CSV); PyTorch profiler \
+         (JSON), PyTorch execution trace (JSON), Chakra (protobuf) and NCCL Inspector (JSON lines), plain or compressed \
+         with gzip", path.display()
     )]
     Unknown { path: PathBuf },
     #[error("{}: {what}", path.display())]
@@ -61,7 +62,8 @@ pub enum ImportError {
 /// Files that cannot be read, that are of different jobs, or that have nothing in common.
 pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     let files = source::files(paths)?;
-    let formats = files.par_iter().map(|path| source::format(path)).collect::<Result<Vec<_>, _>>()?;
+    let formats = files.par_iter().map(|path| source::format(path)).collect::<Vec<_>>();
+    let (files, formats, strange) = of_known_formats(paths, files, formats)?;
     let (files, left_out) = one_format(files, &formats)?;
     let mut read =
         files.par_iter().map(|(path, format)| read(path, *format)).collect::<Result<Vec<_>, _>>()?;
@@ -71,6 +73,9 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     }
     let mut job = assemble::job(read)?;
     job.source = described(format, &files);
+    if !strange.is_empty() {
+        job.notes.push(format!("not read, as they are no recordings: {}", words::list(&strange)));
+    }
     if left_out > 0 {
         job.notes.push(format!(
             "{left_out} PyTorch execution {} not read: the profiler's traces of the job have the same operations, \
@@ -79,6 +84,28 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
         ));
     }
     Ok(job)
+}
+
+/// Leaves out what a folder holds beside recordings, such as a README, and names it. Files that were named must be recordings.
+fn of_known_formats(
+    named: &[PathBuf],
+    files: Vec<PathBuf>,
+    formats: Vec<Result<Format, ImportError>>,
+) -> Result<(Vec<PathBuf>, Vec<Format>, Vec<String>), ImportError> {
+    let none_is_known = formats.iter().all(Result::is_err);
+    let (mut known, mut of, mut strange) = (Vec::new(), Vec::new(), Vec::new());
+    for (path, format) in files.into_iter().zip(formats) {
+        match format {
+            Err(ImportError::Unknown { .. }) if !none_is_known && !named.contains(&path) => {
+                strange.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            }
+            format => {
+                of.push(format?);
+                known.push(path);
+            }
+        }
+    }
+    Ok((known, of, strange))
 }
 
 fn read(path: &Path, format: Format) -> Result<Recorded, ImportError> {
