@@ -286,11 +286,24 @@ fn found_notes(merged: &[i64], found: Found) -> Vec<String> {
         ));
     }
     let counts = [
-        (found.unmatched, "sends or receives belong to no computation"),
-        (found.unpaired, "sends or receives have no partner: each counts as a transfer of its own"),
-        (found.nested, "garbage collections lie within other operations, and are taken out of them"),
+        (
+            found.unmatched,
+            "send or receive belongs to no computation",
+            "sends or receives belong to no computation",
+        ),
+        (
+            found.unpaired,
+            "send or receive has no partner: it counts as a transfer of its own",
+            "sends or receives have no partner: each counts as a transfer of its own",
+        ),
+        (
+            found.nested,
+            "garbage collection lies within another operation, and is taken out of it",
+            "garbage collections lie within other operations, and are taken out of them",
+        ),
     ];
-    notes
-        .extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    for (count, one, several) in counts.into_iter().filter(|(count, _, _)| *count > 0) {
+        notes.push(format!("{count} {}", if count == 1 { one } else { several }));
+    }
     notes
 }

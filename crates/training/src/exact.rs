@@ -8,6 +8,7 @@
 
 mod answers;
 mod causes;
+mod links;
 mod mending;
 mod pictures;
 mod pools;
@@ -24,6 +25,7 @@ pub use replay::{Meet, Room, replay};
 pub use times::{Cut, StepTimes, times};
 
 use crate::{Job, Op};
+use links::Links;
 use rayon::prelude::*;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -46,6 +48,7 @@ pub struct Replays<'a> {
     pub ideal: Ideal,
     /// Compared with the same stage only.
     pub stage_ideal: Ideal,
+    links: Links,
     /// Picoseconds of a worker and step in the mean that it waited for something that was not recorded.
     pub unexplained: f64,
     /// The kind of operation that most of it is before, where there is any.
@@ -94,6 +97,7 @@ impl<'a> Replays<'a> {
                 return Err(AnalysisError::TooLong { step: step.number });
             }
         }
+        let links = Links::of(job);
         let ideal = Ideal::of(job, &times, Pool::Kind);
         let stage_ideal = Ideal::of(job, &times, Pool::KindAndStage);
         let sums: Vec<Vec<i64>> = times
@@ -107,7 +111,7 @@ impl<'a> Replays<'a> {
         let unexplained = by_kind.iter().sum::<f64>() / job.workers.len().max(1) as f64;
         let most = (0..by_kind.len()).max_by(|&a, &b| by_kind[a].total_cmp(&by_kind[b]));
         let unexplained_before = most.filter(|&kind| by_kind[kind] > 0.0);
-        Ok(Replays { job, times, ideal, stage_ideal, unexplained, unexplained_before })
+        Ok(Replays { job, times, ideal, stage_ideal, links, unexplained, unexplained_before })
     }
 
     /// How long a step takes with the times that are chosen.

@@ -1,5 +1,6 @@
 //! A job: what every worker did in every step, and what waited for what.
 
+use crate::Kind;
 use crate::graph::Graph;
 
 /// A process of the job, as a rule one GPU or a tensor-parallel group of them.
@@ -119,6 +120,12 @@ pub struct Job {
 }
 
 impl Job {
+    /// Whether it has the operations of a table, so that it can become one.
+    pub fn is_table(&self) -> bool {
+        self.kinds.len() == Kind::ALL.len()
+            && self.kinds.iter().zip(Kind::ALL).all(|(own, kind)| own.name == kind.name())
+    }
+
     /// Stages of the pipeline.
     pub fn stages(&self) -> usize {
         self.workers.iter().map(|worker| worker.stage as usize + 1).max().unwrap_or(1)

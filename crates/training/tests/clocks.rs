@@ -37,7 +37,7 @@ fn clocks_that_are_off_are_aligned() {
 /// A worker whose transfers end late, or that is late itself, has a good clock.
 #[test]
 fn clocks_that_are_good_are_left_alone() {
-    for what in [What::Slow(3.0), What::Link(200.0), What::Stall(2.0)] {
+    for what in [What::Slow(3.0), What::Link { times: 200.0, with: None }, What::Stall(2.0)] {
         let fault = Fault { dp_rank: 2, stage: 1, from_step: 0, what };
         let found = answers(rows(&Synthetic { faults: vec![fault], ..synthetic() }));
         assert!(found.notes.is_empty(), "{what:?}: {:?}", found.notes);

@@ -71,7 +71,11 @@ fn each_fault_is_called_by_its_name() {
         (Synthetic { last_stage: 0.4, ..base.clone() }, CauseKind::Partition, vec![]),
         (Synthetic { lengths: 0.3, ..base.clone() }, CauseKind::SequenceLengths, vec![]),
         (Synthetic { faults: fault(What::Stall(0.6)), ..base.clone() }, CauseKind::LaunchDelay, vec![9]),
-        (Synthetic { faults: fault(What::Link(40.0)), ..base.clone() }, CauseKind::Communication, vec![9]),
+        (
+            Synthetic { faults: fault(What::Link { times: 40.0, with: None }), ..base.clone() },
+            CauseKind::Communication,
+            vec![9],
+        ),
     ];
     for (case, kind, ranks) in cases {
         let found = answers(&case);

@@ -4,7 +4,7 @@ use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
 use straggler_training::synthetic::{self, Synthetic, rows};
-use straggler_training::whatif::{Fault, Outcome, Scenario, ScenarioError, What, Whom, copied};
+use straggler_training::whatif::{CopyError, Fault, Outcome, Scenario, ScenarioError, What, Whom, copied};
 use straggler_training::{Job, Kind, Meta, Row, derive, read_table};
 
 fn derived(rows: Vec<Row>) -> Job {
@@ -220,10 +220,23 @@ fn draws_are_their_own_and_the_same_every_time() {
 fn copies_stand_side_by_side() {
     let of = Synthetic { dp: 2, steps: 2, ..Synthetic::default() };
     let rows = rows(&of);
-    let wide = derived(copied(&rows, 3).unwrap());
+    let job = derived(rows.clone());
+    let wide = copied(&job, 3).unwrap();
     assert_eq!((wide.workers.len(), wide.steps[0].columns), (24, 6));
-    assert_eq!(steps_of(&wide), steps_of(&derived(rows.clone())));
-    assert_eq!(copied(&rows, u32::MAX), None);
+    assert_eq!(steps_of(&wide), steps_of(&job));
+    // As if all of them had been recorded.
+    let again = derived(straggler_training::rows(&wide));
+    assert_eq!((&again.workers, &again.start, &again.steps), (&wide.workers, &wide.start, &wide.steps));
+    // Where columns differ they are one, and so are their copies.
+    let mut uneven = rows;
+    let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
+    let last = *uneven.iter().find(is_it).unwrap();
+    uneven.push(Row { seq: 1, ..last });
+    let uneven = derived(uneven);
+    let wide = copied(&uneven, 3).unwrap();
+    assert_eq!((wide.workers.len(), wide.steps[1].columns), (24, 1));
+    assert_eq!(steps_of(&wide), steps_of(&uneven));
+    assert!(matches!(copied(&job, u32::MAX), Err(CopyError::TooMany { .. })));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::causes::{Cause, Split, causes};
 use super::mending::{CurvePoint, Mended, Mending};
 use super::{At, Cut, Replays, Room, mean};
-use crate::Job;
+use crate::{Job, Role};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,6 +63,8 @@ pub struct Answers {
     /// The operation that most of them are before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unexplained_before: Option<String>,
+    /// Whether transfers have durations, where there are any.
+    pub transfers_timed: bool,
     /// What slows the job, by gain; nothing where clocks differ by too much.
     pub causes: Vec<Cause>,
     /// Which split of the layers would be best, where their number is given.
@@ -254,6 +256,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         overlap_seconds: overlap.largest as f64 / 1e12,
         unexplained_seconds: replays.unexplained / 1e12,
         unexplained_before: replays.unexplained_before.map(|kind| job.kinds[kind].name.clone()),
+        transfers_timed: transfers_timed(replays),
         causes: found.causes,
         split: found.split,
         notes: job.notes.clone(),
@@ -262,6 +265,18 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         true => Answers { causes: Vec::new(), split: None, ..answers },
         false => answers,
     }
+}
+
+fn transfers_timed(replays: &Replays<'_>) -> bool {
+    let job = replays.job;
+    let mut transfers = (0..job.steps.len()).flat_map(|step| {
+        let columns = job.steps[step].columns as usize;
+        let ops = job.shape(step).ops.iter().enumerate();
+        let ops = ops.filter(|(_, op)| job.kinds[op.kind as usize].role == Role::Communication);
+        ops.flat_map(move |(place, _)| &replays.times[step].takes[place * columns..(place + 1) * columns])
+    });
+    let first = transfers.next().copied();
+    first.is_none_or(|first| first > 0) || transfers.any(|&takes| takes > 0)
 }
 
 /// 1 where there is nothing to compare.

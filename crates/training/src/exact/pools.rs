@@ -59,7 +59,13 @@ impl Ideal {
     /// What an operation takes on a stage.
     #[inline]
     pub fn takes(&self, stage: u32, op: &Op) -> i64 {
-        if op.inside { 0 } else { self.takes[stage as usize * self.kinds + op.kind as usize] }
+        if op.inside { 0 } else { self.takes_of(stage, op.kind) }
+    }
+
+    /// What a kind takes on a stage.
+    #[inline]
+    pub fn takes_of(&self, stage: u32, kind: u16) -> i64 {
+        self.takes[stage as usize * self.kinds + kind as usize]
     }
 
     #[inline]

@@ -43,7 +43,7 @@ pub fn check(job: &Job) -> Result<(), TracedError> {
         }
         for ((kind, of), most) in most {
             let belongs = |worker: &Worker| {
-                let embeds = kind != Kind::EmbeddingGradsAllReduce || worker.stage % last_stage.max(1) == 0;
+                let embeds = kind != Kind::EmbeddingGradsAllReduce || [0, last_stage].contains(&worker.stage);
                 embeds && members(kind, worker) == Some(of)
             };
             let lacks = |(place, worker): &(usize, &Worker)| {
