@@ -2,6 +2,7 @@
 
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Synthetic, mean_step, rows};
+use straggler_training::whatif::copied;
 use straggler_training::{Job, Kind, Row, derive};
 
 fn quiet() -> Synthetic {
@@ -26,8 +27,11 @@ fn stalled(of: &Synthetic, kind: Kind, microbatch: i32, stalls: &[f64]) -> Vec<R
     let hit: Vec<Row> =
         all.iter().filter(|row| is_hit(row.step, row.rank == 6, row.kind, row.microbatch)).copied().collect();
     for row in hit {
+        // Operations of a kind are numbered in the order of their starts: the collection at the end of the step comes after these.
+        let own = |other: &&mut Row| (other.step, other.rank, other.kind) == (row.step, row.rank, Kind::Gc);
+        all.iter_mut().filter(own).for_each(|last| last.seq += stalls.len() as u32);
         let mut start = row.start + 0.02;
-        for (seq, &duration) in (1..).zip(stalls) {
+        for (seq, &duration) in (0..).zip(stalls) {
             let none = Row { chunk: -1, model_chunk: -1, microbatch: -1, ..row };
             all.push(Row { kind: Kind::Gc, seq, start, duration, ..none });
             start += duration + 0.003;
@@ -52,12 +56,16 @@ fn mean(rows: &[Row], steps: u32) -> f64 {
 #[test]
 fn a_collection_within_a_computation_delays_what_is_sent() {
     let of = quiet();
-    for (kind, microbatch) in
-        [(Kind::ForwardCompute, 2), (Kind::BackwardCompute, 3), (Kind::BackwardCompute, 7)]
+    // After its third forward, stage 1 waits for the first backward: two more forwards and two backwards of other stages, and what
+    // lies between them. A collection takes that time first.
+    let idle = 2.0 * of.forward + 2.0 * 2.0 * of.forward - 2.0 * of.forward + 4.0 * of.transfer;
+    for (kind, microbatch, slack) in
+        [(Kind::ForwardCompute, 2, idle), (Kind::BackwardCompute, 3, 0.0), (Kind::BackwardCompute, 7, 0.0)]
     {
         let all = stalled(&of, kind, microbatch, &[0.5, 0.3]);
         let (with, without) = (mean(&all, of.steps), mean_step(&of));
-        assert!(with > 1.03 * without, "{with} {without}");
+        let longer = (0.8 - slack) / 2.0;
+        assert!((with - without - longer).abs() < 1e-9, "{} instead of {longer}", with - without);
         let job = derive::job(all.clone(), "synthetic").unwrap();
         assert!(job.steps.iter().all(|step| step.columns == 4));
         let apart = answers(&job);
@@ -105,9 +113,7 @@ fn tables_go_there_and_back() {
     assert_eq!((written.len(), answers(&job).operations), (all.len(), all.len()));
     let same = |row: &Row| {
         let times = (1e12 * row.duration).round() as i64;
-        // Collections are numbered in the order of the queue.
-        let seq = if row.kind == Kind::Gc { 0 } else { row.seq };
-        (row.step, row.rank, row.kind, seq, row.chunk, row.model_chunk, row.microbatch, times)
+        (row.step, row.rank, row.kind, row.seq, row.chunk, row.model_chunk, row.microbatch, times)
     };
     let sorted = |rows: &[Row]| {
         let mut keys: Vec<_> = rows.iter().map(same).collect();
@@ -115,5 +121,10 @@ fn tables_go_there_and_back() {
         keys
     };
     assert_eq!(sorted(&written), sorted(&all));
+    // Side by side, too.
+    let wide = copied(&job, 3).unwrap();
+    assert_eq!((wide.operations(), derive::rows(&wide).len()), (3 * all.len(), 3 * all.len()));
+    let known = |answers: Answers| (answers.s, answers.causes[0].gain);
+    assert_eq!(known(answers(&wide)), known(answers(&job)));
     assert_eq!(derive::job(written, "synthetic").unwrap(), job);
 }

@@ -18,6 +18,8 @@ pub const LAUNCH: &str = "launch-delay";
 const SLOWEST_PERCENT: u64 = 3;
 /// Clocks that differ by this share of a step, as times below zero show, allow no verdict.
 const CLOCKS_DIFFER: f64 = 0.1;
+/// Steps without a cause that take less than this part of the ideal ones show that the ideal is slow itself.
+const FASTER_THAN_IDEAL: f64 = 0.95;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
@@ -33,7 +35,11 @@ pub struct Answers {
     /// How much longer the steps are than with the times of a typical worker, and its 95 % interval over the steps.
     pub s: f64,
     pub s_interval: [f64; 2],
-    /// The same where workers are compared with those of their own stage, and what the partition adds to it.
+    /// How much longer they are than without the largest cause, where that is more than S: so much is slow that what is typical is
+    /// slow, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s_at_least: Option<f64>,
+    /// The same as S where workers are compared with those of their own stage, and what the partition adds to it.
     pub s_stage_pooled: f64,
     pub partition: f64,
     /// What of the recorded time the replay does not explain.
@@ -235,6 +241,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         ideal_seconds: ideal / 1e12,
         s,
         s_interval: interval(steps),
+        s_at_least: at_least(&found.causes, real, ideal),
         s_stage_pooled: ratio(real, stage_ideal),
         partition: ratio(stage_ideal, ideal),
         replay_error: 1.0 - ratio(real, recorded),
@@ -262,9 +269,15 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         notes: job.notes.clone(),
     };
     match answers.clocks_differ() {
-        true => Answers { causes: Vec::new(), split: None, ..answers },
+        true => Answers { causes: Vec::new(), split: None, s_at_least: None, ..answers },
         false => answers,
     }
+}
+
+/// What the largest cause alone makes of the steps, if they would be faster than ideal without it.
+fn at_least(causes: &[Cause], real: f64, ideal: f64) -> Option<f64> {
+    let without = real - 1e12 * causes.first()?.seconds;
+    (without > 0.0 && without < FASTER_THAN_IDEAL * ideal).then(|| real / without)
 }
 
 fn transfers_timed(replays: &Replays<'_>) -> bool {

@@ -54,6 +54,7 @@ fn more_columns(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Job {
         duration: Vec::new(),
         workers: Vec::new(),
         steps: Vec::new(),
+        fillers: Vec::new(),
         ..job.clone()
     };
     for copy in 0..copies {
@@ -65,9 +66,13 @@ fn more_columns(job: &Job, copies: u32, ranks: u32, dp_ranks: u32) -> Job {
     }
     for (place, step) in job.steps.iter().enumerate() {
         wide.steps.push(Step { columns: step.columns * copies, first: wide.start.len(), ..*step });
+        let own = job.instances(place);
+        let fillers = |instance: usize| job.fillers.partition_point(|&filler| filler < instance);
+        let fillers = &job.fillers[fillers(own.start)..fillers(own.end)];
         for _ in 0..copies {
-            wide.start.extend_from_slice(&job.start[job.instances(place)]);
-            wide.duration.extend_from_slice(&job.duration[job.instances(place)]);
+            wide.fillers.extend(fillers.iter().map(|filler| filler - own.start + wide.start.len()));
+            wide.start.extend_from_slice(&job.start[own.clone()]);
+            wide.duration.extend_from_slice(&job.duration[own.clone()]);
         }
     }
     wide

@@ -26,11 +26,20 @@ pub fn verdict(answers: &Answers) -> String {
             seconds(answers.step_seconds)
         );
     }
-    let mut text = format!(
-        "The steps take {} times as long as they would if all workers were typical{}.",
-        significant(answers.s),
-        interval(answers)
-    );
+    let mut text = match answers.s_at_least {
+        Some(times) => format!(
+            "The steps take at least {} times as long as they should. S is {}{}, which is too small: so much is slow that what is \
+             typical is slow, too.",
+            significant(times),
+            significant(answers.s),
+            interval(answers)
+        ),
+        None => format!(
+            "The steps take {} times as long as they would if all workers were typical{}.",
+            significant(answers.s),
+            interval(answers)
+        ),
+    };
     match answers.causes.first() {
         Some(cause) => text.push_str(&format!(
             " {}: without that, a step would take {} instead of {}, {} less.",

@@ -80,6 +80,20 @@ impl Facts {
         (count > 0).then(|| sum as f64 / count as f64)
     }
 
+    /// By step, then by stage and kind: what the worker in the middle takes in the mean; of an even number, the faster one.
+    pub fn typical_by_step(&self, job: &Job) -> Vec<Vec<f64>> {
+        let of_step = |step: usize| {
+            let mut means = vec![Vec::new(); job.stages() * self.kinds];
+            for (worker, &stage) in self.stages.iter().enumerate() {
+                for kind in (0..self.kinds).filter(|&kind| job.kinds[kind].role == Role::Compute) {
+                    means[stage * self.kinds + kind].extend(self.mean_in(step, worker, kind));
+                }
+            }
+            means.iter().map(|means| lower_median_of(means)).collect()
+        };
+        (0..self.computed.len()).into_par_iter().map(of_step).collect()
+    }
+
     /// What a worker computes in a step, as a multiple of what it computes in the mean of its steps.
     pub fn against_itself(&self, worker: usize) -> Vec<f64> {
         let own = |step: usize| self.computed[step][worker] as f64;

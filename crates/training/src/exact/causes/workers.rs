@@ -2,7 +2,7 @@
 
 use super::facts::median_of;
 use super::{Cause, CauseKind, Looking, time};
-use crate::words;
+use crate::{Role, words};
 use rayon::prelude::*;
 
 /// A worker is slow if it computes so many times as long as the one in the middle.
@@ -52,13 +52,20 @@ impl Looking<'_> {
         }
         let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
         slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
+        let typical = self.facts.typical_by_step(job);
         let won = self.won(|step, at| {
             if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
                 return at.real();
             }
-            let stage = job.workers[at.worker].stage;
+            let (stage, kind) = (job.workers[at.worker].stage, at.op.kind as usize);
             let ideal = &self.replays.stage_ideal;
-            (ideal.takes(stage, at.op), ideal.delay(at.op))
+            let takes = match job.kinds[kind].role {
+                Role::Compute => {
+                    (at.takes as f64 / self.times_typical(&typical, step, at.worker, kind)) as i64
+                }
+                _ => ideal.takes(stage, at.op),
+            };
+            (takes, ideal.delay(at.op))
         });
         let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
         let says = match &ranks[..] {
@@ -81,6 +88,15 @@ impl Looking<'_> {
         cause.since_step =
             slow.first().filter(|slow| slow.since > 0).map(|slow| job.steps[slow.since].number);
         Some(cause)
+    }
+
+    /// How many times as long a worker takes for a kind in a step as the others of its stage do in the same step: 1 or more. The
+    /// mean over all steps is no measure, as workers that are slow one after another all raise it.
+    fn times_typical(&self, typical: &[Vec<f64>], step: usize, worker: usize, kind: usize) -> f64 {
+        let stage = self.replays.job.workers[worker].stage as usize;
+        let usual = typical[step][stage * self.facts.kinds + kind];
+        let own = self.facts.mean_in(step, worker, kind).unwrap_or(usual);
+        if usual > 0.0 { (own / usual).max(1.0) } else { 1.0 }
     }
 
     fn since_words(&self, slow: &Slow) -> String {
