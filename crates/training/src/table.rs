@@ -63,7 +63,7 @@ pub enum TableError {
     Parquet { path: PathBuf, what: String },
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
-    #[error("{}: there are names of columns, but no rows", path.display())]
+    #[error("{}: there are names of columns, but no rows: was anything recorded?", path.display())]
     NoRows { path: PathBuf },
     #[error("{}: neither Parquet nor text: a Parquet file begins with `PAR1`. Is it damaged?", path.display())]
     NotATable { path: PathBuf },

@@ -87,6 +87,26 @@ fn clocks_that_jump_are_named_and_aligned() {
     }
 }
 
+/// Ends of collectives differ by a millisecond or so; only the clock that has jumped is named, whichever it is.
+#[test]
+fn clocks_that_do_not_jump_are_not_named() {
+    for (dp, pp) in [(4, 2), (2, 1), (4, 1)] {
+        let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 5, what: What::Slow(1.4) };
+        let good = rows(&Synthetic { dp, pp, faults: vec![slow], ..Synthetic::default() });
+        for rank in [0, 1, dp * pp - 1] {
+            let mut all = good.clone();
+            all.iter_mut().filter(|row| row.rank == rank && row.step >= 9).for_each(|row| row.start += 3.0);
+            let found = answers(all);
+            let note = found.notes.iter().find(|note| note.starts_with("Clocks jump")).unwrap();
+            // Of two clocks, either may have jumped.
+            let expected = if dp * pp == 2 { "rank " } else { &format!("rank {rank} by ") };
+            let named: Vec<&str> = note.matches("rank ").collect();
+            assert!(note.contains(expected) && named.len() == 1, "{dp} x {pp}, rank {rank}: {note}");
+            assert!(note.contains("at step 9."), "{note}");
+        }
+    }
+}
+
 /// A clock jumps within a step: that step is left out, and the rest is aligned.
 #[test]
 fn a_step_with_a_jump_within_is_left_out() {

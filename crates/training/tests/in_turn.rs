@@ -36,9 +36,7 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
             found.causes.iter().find(|cause| cause.kind == *kind).map_or(0.0, gain) < 0.03
         };
         assert!(others.iter().all(small), "{:?}", found.causes);
-        let mut ranks = found.causes[0].ranks.clone();
-        ranks.sort_unstable();
-        assert_eq!(ranks, (0..dp).collect::<Vec<u32>>());
+        assert_eq!(found.causes[0].ranks, (0..dp).collect::<Vec<u32>>());
         assert!(found.causes[0].says.contains("slow, one after another"), "{}", found.causes[0].says);
         // Every worker is slow for a while, so that the mean of each is too long, and S too small. The gain is not.
         let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });

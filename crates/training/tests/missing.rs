@@ -1,6 +1,6 @@
 //! Recordings that lack workers, steps or rows.
 
-use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+use straggler_training::exact::{Answers, CauseKind, Replays, analyse, slowness};
 use straggler_training::synthetic::{Fault, Synthetic, What, rows};
 use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
 
@@ -37,6 +37,10 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
         let job = job(all);
         assert_eq!(numbers(&job), (0..10).collect::<Vec<i64>>(), "{:?}", job.notes);
         assert!(job.notes[0].contains(says), "{:?}", job.notes);
+        let slowness = slowness(&Replays::new(&job).unwrap());
+        let place = job.workers.iter().position(|worker| worker.rank == rank).unwrap();
+        let is_known = |step: i64| slowness[place][step as usize].is_finite();
+        assert!((0..10).all(|step| is_known(step) == kept.contains(&step)), "{:?}", slowness[place]);
         let found = answers(&job);
         assert_eq!(found.workers_recorded, 8);
         let of_rank = |answers: &Answers| answers.workers.iter().find(|one| one.rank == 5).unwrap().s_w;
@@ -98,7 +102,8 @@ fn lost_rows_are_named() {
             assert_eq!(all.len() + 1, before);
             let job = job(all);
             assert_eq!(numbers(&job), [0, 1, 3, 4, 5]);
-            let note = format!("1 row is missing: step 2, rank {rank}: {says}. Left out for that: step 2");
+            let note =
+                format!("1 row is missing: {says} of rank {rank} in step 2. Left out for that: step 2");
             assert_eq!(job.notes, [note]);
             trace(&job, Sizes::guessed(&job)).unwrap();
         }
@@ -130,7 +135,7 @@ fn losses_in_all_steps_are_told() {
     let job = job(all);
     assert_eq!(job.steps.len(), 4);
     assert!(
-        job.notes[0].starts_with("4 rows are missing: step 0, rank 4: grads-reduce-scatter 0"),
+        job.notes[0].starts_with("4 rows are missing: grads-reduce-scatter 0 of rank 4 in step 0, "),
         "{:?}",
         job.notes
     );

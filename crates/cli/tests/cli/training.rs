@@ -108,7 +108,8 @@ fn jobs_as_files_of_the_profiler_are_the_same_jobs() {
         json
     };
     let table = show("job.csv");
-    assert!(table["s"].as_f64().unwrap() > 1.4 && table["causes"].is_array(), "{table}");
+    // With two stages, half of the collectives are slow: S is 1.5, and the slow transfers alone make it more than 2.
+    assert!(table["s_at_least"].as_f64().unwrap() > 2.0 && table["causes"].is_array(), "{table}");
     for of in ["files", "packed"] {
         let read = show(of);
         assert!(is_close(&read, &table), "{read}\n{table}");

@@ -182,3 +182,38 @@ fn places_of_ranks_are_read_again() {
         }
     }
 }
+
+/// With two stages, half of the collectives are slow, and what is typical is slow, too.
+#[test]
+fn slow_links_of_two_stages_are_not_called_harmless() {
+    let folder = Folder::new();
+    folder.run("training generate --dp 4 --pp 2 --link 1/1:40 -o job.csv").good();
+    let text = folder.run("training show job.csv").good().stdout();
+    assert!(text.starts_with("The steps take at least 2.46 times as long as they should."), "{text}");
+    assert!(text.contains("it is 1.49 times") && text.contains("which is too little"), "{text}");
+    folder.run("training generate --dp 4 --pp 4 --link 1/1:40 -o job.csv").good();
+    let text = folder.run("training show job.csv").good().stdout();
+    assert!(text.starts_with("The steps take 2.13 times as long as they would"), "{text}");
+}
+
+/// Whatever is wrong with a table is said with its name.
+#[test]
+fn faults_of_tables_name_the_file() {
+    let folder = Folder::new();
+    let table = table(&folder);
+    let (names, rows) = table.split_once('\n').unwrap();
+    let first = rows.lines().next().unwrap();
+    folder.write("twice.csv", &format!("{names}\n{first}\n{rows}"));
+    folder
+        .run("training show twice.csv")
+        .ends_with(3)
+        .says("twice.csv: step 0, rank 0: backward-compute 0 is there");
+    let is_lost = |line: &&str| line.split(',').nth(1) == Some("2") && line.contains("grads-reduce-scatter");
+    let rest: Vec<&str> = rows.lines().filter(|line| !is_lost(line)).collect();
+    folder.write("lost.csv", &format!("{names}\n{}\n", rest.join("\n")));
+    folder.run("training show lost.csv").good().says("of rank 2 in step 0, ");
+    folder
+        .run("simulate lost.csv --network slingshot-11")
+        .ends_with(3)
+        .says("lost.csv: step 0, rank 2: grads-reduce-scatter is missing");
+}

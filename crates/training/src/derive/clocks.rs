@@ -53,7 +53,7 @@ pub fn correction(job: &Job) -> Option<Correction> {
     });
     let of_steps: Vec<Vec<i64>> =
         (0..steps).into_par_iter().map(|step| of_step(job, step, &common)).collect();
-    let jumps = jumps(job, &of_steps);
+    let jumps = jumps(job, &of_steps, &common);
     let left_out = within(job, &of_steps);
     if jumps.len() + left_out.len() + notes.len() == 0 {
         return None;
@@ -103,17 +103,38 @@ fn of_step(job: &Job, step: usize, common: &[i64]) -> Vec<i64> {
     (before > GOOD).then(own).flatten().unwrap_or_else(|| common.to_vec())
 }
 
-/// Ranks whose shift changes from a step to the next, with the step and by how much.
-fn jumps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<String> {
+/// Ranks whose shift changes from a step to the next by clearly more than shifts do by chance, with the step and by how much.
+fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<String> {
+    let moved: Vec<Vec<i64>> = of_steps.windows(2).map(|pair| moved(&pair[0], &pair[1])).collect();
+    let largest = |of: &[i64]| of.iter().map(|by| by.saturating_abs()).max().unwrap_or(0);
+    // Between steps that are both aligned on their own, shifts differ by what ends differ by chance.
+    let both_own = |place: usize| of_steps[place] != common && of_steps[place + 1] != common;
+    let mut of_own: Vec<i64> =
+        (0..moved.len()).filter(|&place| both_own(place)).map(|place| largest(&moved[place])).collect();
+    let usual = crate::exact::median(&mut of_own);
     let mut jumps = Vec::new();
-    for (place, pair) in of_steps.windows(2).enumerate() {
-        let moved = pair[0].iter().zip(&pair[1]).map(|(before, after)| before.saturating_sub(*after));
-        for (worker, by) in moved.enumerate().filter(|(_, by)| by.saturating_abs() > GOOD) {
+    for (place, moved) in moved.iter().enumerate() {
+        let mut distances: Vec<i64> = moved.iter().map(|by| by.saturating_abs()).collect();
+        distances.sort_unstable();
+        // Most clocks do not jump.
+        let by_chance = usual.max(distances.get(distances.len().saturating_sub(1) / 4).copied().unwrap_or(0));
+        let clearly = GOOD.max(by_chance.saturating_mul(CLEARLY));
+        for (worker, &by) in moved.iter().enumerate().filter(|(_, by)| by.saturating_abs() > clearly) {
             let (rank, step) = (job.workers[worker].rank, job.steps[place + 1].number);
             jumps.push(format!("rank {rank} by {} at step {step}", words::time(by)));
         }
     }
     jumps
+}
+
+/// By worker: how much its clock moves from a step to the next against most of the others.
+fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
+    let moved: Vec<i64> =
+        before.iter().zip(after).map(|(before, after)| before.saturating_sub(*after)).collect();
+    let mut sorted = moved.clone();
+    sorted.sort_unstable();
+    let middle = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+    moved.into_iter().map(|by| by.saturating_sub(middle)).collect()
 }
 
 /// Steps that still contradict themselves by too much, unless all do, with the worker whose clock is the likeliest to have jumped.

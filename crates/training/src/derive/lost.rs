@@ -26,8 +26,11 @@ pub struct Lost {
 
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {}, rank {}: {} {}", self.step, self.rank, self.kind.name(), self.seq)?;
-        if self.microbatch >= 0 { write!(f, " (microbatch {})", self.microbatch) } else { Ok(()) }
+        write!(f, "{} {}", self.kind.name(), self.seq)?;
+        if self.microbatch >= 0 {
+            write!(f, " (microbatch {})", self.microbatch)?;
+        }
+        write!(f, " of rank {} in step {}", self.rank, self.step)
     }
 }
 

@@ -15,7 +15,8 @@ pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     match tables(paths)? {
         Some(tables) => {
             let table = read_tables(&tables).map_err(Failure::bad_input_of)?;
-            let mut job = table.job(&name(&tables)).map_err(Failure::bad_input_of)?;
+            let name = name(&tables);
+            let mut job = table.job(&name).map_err(|error| Failure::bad_input(format!("{name}: {error}")))?;
             job.synthetic = are_synthetic(&tables);
             Ok(job)
         }
@@ -76,7 +77,8 @@ pub fn are_synthetic(tables: &[PathBuf]) -> bool {
 pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     let job = job(&[path.to_path_buf()])?;
     let sizes = Sizes::guessed(&job);
-    let mut trace = straggler_training::trace(&job, sizes).map_err(Failure::bad_input_of)?;
+    let mut trace = straggler_training::trace(&job, sizes)
+        .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
     trace.notes.push(format!(
         "sizes are guessed at 25 GB/s: {} a microbatch and {} of gradients a stage; `straggler training convert` takes others",
         Bytes(sizes.activations),

@@ -28,8 +28,8 @@ pub fn verdict(answers: &Answers) -> String {
     }
     let mut text = match answers.s_at_least {
         Some(times) => format!(
-            "The steps take at least {} times as long as they should. S is {}{}, which is too small: so much is slow that what is \
-             typical is slow, too.",
+            "The steps take at least {} times as long as they should. Compared with what is typical in this job it is {} \
+             times{}, which is too little: so much is slow that what is typical is slow, too.",
             significant(times),
             significant(answers.s),
             interval(answers)

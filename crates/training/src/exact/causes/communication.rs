@@ -163,7 +163,8 @@ impl Looking<'_> {
         sorted.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.link.cmp(&b.link)));
         let mut lines: Vec<String> = sorted.iter().take(TOLD).map(|slow| self.told(slow)).collect();
         if sorted.len() > TOLD {
-            lines.push(format!("{} more links are slow.", sorted.len() - TOLD));
+            let more = sorted.len() - TOLD;
+            lines.push(format!("{more} more {} slow.", words::plural(more, "link is", "links are")));
         }
         if slow.iter().any(|slow| self.members(slow).count() > 2) {
             lines.push(

@@ -50,6 +50,10 @@ impl Looking<'_> {
         if slow.is_empty() || at_once > most || order.len() < 2 {
             return None;
         }
+        let in_turn = slow.len() > 1 && 2 * at_once <= slow.len();
+        if in_turn {
+            slow.sort_by_key(|slow| (slow.since, slow.worker));
+        }
         let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
         slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
         let typical = self.facts.typical_by_step(job);
@@ -74,7 +78,7 @@ impl Looking<'_> {
                 "{} of {} workers are slow{}: ranks {}",
                 ranks.len(),
                 order.len(),
-                if 2 * at_once <= ranks.len() { ", one after another" } else { "" },
+                if in_turn { ", one after another" } else { "" },
                 words::list_up_to(6, &ranks)
             ),
         };
@@ -85,8 +89,8 @@ impl Looking<'_> {
             _ => "Look at their clocks, temperatures, memory errors and neighbours.".into(),
         };
         cause.ranks = ranks;
-        cause.since_step =
-            slow.first().filter(|slow| slow.since > 0).map(|slow| job.steps[slow.since].number);
+        let first = slow.iter().map(|slow| slow.since).min().filter(|&since| since > 0);
+        cause.since_step = first.map(|since| job.steps[since].number);
         Some(cause)
     }
 
