@@ -36,19 +36,9 @@ fn causes(answers: &Answers, command: &str) -> Section {
         section.text.extend(cause.evidence.iter().cloned());
         section.text.push(format!("Fix: {}", cause.fix));
     }
-    let mut table = Table::new(
-        "Causes, by the time that a step would save without them",
-        &["cause", "#gain", "#seconds a step"],
-    );
-    table.command = command.into();
-    for cause in &answers.causes {
-        table.row([
-            Cell::text(cause.says.clone()),
-            Cell::number(percent(cause.gain), cause.gain),
-            Cell::number(seconds(cause.seconds), cause.seconds),
-        ]);
+    if !answers.causes.is_empty() {
+        section.add(gains(answers, command));
     }
-    section.add(table);
     section.text.extend(answers.split.as_ref().map(words::split));
     let mut table =
         Table::new("Slowdown of the steps with everything ideal except this", &["what", "#slowdown"]);
@@ -62,6 +52,22 @@ fn causes(answers: &Answers, command: &str) -> Section {
     }
     section.add(table);
     section
+}
+
+fn gains(answers: &Answers, command: &str) -> Table {
+    let mut table = Table::new(
+        "Causes, by the time that a step would save without them",
+        &["cause", "#gain", "#seconds a step"],
+    );
+    table.command = command.into();
+    for cause in &answers.causes {
+        table.row([
+            Cell::text(cause.says.clone()),
+            Cell::number(percent(cause.gain), cause.gain),
+            Cell::number(seconds(cause.seconds), cause.seconds),
+        ]);
+    }
+    table
 }
 
 /// How long every worker computed in every step.
