@@ -74,7 +74,16 @@ impl Facts {
         (count > 0).then_some(mean)
     }
 
-    /// The same in one step.
+    /// What a worker takes for a kind altogether, in the mean of its steps.
+    pub fn a_step(&self, worker: usize, kind: usize) -> f64 {
+        let steps = self.by_step.iter().zip(&self.takes_part).filter(|(_, there)| there[worker]);
+        let (sum, count) = steps.fold((0i128, 0u32), |(sum, count), (sums, _)| {
+            (sum + i128::from(sums[worker * self.kinds + kind].0), count + 1)
+        });
+        sum as f64 / f64::from(count.max(1))
+    }
+
+    /// The mean of a kind in one step.
     pub fn mean_in(&self, step: usize, worker: usize, kind: usize) -> Option<f64> {
         let (sum, count) = self.by_step[step][worker * self.kinds + kind];
         (count > 0).then(|| sum as f64 / count as f64)
