@@ -86,12 +86,15 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     Ok(job)
 }
 
+/// Files and what they are.
+type Files = Vec<(PathBuf, Format)>;
+
 /// Leaves out what a folder holds beside recordings, such as a README, and names it. Files that were named must be recordings.
 fn of_known_formats(
     named: &[PathBuf],
     files: Vec<PathBuf>,
     formats: Vec<Result<Format, ImportError>>,
-) -> Result<(Vec<(PathBuf, Format)>, Vec<String>), ImportError> {
+) -> Result<(Files, Vec<String>), ImportError> {
     let none_is_known = formats.iter().all(Result::is_err);
     let (mut known, mut strange) = (Vec::new(), Vec::new());
     for (path, format) in files.into_iter().zip(formats) {
@@ -115,11 +118,11 @@ fn read(path: &Path, format: Format) -> Result<Recorded, ImportError> {
 }
 
 /// Files with their format, which is one. Execution traces beside those of the profiler are left out, and counted.
-fn one_format(files: Vec<(PathBuf, Format)>) -> Result<(Vec<(PathBuf, Format)>, usize), ImportError> {
+fn one_format(files: Files) -> Result<(Files, usize), ImportError> {
     let has_kineto = files.iter().any(|&(_, format)| format == Format::Kineto);
     let all = files.len();
     let is_kept = |(_, format): &(PathBuf, Format)| !(has_kineto && *format == Format::Execution);
-    let kept: Vec<(PathBuf, Format)> = files.into_iter().filter(is_kept).collect();
+    let kept: Files = files.into_iter().filter(is_kept).collect();
     let Some((first, format)) = kept.first() else { return Err(ImportError::NoFiles) };
     if let Some((second, other)) = kept.iter().find(|(_, other)| other != format) {
         return Err(ImportError::Mixed {
