@@ -57,7 +57,14 @@ fn study(bencher: Bencher, processes: u32) {
     bencher.bench_local(|| {
         let opened = Journal::open(&folder.path().join("journal"), &plan.fingerprint(), true);
         let mut journal = opened.expect("a journal").journal;
-        let runner = Runner { plan: &plan, threads: 1, memory: None, stop: &stop, advance: &|_| () };
+        let runner = Runner {
+            plan: &plan,
+            threads: 1,
+            accelerator: None,
+            memory: None,
+            stop: &stop,
+            advance: &|_| (),
+        };
         let mut keep = |batch: &Batch| -> Result<(), JournalError> { journal.append(batch) };
         let (_, results) = runner.run(Tracks::new(&plan), &mut keep);
         results.expect("it ends").points.len()

@@ -167,8 +167,10 @@ impl Question<'_> {
         let phases = Phases::Drawn { seed: self.seed, replica: 0 };
         let sources = sources.to_vec();
         let noise = Injection { sources, phases, wallclock: false, computation_only: false };
-        let runs =
-            self.runner.with_noise(&noise).each(workload, replicas, |_, run| finished(workload, run))?;
+        let runs = self
+            .runner
+            .with_noise(&noise)
+            .each_makespan(workload, replicas, |_, run| finished(workload, run))?;
         runs.into_iter().collect()
     }
 

@@ -5,6 +5,7 @@ pub mod assess;
 pub mod bench;
 pub mod collective;
 pub mod compare;
+pub mod device;
 pub mod diagnose;
 pub mod drawn_latency;
 pub mod generated;

@@ -8,6 +8,7 @@ mod compare;
 mod diagnose;
 mod drawn_latency;
 mod generated;
+mod gpu;
 mod latency_charts;
 mod latency_file;
 mod measure;
@@ -103,7 +104,10 @@ pub fn run(cli: Cli, console: &Console) -> Outcome<()> {
         Command::Plot(typed) => plot::run(&typed.command, common.seed, console),
         Command::Report(typed) => report::run(&typed, common.seed, console),
         Command::Serve(typed) => serve::run(&typed, common.seed, console),
-        Command::Bench(typed) => bench::run(&plan::bench::Plan::new(&typed, &common), console),
+        Command::Bench(typed) => {
+            let gpu = gpu::is_there(typed.device.device)?;
+            bench::run(&plan::bench::Plan::new(&typed, &common, gpu), console)
+        }
         Command::BenchCase(typed) => bench::run_case(&typed.case, console),
         Command::Completions(typed) => generated::completions(typed.shell, console),
         Command::Man(typed) => generated::man(&typed.directory, console),

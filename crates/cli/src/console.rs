@@ -30,7 +30,6 @@ impl Console {
     }
 
     /// One that says nothing but results.
-    #[cfg(test)]
     pub fn silent() -> Console {
         Console { json: false, quiet: true, verbose: false, mute: false }
     }

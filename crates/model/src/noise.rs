@@ -23,7 +23,7 @@ pub mod spec;
 
 pub use check::InjectionError;
 pub use columns::{FieldError, Place};
-pub use detours::{Detours, DetoursError};
+pub use detours::{Columns, Detours, DetoursError};
 pub use format::{Format, FormatError, Repairs};
 pub use injection::{Injection, Noise, Phases, QuietUntil, Silence, Source, Waveform, Who};
 pub use load::{LoadError, Loaded};

@@ -9,6 +9,7 @@
 //! What other crates use: a [`Workload`] says what is run, [`Simulation`] runs it, [`Replicas`] runs it again and
 //! again with noise drawn anew. Engines are compiled behind these, in this crate alone.
 
+pub mod accelerator;
 pub mod agenda;
 pub mod checkpoint;
 pub mod cluster;
@@ -36,6 +37,7 @@ pub mod simulation;
 pub mod windowed;
 pub mod workload;
 
+pub use accelerator::{Accelerated, Accelerator, Ended};
 pub use control::{Control, Progress};
 pub use observer::{Nothing, Observer};
 pub use outcome::{Outcome, RunError, Stuck};

@@ -1,5 +1,6 @@
 //! What a run ends with.
 
+use crate::accelerator::Ended;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -27,6 +28,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Of a run that came to its end elsewhere. The finish times may be left out.
+    pub(crate) fn of_accelerator(ended: Ended, processes: u32, messages: u64) -> Outcome {
+        let ranks = std::iter::once(0..processes).collect();
+        Outcome {
+            finish: ended.finish,
+            ranks,
+            latest: ended.makespan,
+            messages,
+            threads: 1,
+            ..Outcome::default()
+        }
+    }
+
     /// When the last of all ranks has finished, on a cluster too.
     pub fn makespan(&self) -> Time {
         self.latest

@@ -1,11 +1,12 @@
 //! Runs of one workload with noise drawn again for each. Small ones go side by side, one thread each; large ones
 //! one after another on all threads. The numbers are the same either way.
 
+use crate::accelerator::{Accelerated, Accelerator, Ended};
 use crate::checkpoint::Checkpoints;
 use crate::cluster::Cluster;
 use crate::control::{Control, Progress};
-use crate::outcome::RunError;
-use crate::simulation::{Run, Simulation};
+use crate::outcome::{Outcome, RunError};
+use crate::simulation::{Engine, Run, Simulation};
 use crate::workload::Workload;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -27,6 +28,8 @@ pub struct Replicas<'a> {
     /// Its noise and its latencies are drawn again for each replica.
     pub simulation: Simulation<'a>,
     pub threads: usize,
+    /// What runs replicas instead of the CPU, where it can.
+    pub accelerator: Option<&'a dyn Accelerator>,
     /// Who else runs a part of each run; replicas go one after another then.
     pub cluster: Option<&'a dyn Cluster>,
     /// Where the state of a run is kept; for one replica at a time.
@@ -69,14 +72,83 @@ impl<'a> Replicas<'a> {
         replicas: Range<u32>,
         keep: impl Fn(u32, Run) -> T + Sync,
     ) -> Result<Vec<T>, RunError> {
-        self.spread(workload.processes(), replicas, |replica, threads| {
-            Ok(keep(replica, self.replica(workload, replica, threads)?))
+        self.each_with(workload, replicas, true, keep)
+    }
+
+    /// The same where the finish times of all processes are not asked for: an accelerator leaves them out.
+    pub fn each_makespan<T: Send>(
+        &self,
+        workload: &Workload,
+        replicas: Range<u32>,
+        keep: impl Fn(u32, Run) -> T + Sync,
+    ) -> Result<Vec<T>, RunError> {
+        self.each_with(workload, replicas, false, keep)
+    }
+
+    fn each_with<T: Send>(
+        &self,
+        workload: &Workload,
+        replicas: Range<u32>,
+        finish: bool,
+        keep: impl Fn(u32, Run) -> T + Sync,
+    ) -> Result<Vec<T>, RunError> {
+        let ended = self.accelerated(workload, replicas.clone(), finish)?;
+        let (processes, messages) = (workload.processes(), workload.messages());
+        let elsewhere = |replica: u32| {
+            let ended = ended.get((replica - replicas.start) as usize)?.clone()?;
+            let outcome = Outcome::of_accelerator(ended, processes, messages);
+            Some(Run { outcome, engine: Engine::Gpu, threads: 1, no_lookahead: false })
+        };
+        if ended.iter().all(Option::is_some) && !ended.is_empty() {
+            return Ok(replicas
+                .clone()
+                .filter_map(|replica| Some(keep(replica, elsewhere(replica)?)))
+                .collect());
+        }
+        self.spread(processes, replicas.clone(), |replica, threads| {
+            let run = match elsewhere(replica) {
+                Some(run) => run,
+                None => self.replica(workload, replica, threads)?,
+            };
+            Ok(keep(replica, run))
         })
+    }
+
+    /// What an accelerator makes of replicas, each at its place; nothing where there is none.
+    fn accelerated(
+        &self,
+        workload: &Workload,
+        replicas: Range<u32>,
+        finish: bool,
+    ) -> Result<Vec<Option<Ended>>, RunError> {
+        let Some(accelerator) =
+            self.accelerator.filter(|_| self.cluster.is_none() && self.checkpoints.is_none())
+        else {
+            return Ok(Vec::new());
+        };
+        let mut ended: Vec<Option<Ended>> = vec![None; replicas.len()];
+        let messages = workload.messages();
+        let asked = Accelerated {
+            workload,
+            simulation: &self.simulation,
+            replicas: replicas.clone(),
+            finish,
+            stop: self.stop,
+        };
+        accelerator.run(&asked, &mut |one| {
+            (self.advance)(messages);
+            let place =
+                one.replica.checked_sub(replicas.start).and_then(|place| ended.get_mut(place as usize));
+            if let Some(place) = place {
+                *place = Some(one);
+            }
+        })?;
+        Ok(ended)
     }
 
     /// When all have finished, for each replica.
     pub fn makespans(&self, workload: &Workload, replicas: Range<u32>) -> Result<Vec<Time>, RunError> {
-        self.each(workload, replicas, |_, run| run.outcome.makespan())
+        self.each_makespan(workload, replicas, |_, run| run.outcome.makespan())
     }
 
     /// Calls `one` for every replica, with the threads it may use: for replicas that take several runs, each by
@@ -181,7 +253,15 @@ mod tests {
 
     fn replicas<'a>(network: &'a Network, noise: &'a Injection, threads: usize) -> Replicas<'a> {
         let simulation = Simulation { noise: Some(noise), ..Simulation::new(network) };
-        Replicas { simulation, threads, cluster: None, checkpoints: None, stop: &STOP, advance: &|_| () }
+        Replicas {
+            simulation,
+            threads,
+            accelerator: None,
+            cluster: None,
+            checkpoints: None,
+            stop: &STOP,
+            advance: &|_| (),
+        }
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum EngineChoice {
 pub enum Engine {
     Reference,
     Windowed,
+    /// That of a GPU.
+    Gpu,
 }
 
 impl Engine {
@@ -46,6 +48,7 @@ impl Engine {
         match self {
             Engine::Reference => "reference",
             Engine::Windowed => "windowed",
+            Engine::Gpu => "gpu",
         }
     }
 }
@@ -158,7 +161,7 @@ impl<'a> Simulation<'a> {
     ) -> Result<(Run, Vec<O>), RunError> {
         match self.choose(program.largest_message())? {
             (Engine::Reference, _) if control.cluster.is_some() => Err(RunError::NoClusterWithoutLookahead),
-            (Engine::Windowed, _) => self.run_windowed(program, control, observer),
+            (Engine::Windowed | Engine::Gpu, _) => self.run_windowed(program, control, observer),
             (Engine::Reference, no_lookahead) => self.run_reference(program, control, observer, no_lookahead),
         }
     }

@@ -20,6 +20,7 @@ fn ask<'a>(network: &'a Network, noise: &'a Noise, asked: &'a [Asked], threads: 
         runner: Replicas {
             simulation: Simulation::new(network),
             threads,
+            accelerator: None,
             cluster: None,
             checkpoints: None,
             stop: &STOP,

@@ -67,6 +67,7 @@ fn costs(cluster: &Cluster, scales: &[u32], threads: usize) -> Costs {
     let runner = Replicas {
         simulation: Simulation::new(&network),
         threads,
+        accelerator: None,
         cluster: None,
         checkpoints: None,
         stop: &STOP,
@@ -147,6 +148,7 @@ fn what_the_formula_says_a_simulation_shows() {
     let runner = Replicas {
         simulation: Simulation::new(&network),
         threads: 2,
+        accelerator: None,
         cluster: None,
         checkpoints: None,
         stop: &STOP,

@@ -225,7 +225,7 @@ noise = ['none', 'poisson:rate=10kHz,duration=exponential(mean=20us)']
     static STOP: AtomicBool = AtomicBool::new(false);
 
     fn runner(plan: &Plan, threads: usize) -> Runner<'_> {
-        Runner { plan, threads, memory: None, stop: &STOP, advance: &|_| () }
+        Runner { plan, threads, accelerator: None, memory: None, stop: &STOP, advance: &|_| () }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::{Batch, Plan, Results, Task, Tracks};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use straggler_model::Time;
@@ -16,11 +16,14 @@ use straggler_model::noise::{Injection, Phases, Source};
 use straggler_sim::cluster::Cluster;
 use straggler_sim::outcome::RunError;
 use straggler_sim::replicas::is_small;
-use straggler_sim::{Control, Progress, Simulation, Stuck};
+use straggler_sim::{Accelerated, Accelerator, Control, Progress, Simulation, Stuck, Workload};
 
 /// What one batch costs, about: messages, and for each run and process something on top.
 const BATCH_WORK: u64 = 1 << 20;
 const RUN_WORK: u64 = 300;
+
+/// The same for what an accelerator runs in one go: a second or so.
+const ACCELERATED_WORK: u64 = 1 << 32;
 
 /// Runs are large and few if they fill the threads fewer times than this.
 const ROUNDS: u64 = 4;
@@ -32,6 +35,8 @@ const LONG_RUN: u64 = 1 << 20;
 pub struct Runner<'a> {
     pub plan: &'a Plan,
     pub threads: usize,
+    /// What runs replicas instead of the CPU, where it can.
+    pub accelerator: Option<&'a dyn Accelerator>,
     /// What may be used, in bytes.
     pub memory: Option<u64>,
     pub stop: &'a AtomicBool,
@@ -120,6 +125,7 @@ impl Runner<'_> {
         keep: &'k mut Keep<'k, E>,
     ) -> (Tracks, Result<Results, StudyRunError<E>>) {
         let shared = self.share(tracks, keep);
+        self.accelerate(&shared);
         let wide = self.wide(&lock(&shared.state).tracks, &shared.order, self.threads);
         for task in wide {
             while let Some(replica) = self.take_one(&shared, task) {
@@ -135,6 +141,102 @@ impl Runner<'_> {
             self.work(&shared);
         });
         self.concluded(shared)
+    }
+
+    /// Lets an accelerator run what it can. It runs one task at a time, in rounds that keep what they found, and hears of
+    /// replicas that are needed only once others are known.
+    fn accelerate<E: Send>(&self, shared: &Shared<'_, E>) {
+        let Some(accelerator) = self.accelerator else { return };
+        for &index in &shared.order {
+            let Some((task, simulation, workload)) = self.of_task(index) else { continue };
+            let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
+            let noise = noise.map(|noise| task.injection(&noise.sources));
+            let latency = task.latency.and_then(|latency| self.plan.latencies.get(latency));
+            let latency = latency.map(|latency| &latency.drawn);
+            let simulation = Simulation { noise: noise.as_ref(), latency, ..simulation };
+            if !accelerator.fits(workload, &simulation) {
+                continue;
+            }
+            let affordable = (ACCELERATED_WORK / task.work()).max(1).min(u32::MAX.into()) as u32;
+            let take = || {
+                let mut state = lock(&shared.state);
+                let left = state.tracks.left(index).min(affordable);
+                if state.error.is_some() || left == 0 { None } else { state.tracks.take(index, left) }
+            };
+            while let Some(replicas) = take() {
+                let (simulation, finish, stop) = (&simulation, false, self.stop);
+                let asked = Accelerated { workload, simulation, replicas, finish, stop };
+                self.accelerate_task(shared, index, &asked, accelerator);
+            }
+        }
+    }
+
+    /// Runs replicas of a task on an accelerator, and on the CPU those that it leaves.
+    fn accelerate_task<E: Send>(
+        &self,
+        shared: &Shared<'_, E>,
+        index: usize,
+        asked: &Accelerated<'_>,
+        accelerator: &dyn Accelerator,
+    ) {
+        let (messages, replicas) = (asked.workload.messages(), asked.replicas.clone());
+        let began = Instant::now();
+        let mut ended: Vec<Option<Time>> = vec![None; replicas.len()];
+        let run = accelerator.run(asked, &mut |one| {
+            (self.advance)(messages);
+            if let Some(place) = ended.get_mut((one.replica - replicas.start) as usize) {
+                *place = Some(one.makespan);
+            }
+        });
+        let micros = began.elapsed().as_micros() as u64 / (ended.iter().flatten().count() as u64).max(1);
+        // What was done is kept in runs of neighbours, and the gaps between them go to the CPU.
+        let mut first = replicas.start;
+        for same in ended.chunk_by(|a, b| a.is_some() == b.is_some()) {
+            let count = same.len() as u32;
+            let makespans: Vec<Time> = same.iter().copied().flatten().collect();
+            if makespans.is_empty() && run.is_ok() {
+                self.on_all_threads(shared, index, first..first + count);
+            } else {
+                let micros = micros * makespans.len() as u64;
+                self.keep_batch(shared, &Batch { task: index as u32, first, micros, makespans }, None);
+            }
+            first += count;
+        }
+        if let Err(error) = run {
+            let nothing = Batch { task: index as u32, first, micros: 0, makespans: Vec::new() };
+            self.keep_batch(shared, &nothing, Some(error.into()));
+        }
+    }
+
+    /// Replicas that were taken already, one thread each.
+    fn on_all_threads<E: Send>(&self, shared: &Shared<'_, E>, index: usize, replicas: Range<u32>) {
+        let next = AtomicU32::new(replicas.start);
+        let work = || {
+            loop {
+                let replica = next.fetch_add(1, Ordering::Relaxed);
+                if replica >= replicas.end || lock(&shared.state).error.is_some() {
+                    return;
+                }
+                self.run_batch(shared, index, replica..replica + 1, (1, None));
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.threads.min(replicas.len()) {
+                // Fewer threads than asked for change nothing but the time.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+    }
+
+    /// A task, what it is simulated with but for noise and latencies, and what is run.
+    fn of_task(&self, index: usize) -> Option<(&Task, Simulation<'_>, &Workload)> {
+        let task = self.plan.tasks.get(index)?;
+        let schedule = self.plan.schedules.get(task.schedule)?;
+        let network = self.plan.networks.get(task.network)?;
+        let receive_overlap = task.receive_overlap;
+        let simulation = Simulation { receive_overlap, ..Simulation::new(&network.network) };
+        Some((task, simulation, &schedule.runnable))
     }
 
     pub(super) fn share<'k, E>(&self, tracks: Tracks, keep: &'k mut Keep<'k, E>) -> Shared<'k, E> {
@@ -358,7 +460,7 @@ cosched = [false, true]
     /// The results, and the batches they came in.
     fn run(plan: &Plan, threads: usize, there: &[Batch]) -> (Results, Vec<Batch>) {
         let stop = AtomicBool::new(false);
-        let runner = Runner { plan, threads, memory: None, stop: &stop, advance: &|_| () };
+        let runner = Runner { plan, threads, accelerator: None, memory: None, stop: &stop, advance: &|_| () };
         let mut tracks = Tracks::new(plan);
         tracks.restore(there);
         let mut batches = Vec::new();
@@ -459,6 +561,7 @@ cosched = [false, true]
             let alone = straggler_sim::Replicas {
                 simulation,
                 threads: 1,
+                accelerator: None,
                 cluster: None,
                 checkpoints: None,
                 stop: &stop,
@@ -479,7 +582,14 @@ cosched = [false, true]
         let study = Study::parse("name='a'\ngoal='stuck.goal'\nnetwork='chic'").unwrap();
         let plan = Plan::new(&study, folder.path()).unwrap();
         let stop = AtomicBool::new(false);
-        let runner = Runner { plan: &plan, threads: 2, memory: None, stop: &stop, advance: &|_| () };
+        let runner = Runner {
+            plan: &plan,
+            threads: 2,
+            accelerator: None,
+            memory: None,
+            stop: &stop,
+            advance: &|_| (),
+        };
         let mut keep = |_: &Batch| Ok::<(), Infallible>(());
         let (_, result) = runner.run(Tracks::new(&plan), &mut keep);
         let fault = result.unwrap_err().to_string();
@@ -492,7 +602,14 @@ cosched = [false, true]
             "name='a'\nreplicas=5\nprocesses=[1024, 131072, 262144]\ncollective='bcast:binomial'\nnetwork='chic'\nnoise='altix'",
         );
         let stop = AtomicBool::new(false);
-        let runner = |threads, memory| Runner { plan: &plan, threads, memory, stop: &stop, advance: &|_| () };
+        let runner = |threads, memory| Runner {
+            plan: &plan,
+            threads,
+            accelerator: None,
+            memory,
+            stop: &stop,
+            advance: &|_| (),
+        };
         let wide = |threads, memory| {
             let runner = runner(threads, memory);
             let tasks = runner.wide(&Tracks::new(&plan), &runner.order(), runner.threads);
@@ -509,7 +626,14 @@ cosched = [false, true]
     fn an_end_from_outside() {
         let plan = plan(STUDY);
         let stop = AtomicBool::new(true);
-        let runner = Runner { plan: &plan, threads: 2, memory: None, stop: &stop, advance: &|_| () };
+        let runner = Runner {
+            plan: &plan,
+            threads: 2,
+            accelerator: None,
+            memory: None,
+            stop: &stop,
+            advance: &|_| (),
+        };
         let mut keep = |_: &Batch| Ok::<(), Infallible>(());
         let (_, result) = runner.run(Tracks::new(&plan), &mut keep);
         assert!(matches!(result, Err(StudyRunError::Interrupted)));

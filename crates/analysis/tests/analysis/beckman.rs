@@ -15,7 +15,8 @@ fn run(lines: &str) -> Vec<Series> {
     let text = format!("name = 'grid'\nnetwork = 'cnl'\nsize = 1\nidempotent = true\n{lines}");
     let plan = Plan::new(&Study::parse(&text).unwrap(), Path::new("")).unwrap();
     let stop = AtomicBool::new(false);
-    let runner = Runner { plan: &plan, threads: 2, memory: None, stop: &stop, advance: &|_| () };
+    let runner =
+        Runner { plan: &plan, threads: 2, accelerator: None, memory: None, stop: &stop, advance: &|_| () };
     let mut keep = |_: &Batch| Ok::<(), Infallible>(());
     let results = runner.run(Tracks::new(&plan), &mut keep).1.unwrap();
     series(&results, 0.1)

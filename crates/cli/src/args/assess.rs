@@ -1,5 +1,6 @@
 //! `straggler assess` as typed.
 
+use super::device::DeviceOption;
 use super::measure::{CoreList, SourcesName, cores_list};
 use super::predict::ReadingOptions;
 use clap::Args;
@@ -89,4 +90,6 @@ pub struct Assess {
     /// The folder for the report: JSON, pictures, and the recording
     #[arg(short, long, value_name = "DIR", default_value = "straggler-assessment")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub device: DeviceOption,
 }

@@ -1,5 +1,6 @@
 //! `straggler bench` as typed.
 
+use super::device::DeviceOption;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -30,6 +31,8 @@ pub struct Bench {
     /// Write the results as JSON
     #[arg(short, long, value_name = "OUT.json")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub device: DeviceOption,
 }
 
 /// The case as JSON, from the parent process.

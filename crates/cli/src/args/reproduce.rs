@@ -1,5 +1,6 @@
 //! `straggler reproduce`, as it is typed.
 
+use super::device::DeviceOption;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::units::Bytes;
@@ -46,4 +47,6 @@ pub struct Reproduce {
     /// Write what was published and what was simulated as Markdown, too
     #[arg(long, value_name = "OUT.md")]
     pub markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub device: DeviceOption,
 }

@@ -1,6 +1,7 @@
 //! `straggler simulate` as typed.
 
 use super::collective::{DataOptions, Repetition};
+use super::device::DeviceOption;
 use super::drawn_latency::LatencyOptions;
 use super::predict::ReplayOptions;
 pub use super::ranges::{RankRanges, TimeRange};
@@ -137,6 +138,8 @@ pub struct ModelOptions {
     /// The engine; both give the same numbers
     #[arg(long, value_enum, default_value_t)]
     pub engine: TypedEngine,
+    #[command(flatten)]
+    pub device: DeviceOption,
     /// Accept messages that nobody receives
     #[arg(long)]
     pub allow_leftovers: bool,

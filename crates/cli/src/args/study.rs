@@ -1,5 +1,6 @@
 //! `straggler study` as typed.
 
+use super::device::DeviceOption;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_analysis::study::share;
@@ -81,6 +82,8 @@ pub struct Run {
     /// Also write results.csv
     #[arg(long)]
     pub csv: bool,
+    #[command(flatten)]
+    pub device: DeviceOption,
 }
 
 const SHOW_EXAMPLES: &str = "\

@@ -11,6 +11,7 @@ mod target;
 mod when;
 mod words;
 
+use crate::commands::gpu;
 use crate::commands::simulate::estimate::seconds_for;
 use crate::commands::simulate::{NetworkAnswer, stuck_failure};
 use crate::commands::{command_line, quoted, refuse_unwritable, threads};
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use straggler_analysis::assess::{Answer, AssessError, Effort, Question, Stage, TimeLimit};
 use straggler_report::numbers::grouped;
-use straggler_sim::{Replicas, Simulation};
+use straggler_sim::{Accelerator, Replicas, Simulation, Workload};
 pub use subject::Subject;
 use target::{Kind, Program, Target};
 
@@ -146,12 +147,17 @@ const TIMES_IDLE: f64 = 3.0;
 fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<(Answer, f64)> {
     let threads = threads(plan.threads);
     let stages = Stages::new(console, 1.0 / seconds_for(1.0, threads));
+    // How much there is to do shows only on the way: much, unless little was asked for.
+    let expected = target.asked.iter().flat_map(|asked| &asked.scales).map(Workload::messages).sum::<u64>();
+    let gpus =
+        gpu::open(plan.device, expected.saturating_mul(u64::from(Effort::default().most_replicas)), console)?;
     let began = Instant::now();
     let now = || began.elapsed().as_secs_f64();
     let mut question = Question {
         runner: Replicas {
             simulation: Simulation::new(&target.network),
             threads,
+            accelerator: gpus.as_ref().map(|gpus| gpus as &dyn Accelerator),
             cluster: None,
             checkpoints: None,
             stop: interrupt::flag(),
@@ -170,7 +176,9 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
     let seconds = (TIMES_IDLE * seconds_for(question.least_messages() as f64, threads)).max(LEAST_SECONDS);
     question.limit.seconds = seconds;
     stages.end_after(seconds);
-    match question.answer() {
+    let answer = question.answer();
+    gpus.iter().for_each(|gpus| gpu::tell(gpus, console));
+    match answer {
         Err(AssessError::Stuck { processes, stuck }) => {
             let what =
                 target.program.as_ref().map_or_else(String::new, |program| format!("{}, ", program.name));

@@ -184,6 +184,7 @@ fn simulate(plan: &Plan, cluster: &Cluster, network: &Network, console: &Console
         runner: Replicas {
             simulation: Simulation::new(network),
             threads,
+            accelerator: None,
             cluster: None,
             checkpoints: None,
             stop: interrupt::flag(),

@@ -36,6 +36,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     let runner = Replicas {
         simulation: Simulation::new(&network),
         threads: threads(plan.threads),
+        accelerator: None,
         cluster,
         checkpoints: None,
         stop: interrupt::flag(),

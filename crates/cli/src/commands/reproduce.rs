@@ -20,6 +20,7 @@ mod timelines;
 mod words;
 
 use crate::args::Common;
+use crate::args::device::TypedDevice;
 use crate::args::reproduce::Reproduce;
 use crate::commands::latency_file::{self, Exchanges};
 use crate::commands::{command_line, make_folder, refuse_unwritable, report};
@@ -56,6 +57,8 @@ pub struct Setting<'a> {
     pub size: Size,
     pub seed: u64,
     pub threads: Option<usize>,
+    /// Where replicas of studies run.
+    pub device: TypedDevice,
     pub fresh: bool,
     /// Exchanges that were measured, instead of those that are made up.
     pub exchanges: Option<Exchanges>,
@@ -187,6 +190,7 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
         size,
         seed: common.seed,
         threads: common.threads.map(Into::into),
+        device: typed.device.device,
         fresh: typed.fresh,
         exchanges: typed.exchanges.as_deref().map(|path| latency_file::exchanges(path, asked)).transpose()?,
         folder: folder(&typed.output, entry.name, size),

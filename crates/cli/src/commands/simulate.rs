@@ -17,8 +17,9 @@ pub use inputs::{LoadedNoise, load_network, network_file, what_was_noticed};
 pub use page::has_drawn_source;
 pub use stuck::circle;
 
+use crate::args::device::TypedDevice;
 use crate::checkpoints::Folder;
-use crate::commands::{command_line, refuse_missing_folder, report};
+use crate::commands::{command_line, gpu, refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -34,9 +35,9 @@ use std::time::Instant;
 use straggler_model::Time;
 use straggler_report::{finish_times, replace_file};
 use straggler_schedule::Graph;
-use straggler_sim::Stuck;
 use straggler_sim::checkpoint::Checkpoints;
 use straggler_sim::cluster::Cluster;
+use straggler_sim::{Accelerator, Stuck};
 
 /// What the stage found out, before it is put into words.
 struct Findings {
@@ -175,11 +176,21 @@ fn simulate(
     let checkpoints = open_checkpoints(plan, inputs, console, cluster)?;
     let metered = cluster.map(|cluster| Metered::new(cluster, sharing));
     let timed = metered.as_ref().map(|metered| metered as &dyn Cluster);
-    let mut runner = Runner::new(plan, inputs, timed, &advance);
+    let replicas = plan.replicas.len() as u64;
+    // One replica on its own is what CPUs are good at.
+    let gpus = match cluster.is_none() && (replicas > 1 || plan.device == TypedDevice::Gpu) {
+        true => {
+            gpu::open(plan.device, inputs.workload.workload.messages().saturating_mul(replicas), console)?
+        }
+        false => None,
+    };
+    let accelerator = gpus.as_ref().map(|gpus| gpus as &dyn Accelerator);
+    let mut runner = Runner::new(plan, inputs, timed, accelerator, &advance);
     runner.replicas.checkpoints = checkpoints.as_ref().map(|folder| folder as _);
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let took = began.elapsed();
+    gpus.iter().for_each(|gpus| gpu::tell(gpus, console));
     let exchange = metered.as_ref().map(|metered| metered.summary(took)).transpose()?;
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
     let details = if replicas.stuck().is_none_or(|stuck| stuck.unfinished == 0) {

@@ -56,6 +56,7 @@ pub fn run_study(
     let options = Options {
         file: Some(typed.file.clone()),
         threads: common.threads.map(Into::into),
+        device: typed.device.device,
         fresh: typed.fresh,
         until_ci: typed.until_ci,
     };

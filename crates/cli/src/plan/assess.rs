@@ -4,6 +4,7 @@ use super::measure;
 use super::traced::TraceRequest;
 use crate::args::Common;
 use crate::args::assess::Assess as Typed;
+use crate::args::device::TypedDevice;
 use crate::exit::{Failure, Outcome};
 use std::path::PathBuf;
 use straggler_analysis::study::FIT;
@@ -23,6 +24,8 @@ pub struct Plan {
     pub threshold: f64,
     pub seed: u64,
     pub threads: Option<usize>,
+    /// Where replicas run.
+    pub device: TypedDevice,
     pub output: PathBuf,
     /// Sources of noise that are left out.
     pub ignore: Vec<String>,
@@ -68,6 +71,7 @@ impl Plan {
             threshold: typed.threshold,
             seed: common.seed,
             threads: common.threads.map(Into::into),
+            device: typed.device.device,
             output: typed.output,
             ignore: typed.ignore,
         })

@@ -33,6 +33,8 @@ pub enum Group {
     Threads,
     Scale,
     Computation,
+    /// Many replicas, on a GPU.
+    Gpu,
     /// Applications, files and the resampling model.
     More,
 }
@@ -42,6 +44,8 @@ pub enum Group {
 pub enum BenchWorkload {
     /// Dissemination of one byte, computed as it runs.
     Implicit { cycles: u32, compute_ps: u64, noise: bool },
+    /// So many replicas of the dissemination, on a GPU.
+    OnGpu { replicas: u32, noise: bool },
     /// Recursive doubling of one byte, computed as it runs.
     RecursiveDoubling,
     /// The dissemination as a schedule in memory.
@@ -86,7 +90,8 @@ impl Sizes {
 }
 
 impl Plan {
-    pub fn new(typed: &Bench, common: &Common) -> Plan {
+    /// `gpu` says whether there is a GPU to measure.
+    pub fn new(typed: &Bench, common: &Common, gpu: bool) -> Plan {
         let sizes = Sizes::new(typed);
         let case = |group, workload, processes, threads| Case {
             group,
@@ -111,6 +116,11 @@ impl Plan {
         for compute_ps in [0, 1_000_000_000, 100_000_000_000] {
             let workload = BenchWorkload::Implicit { cycles: 50, compute_ps, noise: false };
             cases.push(case(Group::Computation, workload, 1 << 12, Some(1)));
+        }
+        if gpu {
+            let replicas = if typed.quick { 10 } else { 100 };
+            let on_gpu = |noise| BenchWorkload::OnGpu { replicas, noise };
+            cases.extend([false, true].map(|noise| case(Group::Gpu, on_gpu(noise), sizes.main, None)));
         }
         cases.push(case(Group::More, BenchWorkload::Binary, sizes.graph, threads));
         cases.push(case(Group::More, BenchWorkload::Resampling, 32, threads));

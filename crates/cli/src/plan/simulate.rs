@@ -4,6 +4,7 @@ use super::collective::CollectiveRequest;
 use super::traced::TraceRequest;
 use super::workload::ApplicationRequest;
 use crate::args::Common;
+use crate::args::device::TypedDevice;
 use crate::args::drawn_latency::LatencyOptions;
 use crate::args::simulate::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::exit::{Failure, Outcome};
@@ -33,6 +34,8 @@ pub struct Plan {
     pub acknowledgement: Acknowledgement,
     pub receive_overlap: bool,
     pub engine: EngineChoice,
+    /// Where replicas run.
+    pub device: TypedDevice,
     /// As many as there are unless given.
     pub threads: Option<usize>,
     pub allow_leftovers: bool,
@@ -147,6 +150,7 @@ impl Plan {
             acknowledgement: acknowledgement(typed.model.rendezvous_ack),
             receive_overlap: typed.model.receive_overlap,
             engine: engine(typed.model.engine),
+            device: typed.model.device.device,
             threads: common.threads.map(Into::into),
             allow_leftovers: typed.model.allow_leftovers,
             checkpoints,

@@ -18,6 +18,15 @@ pub struct Detours {
     slot_shift: u32,
 }
 
+/// The arrays of [`Detours`]; its documentation says what they hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<'a> {
+    pub starts: &'a [u64],
+    pub before: &'a [u64],
+    pub slots: &'a [u32],
+    pub slot_shift: u32,
+}
+
 /// Why a list of detours is no noise trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetoursError {
@@ -80,6 +89,21 @@ impl Detours {
 
     pub fn iter(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
         (0..self.len()).map(|i| (Time(self.starts[i]), Time(self.duration(i))))
+    }
+
+    /// The durations of all together.
+    pub fn total(&self) -> Time {
+        Time(self.before[self.len()])
+    }
+
+    /// The trace and its index as flat arrays, for engines that look things up themselves.
+    pub fn columns(&self) -> Columns<'_> {
+        Columns {
+            starts: &self.starts,
+            before: &self.before,
+            slots: &self.slots,
+            slot_shift: self.slot_shift,
+        }
     }
 
     /// The share of its length that the trace takes from a CPU.

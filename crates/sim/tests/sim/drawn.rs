@@ -303,6 +303,7 @@ fn replicas_draw_anew() {
         let replicas = Replicas {
             simulation: simulation.clone(),
             threads,
+            accelerator: None,
             cluster: None,
             checkpoints: None,
             stop: &STOP,

@@ -1,6 +1,8 @@
 //! One case, measured in this process.
 
-use crate::commands::threads;
+use crate::args::device::TypedDevice;
+use crate::commands::{gpu, threads};
+use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::memory::peak_rss_bytes;
 use crate::plan::bench::{BenchWorkload, Case};
@@ -17,7 +19,7 @@ use straggler_schedule::goal::{Format, stream, text, text_write};
 use straggler_schedule::script::materialise;
 use straggler_schedule::workloads::{Only, choose_default};
 use straggler_sim::resampling::{Model, Watch, exchanges};
-use straggler_sim::{Control, Run, Simulation, Workload};
+use straggler_sim::{Accelerator, Control, Replicas, Run, Simulation, Workload};
 
 pub const NETWORK: &str = "chic";
 
@@ -69,6 +71,7 @@ pub fn measure(case: Case) -> Outcome<Measured> {
         BenchWorkload::Implicit { cycles, compute_ps, noise } => {
             implicit(case, cycles, Time(compute_ps), noise)?
         }
+        BenchWorkload::OnGpu { replicas, noise } => on_gpu(case, replicas, noise)?,
         BenchWorkload::RecursiveDoubling => {
             let plan = collective(Name::RecursiveDoubling, case.processes, 1, Time::ZERO)?;
             simulate(case, &plan.workload(), None)?
@@ -104,6 +107,31 @@ fn implicit(case: Case, cycles: u32, compute: Time, noise: bool) -> Outcome<Meas
     let workload = dissemination(case.processes, cycles, compute)?.workload();
     let noise = if noise { Some(synthetic(case.seed)?) } else { None };
     simulate(case, &workload, noise.as_ref())
+}
+
+/// Replicas on a GPU that has been started. The makespan is the first one's.
+fn on_gpu(case: Case, replicas: u32, noise: bool) -> Outcome<Measured> {
+    let workload = dissemination(case.processes, 1, Time::ZERO)?.workload();
+    let noise = if noise { Some(synthetic(case.seed)?) } else { None };
+    let network = Network::parse(NETWORK)?;
+    let stop = AtomicBool::new(false);
+    let gpus = gpu::open(TypedDevice::Gpu, 0, &Console::silent())?;
+    let runner = Replicas {
+        simulation: Simulation { noise: noise.as_ref(), ..Simulation::new(&network) },
+        threads: 1,
+        accelerator: gpus.as_ref().map(|gpus| gpus as &dyn Accelerator),
+        cluster: None,
+        checkpoints: None,
+        stop: &stop,
+        advance: &|_| (),
+    };
+    let (seconds, makespans) = best(case.repeat, || runner.makespans(&workload, 0..replicas))?;
+    if gpus.iter().any(|gpus| !gpus.notes().is_empty()) {
+        let notes = gpus.iter().flat_map(|gpus| gpus.notes()).collect::<Vec<_>>().join("; ");
+        return Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(notes)));
+    }
+    let first = makespans.first().copied().unwrap_or(Time::ZERO);
+    Ok(Measured::of(case, 1, seconds, workload.messages() * u64::from(replicas), first, 0))
 }
 
 fn synthetic(seed: u64) -> Outcome<Injection> {

@@ -28,6 +28,10 @@ pub fn say(report: &Report) -> String {
         "\nComputation between collectives: time in which nothing happens is skipped\n{}",
         computation(&of_group(Group::Computation))
     );
+    let on_gpu = of_group(Group::Gpu);
+    if !on_gpu.is_empty() {
+        let _ = write!(text, "\nReplicas on a GPU, without its start\n{}", replicas(&on_gpu));
+    }
     let _ = write!(text, "\nApplications, files and resampling\n{}", more(&of_group(Group::More)));
     text
 }
@@ -50,6 +54,8 @@ fn name(measured: &Measured) -> &'static str {
     match measured.case.workload {
         BenchWorkload::Implicit { noise: true, .. } => "synthetic noise",
         BenchWorkload::Implicit { .. } => "no noise",
+        BenchWorkload::OnGpu { noise: true, .. } => "synthetic noise",
+        BenchWorkload::OnGpu { .. } => "no noise",
         BenchWorkload::RecursiveDoubling => "recursive doubling, no noise",
         BenchWorkload::Graph => "schedule",
         BenchWorkload::Text => "text",
@@ -84,6 +90,23 @@ fn rates(cases: &[&Measured]) -> Table {
             rounded(measured.messages_per_second),
             significant(measured.ns_per_message),
             known(measured.bytes_per_process),
+        ]);
+    }
+    table
+}
+
+fn replicas(cases: &[&Measured]) -> Table {
+    let mut table =
+        Table::with_header(["case", "processes", "replicas", "wall time", "of a replica", "messages/s"]);
+    for measured in cases {
+        let BenchWorkload::OnGpu { replicas, .. } = measured.case.workload else { continue };
+        table.row([
+            name(measured).to_string(),
+            grouped(measured.case.processes),
+            grouped(replicas),
+            seconds(measured.seconds),
+            seconds(measured.seconds / f64::from(replicas)),
+            rounded(measured.messages_per_second),
         ]);
     }
     table

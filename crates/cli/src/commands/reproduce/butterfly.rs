@@ -58,6 +58,7 @@ impl<'a> Bench<'a> {
         let runner = Replicas {
             simulation: Simulation::new(&self.network),
             threads: threads(self.setting.threads),
+            accelerator: None,
             cluster: None,
             checkpoints: None,
             stop: interrupt::flag(),

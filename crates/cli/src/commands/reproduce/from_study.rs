@@ -13,8 +13,12 @@ use straggler_report::page::{Block, Section};
 pub fn run(text: &str, setting: &Setting<'_>) -> Outcome<Findings> {
     let definition = Definition::parse(text)?;
     let study = definition.study(setting.size, setting.seed)?;
-    let options =
-        driver::Options { threads: setting.threads, fresh: setting.fresh, ..driver::Options::default() };
+    let options = driver::Options {
+        threads: setting.threads,
+        device: setting.device,
+        fresh: setting.fresh,
+        ..driver::Options::default()
+    };
     let results = driver::run_in(&setting.folder, &study, &options, setting.console)?;
     let all = series(&results, THRESHOLD);
     let mut findings = Findings {

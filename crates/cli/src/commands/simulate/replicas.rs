@@ -8,7 +8,7 @@ use crate::plan::simulate::Plan;
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
 use straggler_sim::cluster::Cluster;
-use straggler_sim::{Engine, Run, Stuck, Workload};
+use straggler_sim::{Accelerator, Engine, Run, Stuck, Workload};
 
 /// What is kept of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,12 +73,14 @@ impl<'a> Runner<'a> {
         plan: &'a Plan,
         inputs: &'a Inputs,
         cluster: Option<&'a dyn Cluster>,
+        accelerator: Option<&'a dyn Accelerator>,
         advance: &'a (dyn Fn(u64) + Sync),
     ) -> Runner<'a> {
         let (simulation, threads) = (inputs.simulation(plan), inputs.threads);
         let stop = interrupt::flag();
+        let checkpoints = None;
         let replicas =
-            straggler_sim::Replicas { simulation, threads, cluster, checkpoints: None, stop, advance };
+            straggler_sim::Replicas { simulation, threads, accelerator, cluster, checkpoints, stop, advance };
         Runner { plan, workload: &inputs.workload.workload, replicas }
     }
 
@@ -86,14 +88,28 @@ impl<'a> Runner<'a> {
     pub fn all(&self, keep_finish: bool) -> Outcome<Replicas> {
         let replicas = self.plan.replicas.clone();
         let (count, keep) = (replicas.len(), keep_finish && replicas.len() == 1);
-        let runs = self.replicas.each(self.workload, replicas, |replica, run| {
+        let of_run = |replica, run: Run| {
             let threads = run.threads;
             Ok((Replica::of(replica, run, keep, self.replicas.cluster)?, threads))
-        })?;
+        };
+        // A GPU leaves the finish times of many replicas where they are: only those of one are looked at.
+        let brief = self.replicas.accelerator.is_some() && count > 1;
+        let runs = match brief {
+            true => self.replicas.each_makespan(self.workload, replicas, of_run)?,
+            false => self.replicas.each(self.workload, replicas, of_run)?,
+        };
         let (runs, threads): (Vec<_>, Vec<_>) =
             runs.into_iter().collect::<Outcome<Vec<_>>>()?.into_iter().unzip();
         let beside = self.replicas.side_by_side(self.workload.processes(), count);
-        Ok(Replicas::new(runs, threads.into_iter().max().unwrap_or(1).max(beside)))
+        let mut all = Replicas::new(runs, threads.into_iter().max().unwrap_or(1).max(beside));
+        if all.shown().engine == Engine::Gpu && brief {
+            let (shown, one) = (all.shown, all.shown().replica);
+            let whole = self.replicas.each(self.workload, one..one + 1, of_run)?;
+            for whole in whole {
+                all.runs[shown] = whole?.0;
+            }
+        }
+        Ok(all)
     }
 
     /// When all finish without noise.
@@ -149,7 +165,7 @@ mod tests {
         let plan = Plan::new(*typed, &cli.common).unwrap_or_else(|failure| panic!("{}", failure.error));
         let inputs = Inputs::load(&plan, &Console::silent(), None)
             .unwrap_or_else(|failure| panic!("{}", failure.error));
-        let runner = Runner::new(&plan, &inputs, None, &|_| ());
+        let runner = Runner::new(&plan, &inputs, None, None, &|_| ());
         runner.all(false).unwrap_or_else(|failure| panic!("{}", failure.error))
     }
 

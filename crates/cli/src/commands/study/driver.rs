@@ -1,6 +1,8 @@
 //! Runs a study in a folder: everything is checked, what is there already is taken up, what is found is kept.
 
 use super::{PAGE, RESULTS, provenance};
+use crate::args::device::TypedDevice;
+use crate::commands::gpu;
 use crate::commands::simulate::estimate::{LONG_SECONDS, in_words, seconds_for};
 use crate::commands::{make_folder, threads};
 use crate::console::Console;
@@ -17,6 +19,7 @@ use straggler_analysis::study::{
 use straggler_report::numbers::{counted, grouped, memory};
 use straggler_report::replace_file;
 use straggler_report::study_results::{self, Format};
+use straggler_sim::Accelerator;
 use straggler_sim::cluster::Cluster;
 
 pub const JOURNAL: &str = "journal";
@@ -30,10 +33,19 @@ pub struct Options {
     pub file: Option<PathBuf>,
     /// As many as there are unless given.
     pub threads: Option<usize>,
+    /// Where replicas run.
+    pub device: TypedDevice,
     /// Throw away what is there.
     pub fresh: bool,
     /// In place of what the study says.
     pub until_ci: Option<f64>,
+}
+
+/// What a study runs on.
+struct On<'a> {
+    threads: usize,
+    device: TypedDevice,
+    cluster: Option<&'a dyn Cluster>,
 }
 
 /// What the provenance tells of a run.
@@ -134,6 +146,7 @@ fn follow(plan: &Plan, options: &Options, cluster: &dyn Cluster) -> Outcome<()> 
     let runner = Runner {
         plan,
         threads: threads(options.threads),
+        accelerator: None,
         memory: memory_of(Some(cluster)),
         stop: interrupt::flag(),
         advance: &|_| (),
@@ -157,7 +170,8 @@ fn lead(
     let (mut opened, tracks, complete) = prepared?;
     let _orderly = Orderly::begin();
     let threads = threads(options.threads);
-    let (tracks, results) = simulate(&plan, tracks, (threads, cluster), &mut opened.journal, console)?;
+    let on = On { threads, device: options.device, cluster };
+    let (tracks, results) = simulate(&plan, tracks, &on, &mut opened.journal, console)?;
     let wall_seconds = began.elapsed().as_secs_f64();
     let session =
         Session { plan: &plan, tracks: &tracks, threads, wall_seconds, sessions: opened.sessions + 1 };
@@ -224,7 +238,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> Outcome<()> {
 fn simulate(
     plan: &Plan,
     tracks: Tracks,
-    (threads, cluster): (usize, Option<&dyn Cluster>),
+    on: &On<'_>,
     journal: &mut Journal,
     console: &Console,
 ) -> Outcome<(Tracks, Results)> {
@@ -234,11 +248,14 @@ fn simulate(
         .enumerate()
         .map(|(index, task)| task.messages.saturating_mul(tracks.at_most(index).into()));
     let left = left.fold(0, u64::saturating_add);
+    let (threads, cluster) = (on.threads, on.cluster);
+    let gpus = if cluster.is_some() { None } else { gpu::open(on.device, left, console)? };
     announce(left, threads * cluster.map_or(1, |cluster| cluster.size() as usize), console);
     let meter = Meter::new(console, left).with_lines(console);
     let runner = Runner {
         plan,
         threads,
+        accelerator: gpus.as_ref().map(|gpus| gpus as &dyn Accelerator),
         memory: memory_of(cluster),
         stop: interrupt::flag(),
         advance: &|more| meter.advance(more),
@@ -251,6 +268,7 @@ fn simulate(
         }
     };
     drop(meter);
+    gpus.iter().for_each(|gpus| gpu::tell(gpus, console));
     journal.sync()?;
     match results {
         Ok(results) => Ok((tracks, results)),

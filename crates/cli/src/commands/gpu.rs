@@ -1,0 +1,61 @@
+//! GPUs for replicas, if there are any and the work is worth it.
+
+use crate::args::device::TypedDevice;
+use crate::console::Console;
+use crate::exit::{Failure, Outcome};
+use straggler_gpu::cuda::Cuda;
+use straggler_gpu::{Device, DeviceError, Gpus, Tuning};
+use straggler_report::numbers::grouped;
+
+/// Messages from which a GPU pays for the second it takes to start.
+const WORTHWHILE: u64 = 500_000_000;
+
+/// The GPUs to use for so many messages.
+pub fn open(device: TypedDevice, messages: u64, console: &Console) -> Outcome<Option<Gpus>> {
+    let wanted = match device {
+        TypedDevice::Cpu => false,
+        TypedDevice::Gpu => true,
+        TypedDevice::Auto => messages >= WORTHWHILE,
+    };
+    if !wanted {
+        return Ok(None);
+    }
+    match Cuda::all() {
+        Ok(all) => {
+            let devices: Vec<Box<dyn Device>> =
+                all.into_iter().map(|one| Box::new(one) as Box<dyn Device>).collect();
+            Ok(Some(Gpus::new(devices, Tuning::default())))
+        }
+        Err(fault) if device == TypedDevice::Gpu => Err(missing(&fault)),
+        Err(fault) => {
+            console.detail(&format!("no GPU: {fault}"));
+            Ok(None)
+        }
+    }
+}
+
+/// Whether there are GPUs and they are wanted.
+pub fn is_there(device: TypedDevice) -> Outcome<bool> {
+    match (device, Cuda::all()) {
+        (TypedDevice::Cpu, _) | (TypedDevice::Auto, Err(_)) => Ok(false),
+        (TypedDevice::Gpu, Err(fault)) => Err(missing(&fault)),
+        (_, Ok(_)) => Ok(true),
+    }
+}
+
+fn missing(fault: &DeviceError) -> Failure {
+    Failure::bad_input(format!(
+        "--device gpu: {fault}. Use --device cpu, or --device auto to take what there is"
+    ))
+}
+
+/// Says what ran where.
+pub fn tell(gpus: &Gpus, console: &Console) {
+    for (name, replicas) in gpus.ran() {
+        if replicas > 0 {
+            let noun = if replicas == 1 { "replica" } else { "replicas" };
+            console.note(&format!("{} {noun} ran on {name}", grouped(replicas)));
+        }
+    }
+    gpus.notes().iter().for_each(|note| console.warn(note));
+}

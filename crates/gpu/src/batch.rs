@@ -1,0 +1,283 @@
+//! Runs replicas of a task on one device, as many at once as fit into its memory.
+
+use crate::device::{Device, DeviceError, Kernel, Memory};
+use crate::injected::Injected;
+use crate::layout::{END_OF_TIME, Plan, STATE_BYTES, UNKNOWN};
+use crate::task::Task;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use straggler_model::Time;
+use straggler_model::noise::Injection;
+
+/// How neighbours in memory, and in the threads that run at the same time, are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Layout {
+    /// Processes of one replica.
+    #[default]
+    Processes,
+    /// Replicas of one process.
+    Replicas,
+}
+
+/// How to run. None of it changes a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    pub layout: Layout,
+    /// How many rounds are started before the host looks whether all is done.
+    pub rounds: u32,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { layout: Layout::Processes, rounds: 8 }
+    }
+}
+
+/// What became of one replica.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ran {
+    pub replica: u32,
+    pub makespan: Time,
+    /// Of every process, if asked for.
+    pub finish: Vec<Time>,
+}
+
+/// Why replicas did not run to their end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    #[error("not one replica fits into the memory of the device: {needed} bytes needed, {free} bytes free")]
+    NoRoom { needed: u64, free: u64 },
+    #[error("simulated time went beyond what the GPU can hold (53 days)")]
+    EndOfTime,
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A task in the memory of a device.
+pub struct Loaded<'d> {
+    device: &'d dyn Device,
+    task: &'d Task,
+    tuning: Tuning,
+    tables: [Box<dyn Memory>; 6],
+}
+
+/// Of the memory that is free this much is left to others, as a divisor.
+const SPARE: u64 = 16;
+/// Messages of a batch, about: so that a caller who waits sees progress.
+const BATCH_MESSAGES: u64 = 4_000_000_000;
+
+impl<'d> Loaded<'d> {
+    pub fn new(device: &'d dyn Device, task: &'d Task, tuning: Tuning) -> Result<Loaded<'d>, DeviceError> {
+        let tables = &task.tables;
+        let arrays: [&[u8]; 6] = [
+            bytemuck::cast_slice(&tables.entries),
+            bytemuck::cast_slice(&tables.stages_of),
+            bytemuck::cast_slice(&tables.slot_from),
+            &tables.slot_tariff,
+            bytemuck::cast_slice(&tables.tariffs),
+            bytemuck::cast_slice(&tables.durations),
+        ];
+        let mut held = Vec::with_capacity(arrays.len());
+        for bytes in arrays {
+            // Devices have no empty memory.
+            held.push(device.hold(if bytes.is_empty() { &[0; 16] } else { bytes })?);
+        }
+        let tables = held.try_into().unwrap_or_else(|_| unreachable!("six arrays were held"));
+        Ok(Loaded { device, task, tuning, tables })
+    }
+
+    /// Runs replicas of some noise; calls `done` for each as soon as its batch has ended.
+    pub fn run(
+        &self,
+        noise: &Injection,
+        replicas: Range<u32>,
+        keep_finish: bool,
+        stop: &AtomicBool,
+        done: &mut dyn FnMut(Ran),
+    ) -> Result<(), Failure> {
+        let injected = Injected::new(self.device, noise)?;
+        let mut next = replicas.start;
+        while next < replicas.end {
+            let count = self.side_by_side(replicas.end - next)?;
+            let batch = Batch::new(self, count)?;
+            // The memory serves as long as the batches have the same size.
+            while replicas.end - next >= count {
+                batch.run(&injected, next, keep_finish, stop, done)?;
+                next += count;
+                if next == replicas.end {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes that a replica takes.
+    pub fn replica_bytes(&self) -> u64 {
+        let slots = self.task.slots();
+        // Arrivals and their bits, the state, the last slot, the last list, and places on two lists.
+        let of_process = 8 * (slots.max(1) + slots.div_ceil(64)) + STATE_BYTES + 16;
+        of_process * u64::from(self.task.processes) + 32
+    }
+
+    /// How many of so many replicas go at the same time.
+    pub fn side_by_side(&self, replicas: u32) -> Result<u32, Failure> {
+        let free = self.device.free_bytes()?;
+        let needed = self.replica_bytes();
+        let room = (free - free / SPARE) / needed;
+        if room == 0 {
+            return Err(Failure::NoRoom { needed, free });
+        }
+        let quick = (BATCH_MESSAGES / self.task.messages.max(1)).max(1);
+        let numbered = u64::from(u32::MAX) / u64::from(self.task.processes.max(1));
+        let most = room.min(quick).min(numbered);
+        Ok(replicas.min(most as u32))
+    }
+}
+
+impl std::fmt::Debug for Loaded<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded").field("processes", &self.task.processes).finish_non_exhaustive()
+    }
+}
+
+/// The memory of replicas that run at the same time.
+struct Batch<'d> {
+    loaded: &'d Loaded<'d>,
+    plan: Plan,
+    count: u32,
+    /// Reserved for the kernel alone.
+    _held: Vec<Box<dyn Memory>>,
+    /// Of arrivals at first, of finish times in the end.
+    finish: Box<dyn Memory>,
+    counts: Box<dyn Memory>,
+    latest: Box<dyn Memory>,
+    status: Box<dyn Memory>,
+}
+
+impl<'d> Batch<'d> {
+    fn new(loaded: &'d Loaded<'d>, count: u32) -> Result<Batch<'d>, DeviceError> {
+        let (device, task, tuning) = (loaded.device, loaded.task, loaded.tuning);
+        let threads = u64::from(task.processes) * u64::from(count);
+        let mut held = Vec::new();
+        let mut reserve = |bytes: u64| -> Result<u64, DeviceError> {
+            let memory = device.reserve(bytes.max(16))?;
+            let address = memory.address();
+            held.push(memory);
+            Ok(address)
+        };
+        let (by_process, by_replica) = match tuning.layout {
+            Layout::Processes => (1, u64::from(task.processes)),
+            Layout::Replicas => (u64::from(count), 1),
+        };
+        let [entries, stages_of, slot_from, slot_tariff, tariffs, durations] =
+            loaded.tables.each_ref().map(|table| table.address());
+        let known = reserve(8 * task.slots().div_ceil(64) * threads)?;
+        let (tops, queued, lists) = (reserve(4 * threads)?, reserve(4 * threads)?, reserve(8 * threads)?);
+        let (states, soonest) = (reserve(STATE_BYTES * threads)?, reserve(24 * u64::from(count))?);
+        let finish = device.reserve(8 * task.slots().max(1) * threads.max(2))?;
+        let latest = device.reserve(8 * u64::from(count).max(2))?;
+        let (counts, status) = (device.reserve(16)?, device.reserve(16)?);
+        let plan = Plan {
+            entries,
+            stages_of,
+            slot_from,
+            slot_tariff,
+            tariffs,
+            durations,
+            arrivals: finish.address(),
+            known,
+            tops,
+            states,
+            queued,
+            lists,
+            counts: counts.address(),
+            soonest,
+            latest: latest.address(),
+            status: status.address(),
+            flight: task.flight.ps(),
+            threads,
+            by_process,
+            by_replica,
+            processes: task.processes,
+            replicas: count,
+            cycles: task.cycles,
+            stages: task.tables.stages,
+            slots: task.tables.slots,
+            way: task.tables.way as u32,
+            tariffs_differ: u32::from(task.tables.tariffs.len() > 1),
+            groups: task.slots().div_ceil(64) as u32,
+            ..Plan::default()
+        };
+        Ok(Batch { loaded, plan, count, _held: held, finish, counts, latest, status })
+    }
+
+    /// Runs the replicas from `first` on.
+    fn run(
+        &self,
+        noise: &Injected,
+        first: u32,
+        keep_finish: bool,
+        stop: &AtomicBool,
+        done: &mut dyn FnMut(Ran),
+    ) -> Result<(), Failure> {
+        let device = self.loaded.device;
+        let mut plan = Plan { first_replica: first, ..self.plan };
+        noise.enter(&mut plan);
+        device.launch(Kernel::Begin, &plan)?;
+        let mut round = 0;
+        loop {
+            for _ in 0..self.loaded.tuning.rounds {
+                device.launch(Kernel::Advance(round), &plan)?;
+                round += 1;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(Failure::Interrupted);
+            }
+            let mut counts = [0u32; 3];
+            device.read(&*self.counts, 0, bytemuck::bytes_of_mut(&mut counts))?;
+            // Nobody has anything to do in the next round.
+            if counts[round as usize % 3] == 0 {
+                break;
+            }
+        }
+        let mut out_of_time = 0u32;
+        device.read(&*self.status, 0, bytemuck::bytes_of_mut(&mut out_of_time))?;
+        if out_of_time != 0 {
+            return Err(Failure::EndOfTime);
+        }
+        device.launch(Kernel::Conclude, &plan)?;
+        let mut latest = vec![0u64; self.count as usize];
+        device.read(&*self.latest, 0, bytemuck::cast_slice_mut(&mut latest))?;
+        if latest.contains(&UNKNOWN) {
+            // Tables whose messages all have receives end; so this is a fault of the device or of this program.
+            return Err(DeviceError::Other("the kernel left processes unfinished".into()).into());
+        }
+        if latest.iter().any(|&makespan| makespan >= END_OF_TIME) {
+            return Err(Failure::EndOfTime);
+        }
+        for (index, makespan) in (0..).zip(latest) {
+            let finish = if keep_finish { self.finish(index)? } else { Vec::new() };
+            done(Ran { replica: first + index, makespan: Time(makespan), finish });
+        }
+        Ok(())
+    }
+
+    /// When every process of a replica of the batch has finished.
+    fn finish(&self, index: u32) -> Result<Vec<Time>, DeviceError> {
+        let processes = self.plan.processes as usize;
+        let mut finish = vec![0u64; processes];
+        if self.plan.by_process == 1 {
+            let from = 8 * u64::from(index) * processes as u64;
+            self.loaded.device.read(&*self.finish, from, bytemuck::cast_slice_mut(&mut finish))?;
+        } else {
+            let mut all = vec![0u64; processes * self.count as usize];
+            self.loaded.device.read(&*self.finish, 0, bytemuck::cast_slice_mut(&mut all))?;
+            let own = all.into_iter().skip(index as usize).step_by(self.count as usize);
+            finish.iter_mut().zip(own).for_each(|(to, from)| *to = from);
+        }
+        Ok(finish.into_iter().map(Time).collect())
+    }
+}

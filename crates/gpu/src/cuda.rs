@@ -1,0 +1,180 @@
+//! A GPU by NVIDIA, through the functions of its driver.
+
+use crate::device::{Device, DeviceError, Kernel, Memory};
+use crate::layout::Plan;
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, result, sys};
+use cudarc::nvrtc::Ptx;
+use std::sync::Arc;
+
+/// The kernel for GPUs from Ampere on, and for those from Hopper on.
+const AMPERE: &str = include_str!("../kernel/engine_80.ptx");
+const HOPPER: &str = include_str!("../kernel/engine_90.ptx");
+
+/// Threads of a block, and how many blocks of a round a multiprocessor gets.
+const BLOCK: u32 = 128;
+const BLOCKS: u32 = 16;
+
+/// A GPU that is ready to run the kernel.
+#[derive(Debug)]
+pub struct Cuda {
+    name: String,
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    multiprocessors: u32,
+    begin: CudaFunction,
+    advance: CudaFunction,
+    conclude: CudaFunction,
+    _module: Arc<CudaModule>,
+}
+
+impl From<DriverError> for DeviceError {
+    fn from(error: DriverError) -> DeviceError {
+        let text =
+            error.error_string().map_or_else(|_| format!("{error:?}"), |text| text.to_string_lossy().into());
+        DeviceError::Other(text)
+    }
+}
+
+impl Cuda {
+    /// All GPUs of the machine that can run the kernel; why not, where there are none.
+    pub fn all() -> Result<Vec<Cuda>, DeviceError> {
+        // SAFETY: the library's constructors run when it is loaded; it is the driver's own.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(DeviceError::Other("the CUDA driver (libcuda.so) is not installed".into()));
+        }
+        let count = CudaContext::device_count()?;
+        let found: Vec<Result<Cuda, DeviceError>> =
+            (0..count).map(|ordinal| Cuda::new(ordinal as usize)).collect();
+        if found.is_empty() {
+            return Err(DeviceError::Other("the CUDA driver finds no GPU".into()));
+        }
+        // One that works is enough.
+        let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
+        if good.is_empty() { bad.into_iter().collect() } else { good.into_iter().collect() }
+    }
+
+    /// The GPU with this number.
+    pub fn new(ordinal: usize) -> Result<Cuda, DeviceError> {
+        let context = CudaContext::new(ordinal)?;
+        let (major, minor) = context.compute_capability()?;
+        let kernel = match major {
+            9.. => HOPPER,
+            8 => AMPERE,
+            _ => {
+                let name = context.name()?;
+                let text = format!("{name} has compute capability {major}.{minor}, and 8.0 is needed");
+                return Err(DeviceError::Other(text));
+            }
+        };
+        Cuda::with_kernel(context, kernel)
+    }
+
+    /// The GPU with this number, with another kernel: for those who change it.
+    pub fn with_ptx(ordinal: usize, ptx: &str) -> Result<Cuda, DeviceError> {
+        Cuda::with_kernel(CudaContext::new(ordinal)?, ptx)
+    }
+
+    fn with_kernel(context: Arc<CudaContext>, ptx: &str) -> Result<Cuda, DeviceError> {
+        let module = context.load_module(Ptx::from_src(ptx))?;
+        Ok(Cuda {
+            name: context.name()?,
+            multiprocessors: multiprocessors(&context)?,
+            stream: context.new_stream()?,
+            begin: module.load_function("straggler_begin")?,
+            advance: module.load_function("straggler_advance")?,
+            conclude: module.load_function("straggler_conclude")?,
+            _module: module,
+            context,
+        })
+    }
+}
+
+fn multiprocessors(context: &CudaContext) -> Result<u32, DeviceError> {
+    let count = context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    Ok(count.max(1) as u32)
+}
+
+/// Memory of a GPU.
+struct Held {
+    address: CUdeviceptr,
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+}
+
+impl Memory for Held {
+    fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // A GPU that is lost has no memory to give back.
+        if self.context.bind_to_thread().is_ok() && self.stream.synchronize().is_ok() {
+            // SAFETY: the address came from the allocation in `reserve` and is freed only here; nothing uses it any more.
+            let _ = unsafe { result::free_sync(self.address) };
+        }
+    }
+}
+
+impl Device for Cuda {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn free_bytes(&self) -> Result<u64, DeviceError> {
+        Ok(self.context.mem_get_info()?.0 as u64)
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<Box<dyn Memory>, DeviceError> {
+        self.context.bind_to_thread()?;
+        // SAFETY: the memory is written before anyone reads it.
+        let address = unsafe { result::malloc_sync(bytes as usize) }.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => DeviceError::OutOfMemory { bytes },
+            _ => error.into(),
+        })?;
+        Ok(Box::new(Held { address, context: self.context.clone(), stream: self.stream.clone() }))
+    }
+
+    fn write(&self, memory: &dyn Memory, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.context.bind_to_thread()?;
+        // SAFETY: the memory was reserved with at least this length.
+        Ok(unsafe { result::memcpy_htod_sync(memory.address(), bytes) }?)
+    }
+
+    fn launch(&self, kernel: Kernel, plan: &Plan) -> Result<(), DeviceError> {
+        use cudarc::driver::{LaunchConfig, PushKernelArg};
+        self.context.bind_to_thread()?;
+        // A block for all threads, which have numbers of 32 bits; the threads of a round take one process after another.
+        let all = plan.threads.div_ceil(u64::from(BLOCK)).max(1) as u32;
+        let blocks = match kernel {
+            Kernel::Advance(_) => all.min(self.multiprocessors * BLOCKS),
+            Kernel::Begin | Kernel::Conclude => all,
+        };
+        let config = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
+        let function = match kernel {
+            Kernel::Begin => &self.begin,
+            Kernel::Advance(_) => &self.advance,
+            Kernel::Conclude => &self.conclude,
+        };
+        let mut arguments = self.stream.launch_builder(function);
+        arguments.arg(plan);
+        if let Kernel::Advance(round) = &kernel {
+            arguments.arg(round);
+        }
+        // SAFETY: the plan's addresses are of memory that was reserved for it on this GPU.
+        unsafe { arguments.launch(config) }?;
+        Ok(())
+    }
+
+    fn read(&self, memory: &dyn Memory, from: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.context.bind_to_thread()?;
+        self.stream.synchronize()?;
+        // SAFETY: the memory was reserved with at least this length, and nothing writes it now.
+        Ok(unsafe { result::memcpy_dtoh_sync(bytes, memory.address() + from) }?)
+    }
+}
+
+// SAFETY: the structure is plain numbers, laid out as the kernel's.
+unsafe impl cudarc::driver::DeviceRepr for Plan {}

@@ -1,0 +1,128 @@
+//! What the kernel runs: a collective on a network under noise, and why others do not fit.
+
+use crate::layout::END_OF_TIME;
+use crate::tables::Tables;
+use straggler_model::noise::{Injection, Phases, Waveform};
+use straggler_model::{Network, Time};
+use straggler_schedule::Cycles;
+use straggler_schedule::collectives::Collective;
+use straggler_sim::{EngineChoice, Simulation, Workload};
+
+/// Why something runs on the CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unfit {
+    #[error("only collectives run on a GPU")]
+    NoCollective,
+    #[error("the reference engine was asked for")]
+    Reference,
+    #[error("latencies are drawn")]
+    DrawnLatency,
+    #[error("receives overlap")]
+    Overlap,
+    #[error("links differ")]
+    Links,
+    #[error("messages above S are sent by rendezvous")]
+    Rendezvous,
+    #[error("sends take no time (o_s = 0)")]
+    FreeSends,
+    #[error("more than 254 different message sizes or computations")]
+    ManyKinds,
+    #[error("a process waits for more than 255 messages at once")]
+    Wide,
+    #[error("times of more than 53 days")]
+    Long,
+    #[error("more than 16,777,215 steps of a process")]
+    ManySteps,
+    #[error("the table of partners takes more than 8 GiB")]
+    Large,
+    #[error("not every message has a receive")]
+    Unmatched,
+    #[error("a run on a cluster keeps its processes there")]
+    Cluster,
+}
+
+/// A collective in cycles on a network, ready to run under any noise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Task {
+    pub processes: u32,
+    pub cycles: u32,
+    pub flight: Time,
+    pub tables: Tables,
+    /// Messages of a run.
+    pub messages: u64,
+}
+
+impl Task {
+    /// A collective of a workload, if the kernel can run it in such a simulation.
+    pub fn new(workload: &Workload, simulation: &Simulation<'_>) -> Result<Task, Unfit> {
+        let Workload::Collective { collective, cycles, compute } = workload else {
+            return Err(Unfit::NoCollective);
+        };
+        fits_simulation(simulation)?;
+        if let Some(noise) = simulation.noise {
+            fits_noise(noise)?;
+        }
+        Task::of(collective, *cycles, *compute, simulation.network)
+    }
+
+    fn of(collective: &Collective, cycles: u32, compute: Time, network: &Network) -> Result<Task, Unfit> {
+        use straggler_schedule::Script;
+        let link = &network.base;
+        let script = Cycles::new(collective, 1, compute);
+        if !network.levels.is_empty() {
+            return Err(Unfit::Links);
+        }
+        if network.may_rendezvous(script.largest_message()) {
+            return Err(Unfit::Rendezvous);
+        }
+        if link.send_overhead == Time::ZERO {
+            return Err(Unfit::FreeSends);
+        }
+        if link.flight().ps() >= END_OF_TIME {
+            return Err(Unfit::Long);
+        }
+        let tables = Tables::new(&script, link)?;
+        if u64::from(tables.stages) * u64::from(cycles) >= 1 << 24 {
+            return Err(Unfit::ManySteps);
+        }
+        let messages = script.messages().saturating_mul(cycles.into());
+        Ok(Task { processes: script.processes(), cycles, flight: link.flight(), tables, messages })
+    }
+
+    /// The slots of all cycles.
+    pub fn slots(&self) -> u64 {
+        u64::from(self.tables.slots) * u64::from(self.cycles)
+    }
+}
+
+/// Whether the kernel knows the rules that a simulation asks for.
+fn fits_simulation(simulation: &Simulation<'_>) -> Result<(), Unfit> {
+    if simulation.engine == EngineChoice::Reference {
+        return Err(Unfit::Reference);
+    }
+    if simulation.latency.is_some() {
+        return Err(Unfit::DrawnLatency);
+    }
+    if simulation.receive_overlap {
+        return Err(Unfit::Overlap);
+    }
+    Ok(())
+}
+
+/// Whether all times of some noise are far from the end of time, as the kernel's sums need.
+pub fn fits_noise(noise: &Injection) -> Result<(), Unfit> {
+    let short = |time: Time| time.ps() < END_OF_TIME / 2;
+    let of_source = |waveform: &Waveform| match waveform {
+        Waveform::Trace(detours) => short(detours.length()) && short(detours.total()),
+        Waveform::Once { at, duration } => short(*at) && short(*duration),
+    };
+    let offsets = match &noise.phases {
+        Phases::Given(offsets) => offsets.iter().copied().all(short),
+        Phases::Drawn { .. } | Phases::Together { .. } => true,
+    };
+    if offsets && noise.sources.iter().all(|source| of_source(&source.waveform)) {
+        Ok(())
+    } else {
+        Err(Unfit::Long)
+    }
+}

@@ -1,0 +1,187 @@
+//! The kernel gives the picoseconds of the reference engine, replica by replica and rank by rank.
+
+#![allow(unsafe_code)]
+
+mod emulator;
+mod shared;
+
+use emulator::Emulator;
+use proptest::prelude::*;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use straggler_gpu::cuda::Cuda;
+use straggler_gpu::{Device, Layout, Loaded, Ran, Task, Tuning, Unfit};
+use straggler_model::noise::{Injection, NoiseSpec, Phases};
+use straggler_model::{Network, Time};
+use straggler_schedule::collectives::{Choice, Job};
+use straggler_sim::{Control, EngineChoice, Simulation, Workload};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Collectives of every shape: uniform by distance and by bits, trees, rings, with nonblocking rounds and reductions.
+const COLLECTIVES: &[&str] = &[
+    "barrier:dissemination",
+    "allreduce:dissemination",
+    "allreduce:dissemination,radix=3",
+    "allreduce:dissemination,radix=5",
+    "allreduce:recursive-doubling",
+    "allreduce:rabenseifner",
+    "allreduce:ring",
+    "allreduce:reduce-bcast",
+    "allreduce:two-level,per-node=4",
+    "bcast:binomial",
+    "bcast:chain,segment=40",
+    "bcast:binary,segment=64",
+    "bcast:scatter-allgather",
+    "reduce:binomial",
+    "barrier:linear",
+    "allgather:ring",
+    "allgather:bruck",
+    "alltoall:linear",
+    "alltoall:pairwise",
+    "alltoall:bruck",
+    "scan:recursive-doubling",
+    "scan:linear",
+];
+
+const NOISES: &[&str] = &[
+    "",
+    "periodic:period=40us,duration=7us",
+    "poisson:rate=50kHz,duration=exponential(mean=4us),events=500",
+    "poisson:rate=3kHz,duration=exponential(mean=60us),events=200",
+    "periodic:period=40us,duration=7us+poisson:rate=20kHz,duration=2us,events=50",
+    "periodic:period=17us,duration=3us,ranks=2-9+periodic:period=23us,duration=1us,ranks=0-4",
+    "delay:rank=3,at=10us,duration=50us",
+];
+
+fn workload(collective: &str, processes: u32, bytes: u64, cycles: u32, compute: u64) -> Option<Workload> {
+    let choice: Choice = collective.parse().unwrap();
+    let mut job = Job::new(processes, bytes);
+    job.reduction = straggler_model::network::PerByte::from_ps(100);
+    let collective = choice.algorithm.unwrap().build(choice.operation, &job).ok()?;
+    Some(Workload::Collective { collective, cycles, compute: Time::from_ns(compute) })
+}
+
+fn noise(spec: &str, phases: Phases, wallclock: bool) -> Option<Injection> {
+    if spec.is_empty() {
+        return None;
+    }
+    let spec: NoiseSpec = spec.parse().unwrap();
+    Some(Injection::new(spec.load(7).unwrap().sources, phases, wallclock).unwrap())
+}
+
+/// What the reference engine says.
+fn reference(workload: &Workload, simulation: &Simulation<'_>, replica: u32) -> Vec<Time> {
+    let noise = simulation.noise.map(|noise| noise.of_replica(replica));
+    let simulation =
+        Simulation { noise: noise.as_ref(), engine: EngineChoice::Reference, ..simulation.clone() };
+    let run = simulation.run(workload, &mut Control::new(1, &STOP, &mut |_| ())).unwrap();
+    assert!(run.outcome.stuck.is_none());
+    run.outcome.finish
+}
+
+/// A GPU, if the machine has one: then everything runs there, too.
+fn gpu() -> Option<&'static Cuda> {
+    static GPU: OnceLock<Option<Cuda>> = OnceLock::new();
+    GPU.get_or_init(|| Cuda::all().ok().and_then(|all| all.into_iter().next())).as_ref()
+}
+
+fn run_on(
+    device: &dyn Device,
+    task: &Task,
+    noise: Option<&Injection>,
+    replicas: u32,
+    tuning: Tuning,
+) -> Vec<Ran> {
+    let loaded = Loaded::new(device, task, tuning).unwrap();
+    let mut all = Vec::new();
+    let noise = noise.unwrap_or(Injection::QUIET);
+    loaded.run(noise, 0..replicas, true, &STOP, &mut |ran| all.push(ran)).unwrap();
+    all
+}
+
+fn agree(workload: &Workload, simulation: &Simulation<'_>, replicas: u32, tuning: Tuning) {
+    let task = Task::new(workload, simulation).unwrap();
+    // Room for two replicas at a time.
+    let of_replica = u64::from(task.processes) * (task.slots() * 9 + 96) + 64;
+    let emulator = Emulator { bytes: (of_replica * 5 / 2).max(1 << 14) };
+    let all = run_on(&emulator, &task, simulation.noise, replicas, tuning);
+    assert_eq!(all.len(), replicas as usize);
+    if let Some(gpu) = gpu() {
+        assert_eq!(run_on(gpu, &task, simulation.noise, replicas, tuning), all);
+    }
+    for (replica, ran) in (0..).zip(all) {
+        let expected = reference(workload, simulation, replica);
+        assert_eq!(ran.replica, replica);
+        assert_eq!(ran.finish, expected, "{workload:?} replica {replica}");
+        assert_eq!(Some(ran.makespan), expected.into_iter().max());
+    }
+}
+
+#[test]
+fn every_collective_agrees_with_the_reference() {
+    let network = Network::parse("L=2500ns,o=1500ns,g=1000ns,G=6ns,O=1ns,S=65535").unwrap();
+    for collective in COLLECTIVES {
+        for processes in [1, 2, 7, 16, 33] {
+            let Some(workload) = workload(collective, processes, 100, 3, 2_000) else { continue };
+            for spec in NOISES {
+                let noise = noise(spec, Phases::Drawn { seed: 5, replica: 0 }, false);
+                let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+                agree(&workload, &simulation, 3, Tuning::default());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_says_why() {
+    let network = Network::parse("L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=100").unwrap();
+    let simulation = Simulation::new(&network);
+    let small = workload("allreduce:ring", 8, 64, 1, 0).unwrap();
+    let large = workload("bcast:binomial", 8, 101, 1, 0).unwrap();
+    assert!(Task::new(&small, &simulation).is_ok());
+    assert_eq!(Task::new(&large, &simulation), Err(Unfit::Rendezvous));
+    let wide = workload("alltoall:linear", 300, 64, 1, 0).unwrap();
+    assert_eq!(Task::new(&wide, &simulation), Err(Unfit::Wide));
+    let overlap = Simulation { receive_overlap: true, ..simulation.clone() };
+    assert_eq!(Task::new(&small, &overlap), Err(Unfit::Overlap));
+    let reference = Simulation { engine: EngineChoice::Reference, ..simulation };
+    assert_eq!(Task::new(&small, &reference), Err(Unfit::Reference));
+}
+
+fn networks() -> impl Strategy<Value = String> {
+    (0..5000u32, 1..3000u32, 0..3000u32, 0..20u32, 0..20u32).prop_map(|(latency, o, g, gap, overhead)| {
+        format!("L={latency}ns,o={o}ns,g={g}ns,G={gap}ns,O={overhead}ns,S=1000000")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #[test]
+    fn any_run_agrees_with_the_reference(
+        network in networks(),
+        collective in prop::sample::select(COLLECTIVES),
+        spec in prop::sample::select(NOISES),
+        processes in 1..70u32,
+        bytes in 0..3000u64,
+        (cycles, compute) in (1..5u32, prop::sample::select(vec![0, 0, 500, 20_000])),
+        (seed, phases, wallclock) in (any::<u64>(), 0..3, any::<bool>()),
+        (by_replica, rounds) in (any::<bool>(), 1..6u32),
+        computation_only in any::<bool>(),
+    ) {
+        let network = Network::parse(&network).unwrap();
+        let Some(workload) = workload(collective, processes, bytes, cycles, compute) else { return Ok(()) };
+        let phases = match phases {
+            0 => Phases::Drawn { seed, replica: 0 },
+            1 => Phases::Together { seed, replica: 0 },
+            _ => Phases::Given((0..40).map(|rank| Time(rank * 9_999_999)).collect()),
+        };
+        let mut noise = noise(spec, phases, wallclock);
+        if let Some(noise) = &mut noise {
+            noise.computation_only = computation_only;
+        }
+        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+        let layout = if by_replica { Layout::Replicas } else { Layout::Processes };
+        agree(&workload, &simulation, 3, Tuning { layout, rounds });
+    }
+}

@@ -1,0 +1,168 @@
+//! Devices share replicas, and what they leave runs on the CPU.
+
+use super::{STOP, emulator::Emulator, noise, workload};
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use straggler_analysis::study::{Batch, Plan, Results, Runner, Study, Tracks};
+use straggler_gpu::layout;
+use straggler_gpu::{Device, DeviceError, Gpus, Kernel, Memory, Tuning};
+use straggler_model::noise::Phases;
+use straggler_model::{Network, Time};
+use straggler_sim::{Accelerator, Engine, Replicas, Simulation};
+
+/// A device that is lost after some launches.
+struct Doomed {
+    inner: Emulator,
+    left: AtomicU32,
+}
+
+impl Device for Doomed {
+    fn name(&self) -> &str {
+        "doomed"
+    }
+
+    fn free_bytes(&self) -> Result<u64, DeviceError> {
+        self.inner.free_bytes()
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<Box<dyn Memory>, DeviceError> {
+        self.inner.reserve(bytes)
+    }
+
+    fn write(&self, memory: &dyn Memory, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.inner.write(memory, bytes)
+    }
+
+    fn launch(&self, kernel: Kernel, plan: &layout::Plan) -> Result<(), DeviceError> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        left.map_err(|_| DeviceError::Other("the device fell off the bus".into()))?;
+        self.inner.launch(kernel, plan)
+    }
+
+    fn read(&self, memory: &dyn Memory, from: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.inner.read(memory, from, bytes)
+    }
+}
+
+/// So little memory that few replicas of 40 processes go at the same time.
+fn small() -> Emulator {
+    Emulator { bytes: 60_000 }
+}
+
+fn emulators(count: usize) -> Gpus {
+    let devices = (0..count).map(|_| Box::new(small()) as Box<dyn Device>).collect();
+    Gpus::new(devices, Tuning::default())
+}
+
+fn doomed(launches: u32) -> Gpus {
+    let device = Doomed { inner: small(), left: AtomicU32::new(launches) };
+    Gpus::new(vec![Box::new(device)], Tuning::default())
+}
+
+/// Makespans and engines of replicas.
+fn run(gpus: Option<&Gpus>) -> Vec<(Time, Vec<Time>, Engine)> {
+    let network = Network::parse("chic").unwrap();
+    let noise = noise(
+        "poisson:rate=10kHz,duration=exponential(mean=20us)",
+        Phases::Drawn { seed: 3, replica: 0 },
+        false,
+    );
+    let replicas = Replicas {
+        simulation: Simulation { noise: noise.as_ref(), ..Simulation::new(&network) },
+        threads: 2,
+        accelerator: gpus.map(|gpus| gpus as &dyn Accelerator),
+        cluster: None,
+        checkpoints: None,
+        stop: &STOP,
+        advance: &|_| (),
+    };
+    let workload = workload("allreduce:recursive-doubling", 40, 8, 2, 5_000).unwrap();
+    let all = replicas.each(&workload, 2..32, |_, run| {
+        let makespan = run.outcome.makespan();
+        (makespan, run.outcome.finish, run.engine)
+    });
+    all.unwrap()
+}
+
+#[test]
+fn one_device_or_several_or_none() {
+    let numbers = |all: Vec<(Time, Vec<Time>, Engine)>| -> Vec<(Time, Vec<Time>)> {
+        all.into_iter().map(|(makespan, finish, _)| (makespan, finish)).collect()
+    };
+    let expected = numbers(run(None));
+    for count in 1..4 {
+        let gpus = emulators(count);
+        let all = run(Some(&gpus));
+        assert!(all.iter().all(|(.., engine)| *engine == Engine::Gpu));
+        assert_eq!(numbers(all), expected, "{count} devices");
+        assert_eq!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>(), 30);
+        assert_eq!(gpus.notes(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_lost_device_loses_nothing() {
+    let expected = run(None);
+    let mut partly = 0;
+    for launches in [0, 1, 20, 100, 200, 300, 10_000] {
+        let gpus = doomed(launches);
+        let all = run(Some(&gpus));
+        for (one, other) in all.iter().zip(&expected) {
+            assert_eq!((one.0, &one.1), (other.0, &other.1));
+        }
+        let here = all.iter().filter(|(.., engine)| *engine == Engine::Gpu).count();
+        assert_eq!(gpus.ran(), [("doomed", here as u64)]);
+        assert_eq!(gpus.notes().len(), usize::from(here < 30), "{:?}", gpus.notes());
+        partly += usize::from((1..30).contains(&here));
+    }
+    assert!(partly >= 2, "{partly}");
+}
+
+#[test]
+fn an_interruption_ends_it() {
+    let network = Network::parse("chic").unwrap();
+    let (stop, gpus) = (AtomicBool::new(true), emulators(2));
+    let replicas = Replicas {
+        simulation: Simulation::new(&network),
+        threads: 1,
+        accelerator: Some(&gpus),
+        cluster: None,
+        checkpoints: None,
+        stop: &stop,
+        advance: &|_| (),
+    };
+    let workload = workload("barrier:dissemination", 64, 1, 1, 0).unwrap();
+    assert_eq!(replicas.makespans(&workload, 0..9), Err(straggler_sim::RunError::Interrupted));
+}
+
+const STUDY: &str = "
+name = 'small'
+replicas = 70
+until-ci = '1%'
+processes = [2, 16, 100]
+collective = ['barrier', 'bcast:binomial', 'allreduce:ring']
+size = 1000
+network = 'L=2us,o=1us,g=1us,G=1ns,O=0ns,S=500'
+noise = ['none', 'poisson:rate=10kHz,duration=exponential(mean=20us)', 'altix']
+cosched = [false, true]
+";
+
+fn study(gpus: Option<&Gpus>) -> Results {
+    let plan = Plan::new(&Study::parse(STUDY).unwrap(), Path::new("")).unwrap();
+    let accelerator = gpus.map(|gpus| gpus as &dyn Accelerator);
+    let runner = Runner { plan: &plan, threads: 2, accelerator, memory: None, stop: &STOP, advance: &|_| () };
+    let mut keep = |_: &Batch| Ok::<(), Infallible>(());
+    runner.run(Tracks::new(&plan), &mut keep).1.unwrap()
+}
+
+#[test]
+fn a_study_is_the_same() {
+    let expected = study(None);
+    let gpus = emulators(2);
+    assert_eq!(study(Some(&gpus)), expected);
+    assert!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>() > 100);
+    // The broadcast is sent by rendezvous.
+    assert_eq!(gpus.notes(), ["runs on the CPU because messages above S are sent by rendezvous"]);
+    assert_eq!(study(Some(&doomed(500))), expected);
+}
