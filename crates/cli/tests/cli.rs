@@ -56,5 +56,7 @@ mod study;
 mod trace;
 #[path = "cli/training.rs"]
 mod training;
+#[path = "cli/training_files.rs"]
+mod training_files;
 #[path = "cli/whatif.rs"]
 mod whatif;

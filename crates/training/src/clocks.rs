@@ -75,37 +75,47 @@ impl Offsets {
         )
     }
 
-    /// Names ranks whose clock moved against the others between the first and the last third of the meetings.
-    pub fn jumps(&self, meetings: &[Ends], rank: impl Fn(usize) -> u32) -> Option<String> {
-        let mut of_worker: Vec<Vec<i64>> = vec![Vec::new(); self.offset.len()];
+    /// Names ranks whose clock moved against the others between the first and the last third of the meetings, with the first step
+    /// after that. `steps` are those of the meetings.
+    pub fn jumps(&self, meetings: &[Ends], steps: &[i64], rank: impl Fn(usize) -> u32) -> Option<String> {
+        let mut of_worker: Vec<Vec<(i64, i64)>> = vec![Vec::new(); self.offset.len()];
         let mut distances = Vec::new();
-        residuals(meetings, &self.offset, &mut |worker, residual| {
-            of_worker[worker as usize].push(residual);
-            distances.push(residual.saturating_abs());
-        });
+        for (meeting, step) in meetings.iter().zip(steps) {
+            residuals(std::slice::from_ref(meeting), &self.offset, &mut |worker, residual| {
+                of_worker[worker as usize].push((*step, residual));
+                distances.push(residual.saturating_abs());
+            });
+        }
         let residual = median(&mut distances).unwrap_or(0);
-        let moved = |values: &mut Vec<i64>| {
-            let third = values.len() / 3;
-            let (first, last) = (quartiles(&values[..third])?, quartiles(&values[values.len() - third..])?);
-            // Ends that scatter so much from meeting to meeting say nothing of the clock.
-            let apart = first.2 < last.0 || last.2 < first.0;
-            apart.then_some(last.1.saturating_sub(first.1))
-        };
-        let jumped: Vec<String> = (of_worker.iter_mut().enumerate())
+        let jumped: Vec<String> = (of_worker.iter().enumerate())
             .filter_map(|(worker, values)| {
-                let by = moved(values)?;
+                let (step, by) = moved(values)?;
                 let far = by.saturating_abs() > JUMP_PS && by.saturating_abs() > residual.saturating_mul(10);
-                far.then(|| format!("rank {} by {}", rank(worker), words::time(by)))
+                far.then(|| format!("rank {} by {} at step {step}", rank(worker), words::time(by)))
             })
             .collect();
-        (!jumped.is_empty()).then(|| {
-        format!(
-            "Clocks jump during the recording: {} between the first and the last third. Waiting times of these \
-             ranks are not to be trusted.",
+        let says = format!(
+            "Clocks jump during the recording: {}. Waiting times of these ranks are not to be trusted.",
             words::list(&jumped)
-        )
-    })
+        );
+        (!jumped.is_empty()).then_some(says)
     }
+}
+
+/// By how much a clock moves for good, and the first step after that; from steps and residuals in order of time.
+fn moved(values: &[(i64, i64)]) -> Option<(i64, i64)> {
+    let third = values.len() / 3;
+    let of =
+        |part: &[(i64, i64)]| quartiles(&part.iter().map(|(_, residual)| *residual).collect::<Vec<i64>>());
+    let (first, last) = (of(&values[..third])?, of(&values[values.len() - third..])?);
+    // Ends that scatter so much from meeting to meeting say nothing of the clock.
+    let apart = first.2 < last.0 || last.2 < first.0;
+    let by = last.1.saturating_sub(first.1);
+    let is_before = |(_, residual): &(i64, i64)| {
+        residual.saturating_sub(first.1).saturating_abs() <= by.saturating_abs() / 2
+    };
+    let after = values.iter().rposition(is_before).map_or(0, |last| last + 1);
+    values.get(after).filter(|_| apart).map(|(step, _)| (*step, by))
 }
 
 fn median(values: &mut [i64]) -> Option<i64> {

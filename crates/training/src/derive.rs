@@ -7,11 +7,17 @@
 //!                     └─ not alike: all columns in one, groups of all ranks joined by what they are
 //! ```
 
+mod back;
 mod clocks;
 mod column;
+mod lost;
 mod padding;
+mod queue;
 mod transfers;
+mod whole;
 mod workers;
+
+pub use back::rows;
 
 use crate::graph::{Graph, Group};
 use crate::table::LONGEST_SECONDS;
@@ -20,6 +26,7 @@ use crate::{Job, Kind, KindInfo, Op, Role, Row, Shape};
 use column::{Column, Key};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use whole::Chosen;
 use workers::Workers;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -38,8 +45,8 @@ pub enum JobError {
     TooMany { workers: u64 },
     #[error("{recorded} workers of {workers} were recorded: are dp_rank and stage numbered from 0 on?")]
     Sparse { recorded: usize, workers: u64 },
-    #[error("no step has all {workers} workers: step {step} lacks rank {rank}")]
-    NoWholeStep { workers: usize, step: i64, rank: u32 },
+    #[error("no step has all {workers} workers: step {step} lacks {lacks}")]
+    NoWholeStep { workers: usize, step: i64, lacks: String },
     #[error(
         "step {step}: {name} of rank {rank} is more than ten days away from the others: are times in seconds?"
     )]
@@ -90,18 +97,7 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
 /// Derives the job from rows in order.
 fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobError> {
     let mut job = Job { source: source.into(), kinds: kinds(), ..Job::default() };
-    let mut incomplete = BTreeMap::new();
-    let mut steps = Vec::new();
-    for of_step in rows.chunk_by(|a, b| a.step == b.step) {
-        match workers.first_missing(of_step) {
-            Some(rank) => drop(incomplete.insert(of_step[0].step, rank)),
-            None => steps.push(of_step),
-        }
-    }
-    if steps.is_empty() {
-        let (&step, &rank) = incomplete.first_key_value().ok_or(JobError::Empty)?;
-        return Err(JobError::NoWholeStep { workers: workers.ranks.len(), step, rank });
-    }
+    let Chosen { steps, notes } = whole::chosen(rows, workers)?;
     let habits = Habits {
         chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
@@ -113,11 +109,13 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     for (rows, step) in steps.iter().zip(built) {
         match step {
             Ok(step) => {
-                if step.columns != workers.dp {
+                let there = rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage)).count();
+                if step.columns != workers.dp && there == workers.all() {
                     merged.push(rows[0].step);
                 }
                 found.add(step.found);
-                job.padded |= step.padded;
+                let first = job.start.len();
+                job.fillers.extend(step.fillers.iter().map(|place| first + place));
                 job.add_step(rows[0].step, step.columns, step.shape, &step.start, &step.duration);
             }
             Err(error) => failed.push((rows[0].step, error)),
@@ -127,43 +125,15 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
         return Err(failed.into_iter().next().map_or(JobError::Empty, |(_, error)| error));
     }
     job.workers = workers.list();
-    job.notes = notes(workers, &incomplete, &merged, found);
+    job.notes = workers.notes();
+    job.notes.extend(notes);
+    job.notes.extend(found_notes(&merged, found));
     if let Some((_, error)) = failed.first() {
         let numbers = listed(failed.iter().map(|(step, _)| step.to_string()));
         let steps = if failed.len() == 1 { "step" } else { "steps" };
         job.notes.push(format!("left out: {steps} {numbers} ({error})"));
     }
     Ok(job)
-}
-
-/// The rows of a job that was derived from a table.
-pub fn rows(job: &Job) -> Vec<Row> {
-    let stages = job.workers.iter().map(|worker| worker.stage as i32 + 1).max().unwrap_or(1);
-    let mut rows = Vec::with_capacity(job.start.len());
-    for (place, step) in job.steps.iter().enumerate() {
-        let ops = &job.shape(place).ops;
-        for instance in job.instances(place) {
-            let (column, op) = ((instance - step.first) / ops.len(), (instance - step.first) % ops.len());
-            let (worker, of) = (&job.workers[job.worker(place, column, op)], ops[op]);
-            let kind = Kind::ALL[of.kind as usize];
-            let has_chunk =
-                kind.is_compute() || matches!(kind, Kind::ParamsAllGather | Kind::GradsReduceScatter);
-            rows.push(Row {
-                dp_rank: worker.dp_rank,
-                stage: worker.stage,
-                rank: worker.rank,
-                step: step.number,
-                kind,
-                start: job.start[instance] as f64 / 1e12,
-                duration: job.duration[instance] as f64 / 1e12,
-                seq: of.seq,
-                chunk: if has_chunk { of.chunk.max(0) / stages } else { -1 },
-                model_chunk: of.chunk,
-                microbatch: of.microbatch,
-            });
-        }
-    }
-    rows
 }
 
 fn identity(row: &Row) -> (i64, u32, u32, Kind, u32) {
@@ -218,7 +188,8 @@ struct Built {
     start: Vec<i64>,
     duration: Vec<i64>,
     found: Found,
-    padded: bool,
+    /// Places of instances that only stand for those of other columns.
+    fillers: Vec<usize>,
 }
 
 fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobError> {
@@ -236,14 +207,17 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
     columns.iter().for_each(|column| found.add(column.found));
     let are_alike = |columns: &[Column]| columns[1..].iter().all(|column| column.is_like(&columns[0]));
     let mut alike = columns.len() == workers.dp as usize && are_alike(&columns);
-    let mut padded = false;
     if !alike
         && columns.len() == workers.dp as usize
         && let Some(filled) = padding::padded(&parts, &columns, workers.pp, habits)
         && are_alike(&filled)
     {
-        (columns, alike, padded) = (filled, true, true);
+        (columns, alike) = (filled, true);
     }
+    let fillers_of = |(number, column): (usize, &Column)| -> Vec<usize> {
+        column.fillers.iter().map(|op| number * column.ops.len() + op).collect()
+    };
+    let fillers = columns.iter().enumerate().flat_map(fillers_of).collect();
     let (start, duration) = (
         columns.iter().flat_map(|column| column.start.iter().copied()).collect(),
         columns.iter().flat_map(|column| column.duration.iter().copied()).collect(),
@@ -264,7 +238,7 @@ fn build(rows: &[Row], workers: &Workers, habits: Habits) -> Result<Built, JobEr
         let rank = workers.ranks.get(&place).copied().unwrap_or(0);
         JobError::Circle { step: rows[0].step, name: Kind::ALL[at.kind as usize].name(), rank }
     })?;
-    Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found, padded })
+    Ok(Built { columns, shape: Shape { ops, graph }, start, duration, found, fillers })
 }
 
 /// Names the operation that is farthest from the one in the middle.
@@ -303,31 +277,8 @@ fn joined(columns: Vec<Column>, pp: u32) -> (Vec<Op>, Vec<(u32, u32)>, Vec<Group
     (ops, edges, groups)
 }
 
-fn notes(workers: &Workers, incomplete: &BTreeMap<i64, u32>, merged: &[i64], found: Found) -> Vec<String> {
+fn found_notes(merged: &[i64], found: Found) -> Vec<String> {
     let mut notes = Vec::new();
-    let all = workers.dp as usize * workers.pp as usize;
-    if workers.ranks.len() < all {
-        let places = (0..workers.dp).flat_map(|dp_rank| (0..workers.pp).map(move |stage| (dp_rank, stage)));
-        let missing = places.filter(|place| !workers.ranks.contains_key(place));
-        let names = missing.map(|(dp_rank, stage)| format!("data-parallel rank {dp_rank} of stage {stage}"));
-        notes.push(format!(
-            "{} of {all} workers were not recorded: {}. What they did to the others shows as waiting of the others, \
-             and cannot be put down to them",
-            all - workers.ranks.len(),
-            listed(names)
-        ));
-    }
-    if !workers.ends {
-        notes.push("no optimizer was recorded: steps that break off are not noticed, and end with their last operation".into());
-    }
-    if let Some((step, rank)) = incomplete.first_key_value() {
-        let names = incomplete.keys().map(i64::to_string);
-        notes.push(format!(
-            "left out, because workers or their ends are missing: {} {} (step {step} lacks rank {rank})",
-            if incomplete.len() == 1 { "step" } else { "steps" },
-            listed(names)
-        ));
-    }
     if let Some(step) = merged.first() {
         notes.push(format!(
             "data-parallel ranks do not all do the same operations in the same order in {} of the steps, first in step {step}",
@@ -335,11 +286,24 @@ fn notes(workers: &Workers, incomplete: &BTreeMap<i64, u32>, merged: &[i64], fou
         ));
     }
     let counts = [
-        (found.unmatched, "sends or receives belong to no computation"),
-        (found.unpaired, "sends or receives have no partner: each counts as a transfer of its own"),
-        (found.nested, "garbage collections lie within other operations, and are taken out of them"),
+        (
+            found.unmatched,
+            "send or receive belongs to no computation",
+            "sends or receives belong to no computation",
+        ),
+        (
+            found.unpaired,
+            "send or receive has no partner: it counts as a transfer of its own",
+            "sends or receives have no partner: each counts as a transfer of its own",
+        ),
+        (
+            found.nested,
+            "garbage collection lies within another operation, and is taken out of it",
+            "garbage collections lie within other operations, and are taken out of them",
+        ),
     ];
-    notes
-        .extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    for (count, one, several) in counts.into_iter().filter(|(count, _, _)| *count > 0) {
+        notes.push(format!("{count} {}", if count == 1 { one } else { several }));
+    }
     notes
 }

@@ -8,13 +8,16 @@
 
 mod answers;
 mod causes;
+mod links;
+mod mending;
 mod pictures;
 mod pools;
 mod replay;
 mod times;
 
-pub use answers::{Answers, CurvePoint, Mended, Slowdowns, WorkerAnswer, analyse};
+pub use answers::{Answers, Slowdowns, WorkerAnswer, analyse};
 pub use causes::{Cause, CauseKind, Split};
+pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};
 pub use pools::{Ideal, Pool, median};
 pub(crate) use replay::replay_disturbed;
@@ -22,6 +25,7 @@ pub use replay::{Meet, Room, replay};
 pub use times::{Cut, StepTimes, times};
 
 use crate::{Job, Op};
+use links::Links;
 use rayon::prelude::*;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -44,6 +48,7 @@ pub struct Replays<'a> {
     pub ideal: Ideal,
     /// Compared with the same stage only.
     pub stage_ideal: Ideal,
+    links: Links,
     /// Picoseconds of a worker and step in the mean that it waited for something that was not recorded.
     pub unexplained: f64,
     /// The kind of operation that most of it is before, where there is any.
@@ -92,6 +97,7 @@ impl<'a> Replays<'a> {
                 return Err(AnalysisError::TooLong { step: step.number });
             }
         }
+        let links = Links::of(job);
         let ideal = Ideal::of(job, &times, Pool::Kind);
         let stage_ideal = Ideal::of(job, &times, Pool::KindAndStage);
         let sums: Vec<Vec<i64>> = times
@@ -105,7 +111,7 @@ impl<'a> Replays<'a> {
         let unexplained = by_kind.iter().sum::<f64>() / job.workers.len().max(1) as f64;
         let most = (0..by_kind.len()).max_by(|&a, &b| by_kind[a].total_cmp(&by_kind[b]));
         let unexplained_before = most.filter(|&kind| by_kind[kind] > 0.0);
-        Ok(Replays { job, times, ideal, stage_ideal, unexplained, unexplained_before })
+        Ok(Replays { job, times, ideal, stage_ideal, links, unexplained, unexplained_before })
     }
 
     /// How long a step takes with the times that are chosen.
@@ -143,9 +149,10 @@ impl<'a> Replays<'a> {
         room.takes.clear();
         room.delays.clear();
         room.carried.clone_from(&times.carried);
+        room.absent.clear();
         for (place, op) in shape.ops.iter().enumerate() {
             let stage = job.workers[job.worker(step, 0, place)].stage;
-            let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op.kind), self.ideal.delay(op.kind));
+            let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op), self.ideal.delay(op));
             let first = place * columns;
             for column in 0..columns {
                 let worker = job.worker(step, column, place);
@@ -208,7 +215,7 @@ fn usual_where_not_launched(job: &Job, step: usize, times: &mut StepTimes, ideal
         if kind.launched || kind.posted {
             continue;
         }
-        let usual = ideal.delay(op.kind);
+        let usual = ideal.delay(op);
         for delay in &mut times.delays[place * columns..(place + 1) * columns] {
             let sum = &mut longer[op.kind as usize];
             *sum = sum.saturating_add((*delay - usual).max(0));

@@ -36,8 +36,9 @@ pub enum ImportError {
     #[error("{}: the folder has no file", path.display())]
     EmptyFolder { path: PathBuf },
     #[error(
-        "{}: not a recording of a known format: PyTorch profiler (JSON), PyTorch execution trace (JSON), Chakra \
-         (protobuf) and NCCL Inspector (JSON lines) are read, plain or compressed with gzip", path.display()
+        "{}: not a recording of a known format. These are read: tables of operations (Parquet, CSV); PyTorch profiler \
+         (JSON), PyTorch execution trace (JSON), Chakra (protobuf) and NCCL Inspector (JSON lines), plain or compressed \
+         with gzip", path.display()
     )]
     Unknown { path: PathBuf },
     #[error("{}: {what}", path.display())]
@@ -61,8 +62,9 @@ pub enum ImportError {
 /// Files that cannot be read, that are of different jobs, or that have nothing in common.
 pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     let files = source::files(paths)?;
-    let formats = files.par_iter().map(|path| source::format(path)).collect::<Result<Vec<_>, _>>()?;
-    let (files, left_out) = one_format(files, &formats)?;
+    let formats = files.par_iter().map(|path| source::format(path)).collect::<Vec<_>>();
+    let (files, strange) = of_known_formats(paths, files, formats)?;
+    let (files, left_out) = one_format(files)?;
     let mut read =
         files.par_iter().map(|(path, format)| read(path, *format)).collect::<Result<Vec<_>, _>>()?;
     let format = files.first().map_or(Format::Kineto, |&(_, format)| format);
@@ -71,6 +73,9 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     }
     let mut job = assemble::job(read)?;
     job.source = described(format, &files);
+    if !strange.is_empty() {
+        job.notes.push(format!("not read, as they are no recordings: {}", words::list(&strange)));
+    }
     if left_out > 0 {
         job.notes.push(format!(
             "{left_out} PyTorch execution {} not read: the profiler's traces of the job have the same operations, \
@@ -79,6 +84,28 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
         ));
     }
     Ok(job)
+}
+
+/// Files and what they are.
+type Files = Vec<(PathBuf, Format)>;
+
+/// Leaves out what a folder holds beside recordings, such as a README, and names it. Files that were named must be recordings.
+fn of_known_formats(
+    named: &[PathBuf],
+    files: Vec<PathBuf>,
+    formats: Vec<Result<Format, ImportError>>,
+) -> Result<(Files, Vec<String>), ImportError> {
+    let none_is_known = formats.iter().all(Result::is_err);
+    let (mut known, mut strange) = (Vec::new(), Vec::new());
+    for (path, format) in files.into_iter().zip(formats) {
+        match format {
+            Err(ImportError::Unknown { .. }) if !none_is_known && !named.contains(&path) => {
+                strange.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            }
+            format => known.push((path, format?)),
+        }
+    }
+    Ok((known, strange))
 }
 
 fn read(path: &Path, format: Format) -> Result<Recorded, ImportError> {
@@ -91,17 +118,11 @@ fn read(path: &Path, format: Format) -> Result<Recorded, ImportError> {
 }
 
 /// Files with their format, which is one. Execution traces beside those of the profiler are left out, and counted.
-fn one_format(
-    files: Vec<PathBuf>,
-    formats: &[Format],
-) -> Result<(Vec<(PathBuf, Format)>, usize), ImportError> {
-    let has_kineto = formats.contains(&Format::Kineto);
+fn one_format(files: Files) -> Result<(Files, usize), ImportError> {
+    let has_kineto = files.iter().any(|&(_, format)| format == Format::Kineto);
     let all = files.len();
-    let kept: Vec<(PathBuf, Format)> = files
-        .into_iter()
-        .zip(formats.iter().copied())
-        .filter(|&(_, format)| !(has_kineto && format == Format::Execution))
-        .collect();
+    let is_kept = |(_, format): &(PathBuf, Format)| !(has_kineto && *format == Format::Execution);
+    let kept: Files = files.into_iter().filter(is_kept).collect();
     let Some((first, format)) = kept.first() else { return Err(ImportError::NoFiles) };
     if let Some((second, other)) = kept.iter().find(|(_, other)| other != format) {
         return Err(ImportError::Mixed {

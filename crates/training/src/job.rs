@@ -1,5 +1,6 @@
 //! A job: what every worker did in every step, and what waited for what.
 
+use crate::Kind;
 use crate::graph::Graph;
 
 /// A process of the job, as a rule one GPU or a tensor-parallel group of them.
@@ -61,8 +62,12 @@ pub struct Op {
     pub seq: u32,
     /// The microbatch, or -1.
     pub microbatch: i32,
-    /// The chunk of the model, or -1.
+    /// The chunk of the model, or -1, and that of the stage.
     pub chunk: i32,
+    pub stage_chunk: i32,
+    /// Whether it lay within the computation before it in its queue, and was taken out of it: a stall of the host, which
+    /// takes no time where all is well.
+    pub inside: bool,
 }
 
 /// What is done in a step, once for each column, without times. Steps that are alike share one.
@@ -108,13 +113,19 @@ pub struct Job {
     /// By instance, in picoseconds; starts count from any moment of the step.
     pub start: Vec<i64>,
     pub duration: Vec<i64>,
-    /// Whether some garbage collections and loads without a duration only stand for those of other columns.
-    pub padded: bool,
+    /// Instances that only stand for those of other columns, and take no time: garbage collections and loads. In order.
+    pub fillers: Vec<usize>,
     /// What was not found, or left out, and what that means for the analysis: sentences.
     pub notes: Vec<String>,
 }
 
 impl Job {
+    /// Whether it has the operations of a table, so that it can become one.
+    pub fn is_table(&self) -> bool {
+        self.kinds.len() == Kind::ALL.len()
+            && self.kinds.iter().zip(Kind::ALL).all(|(own, kind)| own.name == kind.name())
+    }
+
     /// Stages of the pipeline.
     pub fn stages(&self) -> usize {
         self.workers.iter().map(|worker| worker.stage as usize + 1).max().unwrap_or(1)
@@ -136,9 +147,27 @@ impl Job {
         column * per_column + self.shape(step).ops[op].worker as usize
     }
 
-    /// Whether an instance of a kind that takes so long only stands for those of other columns.
-    pub fn is_filler(&self, kind: usize, takes: i64) -> bool {
-        self.padded && takes == 0 && matches!(self.kinds[kind].name.as_str(), "gc" | "dataload")
+    /// The instance of an operation in a column.
+    pub fn instance(&self, step: usize, column: usize, op: usize) -> usize {
+        self.steps[step].first + column * self.shape(step).ops.len() + op
+    }
+
+    /// By worker: whether anything of it was recorded in a step.
+    pub fn takes_part(&self, step: usize) -> Vec<bool> {
+        let columns = self.steps[step].columns as usize;
+        let mut of_column = vec![false; self.workers.len() / columns];
+        self.shape(step).ops.iter().for_each(|op| of_column[op.worker as usize] = true);
+        of_column.repeat(columns)
+    }
+
+    /// Whether an instance only stands for those of other columns.
+    pub fn is_filler(&self, instance: usize) -> bool {
+        !self.fillers.is_empty() && self.fillers.binary_search(&instance).is_ok()
+    }
+
+    /// How many operations were recorded.
+    pub fn operations(&self) -> usize {
+        self.start.len() - self.fillers.len()
     }
 
     /// Adds a step; a shape that is known is not stored twice.

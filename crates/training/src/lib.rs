@@ -28,6 +28,7 @@ pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
 pub use table::{
-    Clock, Fault, Faults, Kineto, Row, Table, TableError, holds_tables, read_table, read_tables, write_csv,
+    Clock, Fault, Faults, Kineto, Row, Table, TableError, holds_tables, is_synthetic, read_table,
+    read_tables, write_csv, write_parquet,
 };
 pub use traced::{Sizes, TracedError, trace};

@@ -2,11 +2,13 @@
 //!
 //! The rows are what a recording of such a job would hold; reading them gives the job back.
 
+mod drawn;
 mod limits;
 
 pub use limits::SyntheticError;
 
 use crate::exact::{Meet, Room, replay};
+use crate::whatif::{SlowLink, slowed_by};
 use crate::{Job, Kind, Row, derive};
 use straggler_model::philox::Stream;
 
@@ -63,8 +65,9 @@ pub struct Fault {
 pub enum What {
     /// Computing takes so many times as long.
     Slow(f64),
-    /// Transfers take so many times as long.
-    Link(f64),
+    /// Transfers take so many times as long, for all who take part in them: all transfers of the worker, or those that it has with
+    /// one other alone, which is named by data-parallel rank and stage.
+    Link { times: f64, with: Option<(u32, u32)> },
     /// The host is late by so many seconds, once a step.
     Stall(f64),
 }
@@ -186,17 +189,38 @@ impl Plan {
         Some(Plan { job, rows })
     }
 
+    /// What slow links make of transfers, by operation and column.
+    fn links(&self, of: &Synthetic, step: u32) -> Vec<f64> {
+        let place = |(dp_rank, stage): (u32, u32)| {
+            self.job.workers.iter().position(|worker| (worker.dp_rank, worker.stage) == (dp_rank, stage))
+        };
+        let holds = of.faults.iter().filter(|fault| step >= fault.from_step);
+        let mut links: Vec<SlowLink> = holds
+            .filter_map(|fault| match fault.what {
+                What::Link { times, with } => Some(SlowLink {
+                    worker: place((fault.dp_rank, fault.stage))?,
+                    with: with.and_then(place),
+                    times,
+                }),
+                _ => None,
+            })
+            .collect();
+        links.sort_by_key(|link| link.worker);
+        slowed_by(&self.job, 0, &links)
+    }
+
     /// The rows of a step with the times that they have there.
     fn step(&self, of: &Synthetic, step: u32) -> Vec<Row> {
         let columns = self.job.steps[0].columns as usize;
         let shape = self.job.shape(0);
         let ops = shape.ops.len();
         let drawn = Drawn::new(of, step);
+        let links = self.links(of, step);
         let mut room = Room::default();
         for op in 0..ops {
             for column in 0..columns {
                 let row = &self.rows[column * ops + op];
-                room.takes.push(picoseconds(drawn.takes(row)));
+                room.takes.push(picoseconds(drawn.takes(row) * links[op * columns + column]));
                 room.delays.push(picoseconds(drawn.delay(row)));
             }
         }
@@ -250,17 +274,15 @@ impl<'a> Drawn<'a> {
         let longer = if row.stage + 1 == of.pp { 1.0 + of.last_stage } else { 1.0 };
         let slow: f64 =
             self.faults(row).map(|what| if let What::Slow(times) = what { times } else { 1.0 }).product();
-        let link: f64 =
-            self.faults(row).map(|what| if let What::Link(times) = what { times } else { 1.0 }).product();
         let length = |microbatch: i32| {
             self.lengths[row.dp_rank as usize * of.microbatches as usize + microbatch.max(0) as usize]
         };
         match row.kind {
             Kind::ForwardCompute => of.forward * spread * longer * slow * length(row.microbatch),
             Kind::BackwardCompute => 2.0 * of.forward * spread * longer * slow * length(row.microbatch),
-            kind if kind.is_send_or_recv() => of.transfer * spread * link,
-            Kind::ParamsAllGather | Kind::GradsReduceScatter => of.gradients * spread * link,
-            Kind::EmbeddingGradsAllReduce => 0.1 * of.gradients * spread * link,
+            kind if kind.is_send_or_recv() => of.transfer * spread,
+            Kind::ParamsAllGather | Kind::GradsReduceScatter => of.gradients * spread,
+            Kind::EmbeddingGradsAllReduce => 0.1 * of.gradients * spread,
             Kind::OptimizerClipMainGrad => 0.05 * of.gradients,
             Kind::Optimizer => 0.2 * of.gradients * spread * slow,
             _ => 0.0,

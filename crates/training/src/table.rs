@@ -5,23 +5,24 @@ mod csv;
 mod detect;
 mod faults;
 mod kineto;
+mod magnitude;
 mod parquet;
 mod parts;
 mod write;
 
 pub use clock::Clock;
-pub use detect::holds_tables;
+pub use detect::{holds_tables, is_synthetic};
 pub use faults::{Fault, Faults};
 pub use kineto::Kineto;
 pub use parts::read_tables;
-pub use write::write_csv;
+pub use write::{write_csv, write_parquet};
 
 use crate::derive::{self, JobError};
 use crate::{Job, Kind};
 use faults::Wrong;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// One operation of one worker in one step.
@@ -62,6 +63,10 @@ pub enum TableError {
     Parquet { path: PathBuf, what: String },
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
+    #[error("{}: there are names of columns, but no rows: was anything recorded?", path.display())]
+    NoRows { path: PathBuf },
+    #[error("{}: neither Parquet nor text: a Parquet file begins with `PAR1`. Is it damaged?", path.display())]
+    NotATable { path: PathBuf },
     #[error("{}: there is no column `{name}`: a table of operations has {COLUMNS}", path.display())]
     NoColumn { path: PathBuf, name: &'static str },
     #[error("{0}: which step it belongs to is not known")]
@@ -85,7 +90,15 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
     let mut magic = [0; 4];
     let is_parquet = file.read_exact(&mut magic).is_ok() && &magic == b"PAR1";
     file.rewind().map_err(io)?;
-    if is_parquet { parquet::read(file, path) } else { csv::read(BufReader::new(file), path) }
+    if is_parquet {
+        return parquet::read(file, path);
+    }
+    csv::read(BufReader::new(file), path).map_err(|error| match error {
+        TableError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
+            TableError::NotATable { path: path.into() }
+        }
+        error => error,
+    })
 }
 
 impl Table {
@@ -97,8 +110,9 @@ impl Table {
         {
             return Err(JobError::AllFaulty { fault: fault.to_string() });
         }
+        let magnitude = magnitude::note(&self.rows);
         let mut job = derive::job(self.rows, source)?;
-        job.notes.splice(0..0, self.faults.notes());
+        job.notes.splice(0..0, magnitude.into_iter().chain(self.faults.notes()));
         for worker in job.workers.iter_mut().filter(|worker| worker.recorded) {
             worker.host = self.clocks.get(&worker.rank).map(|clock| clock.host.clone());
         }

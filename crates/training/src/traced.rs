@@ -5,6 +5,8 @@
 //! without waiting, and awaited at the end of the step. Collectives of data-parallel ranks have a communicator for each stage, which grows
 //! with the copies of the trace.
 
+mod whole;
+
 use crate::exact::times;
 use crate::{Job, Kind, Op};
 use std::collections::BTreeMap;
@@ -53,6 +55,11 @@ pub enum TracedError {
     NotATable,
     #[error("{missing} workers were not recorded: a trace needs all of them")]
     Missing { missing: usize },
+    #[error(
+        "step {step}, rank {rank}: {name} is missing, and other ranks wait for it there: leave the step out of the table, or \
+         record it anew"
+    )]
+    Uneven { step: i64, rank: u32, name: &'static str },
 }
 
 fn kind_of(op: &Op) -> Option<Kind> {
@@ -65,16 +72,28 @@ pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
     if !named.eq(Kind::ALL.iter().map(|kind| kind.name())) {
         return Err(TracedError::NotATable);
     }
-    let missing = job.workers.iter().filter(|worker| !worker.recorded).count();
+    let absent = |step: usize| job.takes_part(step).iter().filter(|there| !**there).count();
+    let missing = (0..job.steps.len()).map(absent).min().unwrap_or(0);
     if missing > 0 {
         return Err(TracedError::Missing { missing });
     }
+    whole::check(job)?;
     let mut building = Building::new(job, sizes);
     let mut begin = 0;
-    for step in 0..job.steps.len() {
+    let whole = |step: &usize| job.takes_part(*step).iter().all(|there| *there);
+    let steps: Vec<usize> = (0..job.steps.len()).filter(whole).collect();
+    for &step in &steps {
         begin = building.step(step, begin);
     }
-    Ok(building.finish(begin))
+    let mut trace = building.finish(begin);
+    if steps.len() < job.steps.len() {
+        trace.notes.push(format!(
+            "the trace has {} of {} steps: the others lack workers",
+            steps.len(),
+            job.steps.len()
+        ));
+    }
+    Ok(trace)
 }
 
 struct Building<'a> {

@@ -5,11 +5,14 @@
 //! ```
 //! A draw depends on the seed and its number alone, so that any of them can be looked at again.
 
+mod copies;
 mod draw;
 
 use crate::exact::{At, Meet, Replays, Room, record, replay_disturbed};
-use crate::{Job, Role, Row};
+use crate::{Job, Role};
+pub use copies::{CopyError, copied};
 use draw::Hit;
+pub(crate) use draw::{SlowLink, slowed_by};
 use rayon::prelude::*;
 use straggler_model::noise::{Injection, Noise, QuietUntil};
 use straggler_model::{Rank, Time};
@@ -166,6 +169,7 @@ impl Scenario {
         let too_long = || ScenarioError::TooLong { step: job.steps[step].number };
         let of_step = hit.in_step(replays, step);
         replays.fill(step, room, Meet::All, &|at: &At<'_>| of_step.times(at));
+        room.absent = (0..job.workers.len()).map(|place| of_step.is_lost(place)).collect();
         let columns = job.steps[step].columns as usize;
         let longest = |times: &[i64]| times.iter().copied().max().unwrap_or(0);
         let both = room.takes.chunks(columns).chain(room.delays.chunks(columns));
@@ -209,16 +213,4 @@ fn begins(replays: &Replays<'_>) -> Vec<u64> {
         Some(began)
     };
     takes.scan(0, after).collect()
-}
-
-/// The rows of a job so many times side by side, along the data-parallel dimension. Transfers take as long as they did.
-pub fn copied(rows: &[Row], copies: u32) -> Option<Vec<Row>> {
-    let ranks = rows.iter().map(|row| row.rank).max()?.checked_add(1)?;
-    let dp = rows.iter().map(|row| row.dp_rank).max()?.checked_add(1)?;
-    ranks.checked_mul(copies)?;
-    dp.checked_mul(copies)?;
-    let moved = |copy: u32| {
-        move |row: &Row| Row { rank: row.rank + copy * ranks, dp_rank: row.dp_rank + copy * dp, ..*row }
-    };
-    Some((0..copies).flat_map(|copy| rows.iter().map(moved(copy))).collect())
 }

@@ -32,10 +32,13 @@ pub fn of<T: ToString>(noun: &str, items: &[T]) -> String {
     format!("{noun}{} {}", plural(items.len(), "", "s"), list(items))
 }
 
-/// Picoseconds as microseconds, to the tenth, or as milliseconds or seconds where there are many.
+/// Picoseconds as microseconds, to the tenth, or as milliseconds or seconds where there are many, or nanoseconds where there
+/// are few.
 pub fn time(ps: i64) -> String {
     let us = ps as f64 / 1e6;
     match us.abs() {
+        0.0 => "0 s".into(),
+        us_abs if us_abs < 0.1 => format!("{:.1} ns", us * 1e3),
         us_abs if us_abs < 1e4 => format!("{us:.1} µs"),
         us_abs if us_abs < 1e7 => format!("{:.1} ms", us / 1e3),
         _ => format!("{:.1} s", us / 1e6),
@@ -51,6 +54,7 @@ mod tests {
         assert_eq!(of("rank", &[3]), "rank 3");
         assert_eq!(of("rank", &[3, 5, 7]), "ranks 3, 5 and 7");
         assert_eq!(list(&(0..10).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7 and 2 more");
+        assert_eq!((time(0), time(20_000)), ("0 s".into(), "20.0 ns".into()));
         assert_eq!((time(1_500_000), time(20_000_000_000)), ("1.5 µs".into(), "20.0 ms".into()));
     }
 }

@@ -37,7 +37,7 @@ fn clocks_that_are_off_are_aligned() {
 /// A worker whose transfers end late, or that is late itself, has a good clock.
 #[test]
 fn clocks_that_are_good_are_left_alone() {
-    for what in [What::Slow(3.0), What::Link(200.0), What::Stall(2.0)] {
+    for what in [What::Slow(3.0), What::Link { times: 200.0, with: None }, What::Stall(2.0)] {
         let fault = Fault { dp_rank: 2, stage: 1, from_step: 0, what };
         let found = answers(rows(&Synthetic { faults: vec![fault], ..synthetic() }));
         assert!(found.notes.is_empty(), "{what:?}: {:?}", found.notes);
@@ -57,10 +57,82 @@ fn public_jobs_keep_their_answers() {
     }
 }
 
+fn assert_like(found: &Answers, expected: &Answers) {
+    assert!((found.s - expected.s).abs() < 0.01, "{} instead of {}", found.s, expected.s);
+    assert!(found.cut_seconds < 1e-3, "{}", found.cut_seconds);
+    let first = &found.causes[0];
+    assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
+}
+
+/// A clock jumps between steps, for good or for one step: the rank and the step are named, and the parts are aligned apart.
 #[test]
-fn a_step_that_contradicts_itself_moves_no_clock() {
-    let mut all = rows(&synthetic());
-    all.iter_mut().filter(|row| row.step == 3 && row.rank == 5).for_each(|row| row.start += 2.0);
+fn clocks_that_jump_are_named_and_aligned() {
+    let good = rows(&synthetic());
+    let expected = answers(good.clone());
+    for (from, until, jumps) in [(5, 8, vec![5]), (2, 8, vec![2]), (3, 4, vec![3, 4])] {
+        let mut all = good.clone();
+        let jumped = |row: &&mut Row| row.rank == 5 && (from..until).contains(&row.step);
+        all.iter_mut().filter(jumped).for_each(|row| row.start += 2.0);
+        let found = answers(all);
+        let note =
+            found.notes.iter().find(|note| note.starts_with("Clocks jump during the recording: ")).unwrap();
+        let named: Vec<&str> = note.split("rank ").skip(1).collect();
+        assert_eq!(named.len(), jumps.len(), "{note}");
+        for (named, step) in named.iter().zip(jumps) {
+            assert!(named.starts_with("5 by ") && named.contains("2000."), "{note}");
+            assert!(named.contains(&format!(" ms at step {step}")), "{note}");
+        }
+        assert_eq!(found.steps, 8);
+        assert_like(&found, &expected);
+    }
+}
+
+/// Ends of collectives differ by a millisecond or so; only the clock that has jumped is named, whichever it is.
+#[test]
+fn clocks_that_do_not_jump_are_not_named() {
+    for (dp, pp) in [(4, 2), (2, 1), (4, 1)] {
+        let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 5, what: What::Slow(1.4) };
+        let good = rows(&Synthetic { dp, pp, faults: vec![slow], ..Synthetic::default() });
+        for rank in [0, 1, dp * pp - 1] {
+            let mut all = good.clone();
+            all.iter_mut().filter(|row| row.rank == rank && row.step >= 9).for_each(|row| row.start += 3.0);
+            let found = answers(all);
+            let note = found.notes.iter().find(|note| note.starts_with("Clocks jump")).unwrap();
+            // Of two clocks, either may have jumped.
+            let expected = if dp * pp == 2 { "rank " } else { &format!("rank {rank} by ") };
+            let named: Vec<&str> = note.matches("rank ").collect();
+            assert!(note.contains(expected) && named.len() == 1, "{dp} x {pp}, rank {rank}: {note}");
+            assert!(note.contains("at step 9."), "{note}");
+        }
+    }
+}
+
+/// A clock jumps within a step: that step is left out, and the rest is aligned.
+#[test]
+fn a_step_with_a_jump_within_is_left_out() {
+    let good = rows(&synthetic());
+    let expected = answers(good.clone());
+    let mut all = good;
+    let is_late = |row: &&mut Row| row.rank == 5 && (row.step > 4 || row.step == 4 && row.start > 1.0);
+    all.iter_mut().filter(is_late).for_each(|row| row.start += 2.0);
     let found = answers(all);
-    assert!(found.cut_seconds > 0.5 && found.notes.is_empty(), "{} {:?}", found.cut_seconds, found.notes);
+    let left_out = "left out, because a clock jumps within them: step 4 (rank 5)";
+    assert!(found.notes.iter().any(|note| note == left_out), "{:?}", found.notes);
+    assert!(
+        found.notes.iter().any(|note| note.contains("rank 5 by 2000.0 ms at step 5")),
+        "{:?}",
+        found.notes
+    );
+    assert!(!found.by_step.contains_key(&4) && found.steps == 7);
+    assert_like(&found, &expected);
+}
+
+/// Nothing is blamed where clocks contradict each other in all steps.
+#[test]
+fn there_are_no_causes_without_a_verdict() {
+    let mut all = rows(&synthetic());
+    let is_late = |row: &&mut Row| row.rank == 5 && row.start > 0.4 * (1.0 + row.step as f64 / 10.0);
+    all.iter_mut().filter(is_late).for_each(|row| row.start += 2.0);
+    let found = answers(all);
+    assert!(found.clocks_differ() && found.causes.is_empty(), "{} {:?}", found.cut_seconds, found.causes);
 }

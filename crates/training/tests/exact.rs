@@ -71,7 +71,11 @@ fn each_fault_is_called_by_its_name() {
         (Synthetic { last_stage: 0.4, ..base.clone() }, CauseKind::Partition, vec![]),
         (Synthetic { lengths: 0.3, ..base.clone() }, CauseKind::SequenceLengths, vec![]),
         (Synthetic { faults: fault(What::Stall(0.6)), ..base.clone() }, CauseKind::LaunchDelay, vec![9]),
-        (Synthetic { faults: fault(What::Link(40.0)), ..base.clone() }, CauseKind::Communication, vec![9]),
+        (
+            Synthetic { faults: fault(What::Link { times: 40.0, with: None }), ..base.clone() },
+            CauseKind::Communication,
+            vec![9],
+        ),
     ];
     for (case, kind, ranks) in cases {
         let found = answers(&case);
@@ -130,7 +134,7 @@ fn what_is_missing_is_left_out_and_said() {
     let without = all.iter().filter(|row| !(row.step == 2 && row.rank == 3)).copied().collect();
     let job = derive::job(without, "synthetic").unwrap();
     assert_eq!(job.steps.iter().map(|step| step.number).collect::<Vec<i64>>(), [0, 1, 3]);
-    assert!(job.notes[0].contains("step 2 lacks rank 3"), "{:?}", job.notes);
+    assert!(job.notes[0].contains("step 2 lacks everything of rank 3"), "{:?}", job.notes);
     let without = all.iter().filter(|row| row.rank != 3).copied().collect();
     let job = derive::job(without, "synthetic").unwrap();
     assert!(job.notes[0].contains("data-parallel rank 3 of stage 0"), "{:?}", job.notes);

@@ -12,7 +12,7 @@ fn everything(rows: &[Row], meta: &Meta) {
         let _ = published::analyse(&dense, meta);
     }
     let Ok(job) = derive::job(rows.to_vec(), "extremes") else { return };
-    assert_eq!(straggler_training::rows(&job).len(), job.start.len());
+    assert_eq!(straggler_training::rows(&job).len(), job.operations());
     let _ = trace(&job, Sizes::guessed(&job));
     let Ok(replays) = Replays::new(&job) else { return };
     let layers = vec![3; job.stages()];

@@ -61,7 +61,7 @@ fn answers(job: &Job) -> Answers {
 fn fault() -> impl Strategy<Value = What> {
     prop_oneof![
         (1.1..4.0).prop_map(What::Slow),
-        (2.0..60.0).prop_map(What::Link),
+        (2.0..60.0).prop_map(|times| What::Link { times, with: None }),
         (0.01..2.0).prop_map(What::Stall)
     ]
 }
@@ -200,7 +200,7 @@ fn clocks_of_files_are_aligned() {
 /// A rank with a slow link ends late in some collectives; its clock neither is off nor jumps.
 #[test]
 fn a_slow_link_is_no_matter_of_clocks() {
-    let fault = Fault { dp_rank: 1, stage: 2, from_step: 0, what: What::Link(20.0) };
+    let fault = Fault { dp_rank: 1, stage: 2, from_step: 0, what: What::Link { times: 20.0, with: None } };
     let of = Synthetic { steps: 6, faults: vec![fault], ..small() };
     let job = read_again(&rows(&of));
     assert!(job.notes.iter().any(|note| note.contains("Clocks were not moved")), "{:?}", job.notes);

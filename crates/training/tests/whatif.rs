@@ -4,7 +4,7 @@ use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
 use straggler_training::synthetic::{self, Synthetic, rows};
-use straggler_training::whatif::{Fault, Outcome, Scenario, ScenarioError, What, Whom, copied};
+use straggler_training::whatif::{CopyError, Fault, Outcome, Scenario, ScenarioError, What, Whom, copied};
 use straggler_training::{Job, Kind, Meta, Row, derive, read_table};
 
 fn derived(rows: Vec<Row>) -> Job {
@@ -86,11 +86,11 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     assert_eq!(found.steps[..2], steps_of(&whole)[..2]);
     for step in 2..4 {
         // What the rest computes, with collectives as long as they were beside the lost one.
-        let typical = |kind: u16| with_its_transfers.stage_ideal.takes(0, kind);
         let expected = alone.all(|_, at| {
             let wide = [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::OptimizerClipMainGrad];
             let is_wide = wide.iter().any(|kind| *kind as u16 == at.op.kind);
-            (if is_wide { typical(at.op.kind) } else { at.takes }, at.delay)
+            let typical = with_its_transfers.stage_ideal.takes(0, at.op);
+            (if is_wide { typical } else { at.takes }, at.delay)
         });
         assert!(
             (found.steps[step] - expected[step]).abs() < 1000,
@@ -108,6 +108,22 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     };
     let error = nobody.outcome(&with_its_transfers, 0).unwrap_err();
     assert_eq!(error, ScenarioError::NobodyLeft { dp_ranks: 4 });
+}
+
+/// A step begins with the first of those that are left.
+#[test]
+fn a_step_does_not_begin_with_a_lost_worker() {
+    let of = Synthetic { dp: 3, pp: 1, jitter: 0.0, steps: 3, ..Synthetic::default() };
+    let lost = only(Whom::Rank(0), What::Lost);
+    let expected = outcome(&job(&of), &lost).steps;
+    let mut early = rows(&of);
+    for row in &mut early {
+        match (row.rank, row.kind) {
+            (0, Kind::ParamsAllGather) => row.duration += 0.5,
+            _ => row.start += 0.5,
+        }
+    }
+    assert_close(&outcome(&derived(early), &lost).steps, &expected);
 }
 
 /// Two stages with one microbatch are a chain: a slow link adds what its two transfers and the embedding take longer.
@@ -204,10 +220,23 @@ fn draws_are_their_own_and_the_same_every_time() {
 fn copies_stand_side_by_side() {
     let of = Synthetic { dp: 2, steps: 2, ..Synthetic::default() };
     let rows = rows(&of);
-    let wide = derived(copied(&rows, 3).unwrap());
+    let job = derived(rows.clone());
+    let wide = copied(&job, 3).unwrap();
     assert_eq!((wide.workers.len(), wide.steps[0].columns), (24, 6));
-    assert_eq!(steps_of(&wide), steps_of(&derived(rows.clone())));
-    assert_eq!(copied(&rows, u32::MAX), None);
+    assert_eq!(steps_of(&wide), steps_of(&job));
+    // As if all of them had been recorded.
+    let again = derived(straggler_training::rows(&wide));
+    assert_eq!((&again.workers, &again.start, &again.steps), (&wide.workers, &wide.start, &wide.steps));
+    // Where columns differ they are one, and so are their copies.
+    let mut uneven = rows;
+    let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
+    let last = *uneven.iter().find(is_it).unwrap();
+    uneven.push(Row { seq: 1, ..last });
+    let uneven = derived(uneven);
+    let wide = copied(&uneven, 3).unwrap();
+    assert_eq!((wide.workers.len(), wide.steps[1].columns), (24, 1));
+    assert_eq!(steps_of(&wide), steps_of(&uneven));
+    assert!(matches!(copied(&job, u32::MAX), Err(CopyError::TooMany { .. })));
 }
 
 #[test]
@@ -244,7 +273,8 @@ fn mended_and_slowed_again(job: &Job, rank: u32) -> [f64; 2] {
                 }
             }
         }
-        own as f64 / f64::from(count) / replays.stage_ideal.takes(stage, kind as u16) as f64
+        let of_kind = job.shape(0).ops.iter().find(|op| op.kind == kind as u16).unwrap();
+        own as f64 / f64::from(count) / replays.stage_ideal.takes(stage, of_kind) as f64
     };
     let factors = [slower(Kind::ForwardCompute), slower(Kind::BackwardCompute)];
     let again = Replays::new(&mended).unwrap().changed(|_, at| {

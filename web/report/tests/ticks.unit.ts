@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Axis } from "../src/data/report";
-import { ticks } from "../src/format/ticks";
+import { ticks, withEnds } from "../src/format/ticks";
 
 const axis = (more: Partial<Axis>): Axis => ({ label: "", unit: "none", log: false, ...more });
 const labels = (list: { label: string }[]) => list.map((t) => t.label.replace(/\u202f/g, " ")).filter(Boolean);
@@ -8,6 +8,14 @@ const labels = (list: { label: string }[]) => list.map((t) => t.label.replace(/\
 test("linear steps are one, two or five", () => {
   expect(labels(ticks(axis({}), 0, 10, 5))).toEqual(["0", "2", "4", "6", "8", "10"]);
   expect(labels(ticks(axis({ unit: "share" }), 0, 1, 4))).toEqual(["0 %", "50 %", "100 %"]);
+});
+
+test("ends have ticks, and none stands too near", () => {
+  const steps = axis({ unit: "count" });
+  expect(labels(withEnds(steps, [0, 19], ticks(steps, -0.5, 19.5, 5)))).toEqual(["0", "5", "10", "15", "19"]);
+  expect(labels(withEnds(steps, [0, 21], ticks(steps, -0.5, 21.5, 5)))).toEqual(["0", "5", "10", "15", "21"]);
+  expect(labels(withEnds(steps, [], ticks(steps, 0, 2, 10)))).toEqual(["0", "1", "2"]);
+  expect(labels(withEnds(steps, [3, 3], ticks(steps, 2.5, 3.5, 5)))).toEqual(["3"]);
 });
 
 test("counts have no fractions", () => {

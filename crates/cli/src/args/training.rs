@@ -1,14 +1,14 @@
 //! `straggler training` as typed.
 
+pub mod faults;
 mod whatif;
 
 pub use whatif::WhatIf;
 
 use super::report::ReportOption;
 use clap::{Args, Subcommand, ValueEnum};
+use faults::{TypedFault, link, slow, stall, who_help};
 use std::path::PathBuf;
-use std::str::FromStr;
-use straggler_training::synthetic::What;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -46,23 +46,23 @@ EXAMPLES
       --method published --json
 
 WHAT IS READ
-  a table of operations  Parquet or CSV, one file or one a rank; see docs/guide/training.md
-  PyTorch profiler       one .json or .json.gz a rank, or their folder
+  a table of operations  Parquet or CSV, one file or one per rank; see docs/guide/training.md
+  PyTorch profiler       one .json or .json.gz per rank, or their folder
   Chakra, PyTorch execution traces, NCCL Inspector";
 
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub struct Show {
-    /// The recording of a job: a table of operations, files of a profiler, one a rank, or their folder
+    /// The recording of a job: a table of operations, profiler files (one per rank), or a folder of them
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The description of the job beside its table: dp_size, pp_size, tp_size and so on
     #[arg(long, value_name = "META.yaml")]
     pub meta: Option<PathBuf>,
-    /// How the job is analysed
+    /// Method of analysis
     #[arg(long, value_enum, default_value = "exact")]
     pub method: Method,
-    /// The layers of the model, or those of every stage (8,8,8,6): tells which split would be best
+    /// Layers of the model (32), or of each stage (8,8,8,8): reports the best split
     #[arg(long, value_name = "LAYERS", value_delimiter = ',')]
     pub layers: Vec<u32>,
     #[command(flatten)]
@@ -93,33 +93,40 @@ pub struct Convert {
     /// A table of operations, or those of a folder
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Where the trace goes: a folder that does not exist yet
+    /// Folder for the trace; must not exist yet
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// What a microbatch sends from stage to stage; guessed from how long that took, at 25 GB/s
+    /// Bytes that a microbatch sends from stage to stage; default: guessed from the transfer times, at 25 GB/s
     #[arg(long, value_name = "BYTES", value_parser = straggler_model::units::bytes)]
     pub activations: Option<u64>,
-    /// The gradients of a stage; guessed likewise
+    /// Bytes of gradients per stage; default: guessed in the same way
     #[arg(long, value_name = "BYTES", value_parser = straggler_model::units::bytes)]
     pub gradients: Option<u64>,
 }
 
-const GENERATE_EXAMPLES: &str = "\
+const GENERATE_EXAMPLES: &str = concat!(
+    "\
 EXAMPLES
   straggler training generate -o healthy.csv
   straggler training generate --dp 8 --pp 2 --slow 3/0:1.5@10 -o slow.csv
   straggler training generate --lengths 0.3 --last-stage 0.2 -o uneven.csv
+  straggler training generate --link 2/1-2/2:50 -o late.parquet
   straggler training generate --slow 2/1:1.6@5 --to kineto -o profiled
 
-FAULTS  DP/STAGE:HOW_MUCH[@STEP]: data-parallel rank and stage of a worker, how much, and since which step";
+",
+    who_help!(),
+    "
+
+Rank = stage x data-parallel ranks + data-parallel rank. Random choices depend on --seed"
+);
 
 #[derive(Debug, Args)]
 #[command(after_help = GENERATE_EXAMPLES)]
 pub struct Generate {
-    /// Where the job goes: a file for a table, a folder for the files of a profiler
-    #[arg(short, long, value_name = "OUT.csv|DIR")]
+    /// Where the job goes: a table named .csv or .parquet, or a folder for the files of a profiler
+    #[arg(short, long, value_name = "FILE|DIR")]
     pub output: PathBuf,
-    /// What is written
+    /// Format of the output
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub to: JobFormat,
     /// Data-parallel ranks
@@ -128,35 +135,35 @@ pub struct Generate {
     /// Stages of the pipeline
     #[arg(long, value_name = "COUNT", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub pp: u32,
-    /// Microbatches of a step
+    /// Microbatches per step
     #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub microbatches: u32,
-    #[arg(long, value_name = "COUNT", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100_000), help = "Steps")]
+    #[arg(long, value_name = "COUNT", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100_000), help = "Training steps")]
     pub steps: u32,
-    /// How much longer the last stage computes, as a share
+    /// How much longer the last stage computes: 0.2 is 20 %
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub last_stage: f64,
-    /// How much microbatches differ in length: the standard deviation, as a share
+    /// Standard deviation of the length of microbatches: 0.3 is 30 %
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub lengths: f64,
-    /// How much computing differs by chance: the standard deviation, as a share
+    /// Standard deviation of random variation in computing time: 0.01 is 1 %
     #[arg(long, value_name = "SHARE", default_value = "0.01", value_parser = share)]
     pub jitter: f64,
-    /// A worker that computes so many times as long
-    #[arg(long, value_name = "DP/STAGE:TIMES[@STEP]")]
-    pub slow: Vec<WorkerFault>,
-    /// A worker whose transfers take so many times as long
-    #[arg(long, value_name = "DP/STAGE:TIMES[@STEP]")]
-    pub link: Vec<WorkerFault>,
-    /// A worker whose host is late by so many seconds, once a step
-    #[arg(long, value_name = "DP/STAGE:SECONDS[@STEP]")]
-    pub stall: Vec<WorkerFault>,
+    /// Multiply the computing time of a worker by this factor
+    #[arg(long, value_name = "WHO:TIMES[@STEP]", value_parser = slow)]
+    pub slow: Vec<TypedFault>,
+    /// Multiply the time of all transfers of a worker, or of those between two workers alone, for everyone in them
+    #[arg(long, value_name = "WHO[-WORKER]:TIMES[@STEP]", value_parser = link)]
+    pub link: Vec<TypedFault>,
+    /// Delay the host of a worker by this time, once per step
+    #[arg(long, value_name = "WHO:TIME[@STEP]", value_parser = stall)]
+    pub stall: Vec<TypedFault>,
 }
 
 /// What a job is written as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum JobFormat {
-    /// One row for every operation, as CSV
+    /// One row for every operation: CSV or Parquet, by the name of the file
     Table,
     /// What the PyTorch profiler would have written: rank-0.json and so on
     Kineto,
@@ -168,39 +175,5 @@ fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=10.0).contains(&share) => Ok(share),
         _ => Err("give a number from 0 to 10: 0.2 is 20 %".into()),
-    }
-}
-
-/// A fault of a worker, of a kind that the option says.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct WorkerFault {
-    pub dp_rank: u32,
-    pub stage: u32,
-    pub how_much: f64,
-    pub from_step: u32,
-}
-
-impl WorkerFault {
-    pub fn fault(self, what: impl Fn(f64) -> What) -> straggler_training::synthetic::Fault {
-        let WorkerFault { dp_rank, stage, how_much, from_step } = self;
-        straggler_training::synthetic::Fault { dp_rank, stage, from_step, what: what(how_much) }
-    }
-}
-
-impl FromStr for WorkerFault {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WorkerFault, String> {
-        let wrong = || "give DP/STAGE:HOW_MUCH or DP/STAGE:HOW_MUCH@STEP, such as 3/0:1.5@10".to_string();
-        let (place, rest) = text.split_once(':').ok_or_else(wrong)?;
-        let (dp_rank, stage) = place.split_once('/').ok_or_else(wrong)?;
-        let (how_much, from_step) = rest.split_once('@').unwrap_or((rest, "0"));
-        let how_much: f64 = how_much.parse().map_err(|_| wrong())?;
-        Ok(WorkerFault {
-            dp_rank: dp_rank.parse().map_err(|_| wrong())?,
-            stage: stage.parse().map_err(|_| wrong())?,
-            how_much,
-            from_step: from_step.parse().map_err(|_| wrong())?,
-        })
     }
 }

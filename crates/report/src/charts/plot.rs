@@ -45,7 +45,8 @@ impl Chart {
 /// An axis of the page, around all values that it can show.
 fn axis(axis: &page::Axis, values: impl IntoIterator<Item = f64>) -> Axis {
     let ends = axis.whole.then_some([0.0, 1.0]).into_iter().flatten();
-    Axis::fitting(&axis.label, scale(axis), unit(axis), values.into_iter().chain(ends))
+    let covers = axis.covers.into_iter().flatten();
+    Axis::fitting(&axis.label, scale(axis), unit(axis), values.into_iter().chain(ends).chain(covers))
 }
 
 fn scale(axis: &page::Axis) -> Scale {

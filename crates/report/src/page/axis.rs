@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One axis.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Axis {
     pub label: String,
@@ -11,11 +11,13 @@ pub struct Axis {
     pub scale: Scale,
     /// Shows everything from 0 to 1, whatever the data: shares of one whole.
     pub whole: bool,
+    /// Covers at least this, so that small differences do not look large: the colours of a heat map.
+    pub covers: Option<[f64; 2]>,
 }
 
 impl Axis {
     pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Axis {
-        Axis { label: label.into(), unit, scale, whole: false }
+        Axis { label: label.into(), unit, scale, whole: false, covers: None }
     }
 
     pub fn linear(label: impl Into<String>, unit: Unit) -> Axis {
@@ -25,6 +27,11 @@ impl Axis {
     /// Shares of one whole, from 0 to 100 %.
     pub fn whole(label: impl Into<String>) -> Axis {
         Axis { whole: true, ..Axis::linear(label, Unit::Share) }
+    }
+
+    /// Covers at least these values.
+    pub fn covering(self, low: f64, high: f64) -> Axis {
+        Axis { covers: Some([low, high]), ..self }
     }
 
     /// Numbers of processes, in powers of two.
@@ -70,13 +77,15 @@ struct Written {
     base: Option<f64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     whole: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covers: Option<[f64; 2]>,
 }
 
 impl From<Axis> for Written {
     fn from(axis: Axis) -> Written {
         let base = (axis.scale == Scale::Log2).then_some(2.0);
-        let Axis { label, unit, scale, whole } = axis;
-        Written { label, unit, log: scale != Scale::Linear, base, whole }
+        let Axis { label, unit, scale, whole, covers } = axis;
+        Written { label, unit, log: scale != Scale::Linear, base, whole, covers }
     }
 }
 
@@ -87,6 +96,6 @@ impl From<Written> for Axis {
             (true, Some(2.0)) => Scale::Log2,
             (true, _) => Scale::Log10,
         };
-        Axis { label: written.label, unit: written.unit, scale, whole: written.whole }
+        Axis { label: written.label, unit: written.unit, scale, whole: written.whole, covers: written.covers }
     }
 }

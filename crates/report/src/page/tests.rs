@@ -36,6 +36,7 @@ fn axis() -> impl Strategy<Value = Axis> {
         unit,
         scale,
         whole,
+        covers: whole.then_some([0.5, 1.5]),
     })
 }
 

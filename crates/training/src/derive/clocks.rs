@@ -1,10 +1,16 @@
 //! Clocks of a table that contradict each other: a worker ends a transfer before another one of its group has begun it. What
 //! meets ends together, which tells how far each clock is off. Clocks without such contradictions are left as they are.
+//!
+//! ```text
+//! all steps ─► one offset a worker ─► steps that still contradict themselves ─► offsets of their own: a clock has jumped
+//!                                                                              └► left out: it has jumped within the step
+//! ```
 
 use super::workers::Workers;
 use crate::clocks::{Ends, Offsets};
-use crate::{Job, Row};
+use crate::{Job, Row, words};
 use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Contradictions up to this are those of good clocks, in picoseconds.
 const GOOD: i64 = 1_000_000_000;
@@ -12,42 +18,179 @@ const GOOD: i64 = 1_000_000_000;
 const CLEARLY: i64 = 10;
 /// Steps that are compared: they are spread over the job.
 const COMPARED: usize = 32;
+/// A step that contradicts itself by a share of its length of one in so many cannot be analysed.
+const HARMLESS: i64 = 10;
 
 /// What is added to the starts of workers.
 pub struct Correction {
-    /// By worker of the job, in picoseconds.
-    shift: Vec<i64>,
+    /// By number of the step, then by worker of the job, in picoseconds.
+    shift: BTreeMap<i64, Vec<i64>>,
+    /// Steps in which no shift helps.
+    left_out: BTreeSet<i64>,
     pub notes: Vec<String>,
 }
 
 /// What is needed, if clocks are clearly off.
 pub fn correction(job: &Job) -> Option<Correction> {
-    let worst = |shift: &[i64]| {
-        (0..job.steps.len()).into_par_iter().map(|step| contradiction(job, step, shift)).max()
+    let steps = job.steps.len();
+    let worst_of = |shift: &[i64]| -> Vec<i64> {
+        (0..steps).into_par_iter().map(|step| contradiction(job, step, shift)).collect()
     };
-    let before = worst(&vec![0; job.workers.len()]).filter(|&worst| worst > GOOD)?;
-    let meetings: Vec<Ends> = (0..job.steps.len())
-        .step_by(job.steps.len().div_ceil(COMPARED).max(1))
-        .flat_map(|step| meetings(job, step))
+    let none = vec![0; job.workers.len()];
+    let before = worst_of(&none);
+    before.iter().find(|&&worst| worst > GOOD)?;
+    let compared: Vec<Ends> = (0..steps)
+        .step_by(steps.div_ceil(COMPARED).max(1))
+        .flat_map(|step| meetings(job, step, &none))
         .collect();
-    let offsets = Offsets::of(&meetings, job.workers.len());
-    let largest = offsets.offset[offsets.furthest()].saturating_abs();
-    let (residual, _) = offsets.residual(&meetings);
-    let shift: Vec<i64> = offsets.offset.iter().map(|offset| offset.saturating_neg()).collect();
-    let is_off = largest > GOOD && largest > residual.saturating_mul(CLEARLY);
-    if !is_off || worst(&shift).is_none_or(|after| after >= before) {
+    let rank = |worker: usize| job.workers[worker].rank;
+    let overall = aligned(&compared, job.workers.len()).map(|offsets| (negated(&offsets), offsets));
+    let overall = overall.filter(|(shift, _)| worst_of(shift).iter().max() < before.iter().max());
+    let mut notes = Vec::new();
+    let common = overall.map_or(none, |(shift, offsets)| {
+        notes.push(offsets.found(&compared, ["transfer", "transfers"], rank));
+        shift
+    });
+    let of_steps: Vec<Vec<i64>> =
+        (0..steps).into_par_iter().map(|step| of_step(job, step, &common)).collect();
+    let jumps = jumps(job, &of_steps, &common);
+    let left_out = within(job, &of_steps);
+    if jumps.len() + left_out.len() + notes.len() == 0 {
         return None;
     }
-    let rank = |worker: usize| job.workers[worker].rank;
-    let mut notes = vec![offsets.found(&meetings, ["transfer", "transfers"], rank)];
-    notes.extend(offsets.jumps(&meetings, rank));
-    Some(Correction { shift, notes })
+    if !jumps.is_empty() {
+        notes.push(format!(
+            "Clocks jump during the recording: {}. Steps before and after that were aligned apart",
+            words::list(&jumps)
+        ));
+    }
+    if !left_out.is_empty() {
+        let names = left_out.iter().map(|(step, worker)| format!("{step} (rank {})", rank(*worker)));
+        notes.push(format!(
+            "left out, because a clock jumps within them: {} {}",
+            words::plural(left_out.len(), "step", "steps"),
+            words::listed(names)
+        ));
+    }
+    let numbers = job.steps.iter().map(|step| step.number);
+    Some(Correction {
+        shift: numbers.zip(of_steps).collect(),
+        left_out: left_out.into_iter().map(|(step, _)| step).collect(),
+        notes,
+    })
+}
+
+/// How far clocks are off in some meetings, if they clearly are.
+fn aligned(meetings: &[Ends], workers: usize) -> Option<Offsets> {
+    let offsets = Offsets::of(meetings, workers);
+    let largest = offsets.offset[offsets.furthest()].saturating_abs();
+    let (residual, _) = offsets.residual(meetings);
+    (largest > GOOD && largest > residual.saturating_mul(CLEARLY)).then_some(offsets)
+}
+
+fn negated(offsets: &Offsets) -> Vec<i64> {
+    offsets.offset.iter().map(|offset| offset.saturating_neg()).collect()
+}
+
+/// The shift of a step: that of all, or one of its own where it contradicts itself with that.
+fn of_step(job: &Job, step: usize, common: &[i64]) -> Vec<i64> {
+    let before = contradiction(job, step, common);
+    let own = || {
+        let offsets = aligned(&meetings(job, step, common), job.workers.len())?;
+        let both = common.iter().zip(negated(&offsets)).map(|(common, own)| common.saturating_add(own));
+        Some(both.collect::<Vec<i64>>()).filter(|shift| contradiction(job, step, shift) < before)
+    };
+    (before > GOOD).then(own).flatten().unwrap_or_else(|| common.to_vec())
+}
+
+/// Ranks whose shift changes from a step to the next by clearly more than shifts do by chance, with the step and by how much.
+fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<String> {
+    let moved: Vec<Vec<i64>> = of_steps.windows(2).map(|pair| moved(&pair[0], &pair[1])).collect();
+    let largest = |of: &[i64]| of.iter().map(|by| by.saturating_abs()).max().unwrap_or(0);
+    // Between steps that are both aligned on their own, shifts differ by what ends differ by chance.
+    let both_own = |place: usize| of_steps[place] != common && of_steps[place + 1] != common;
+    let mut of_own: Vec<i64> =
+        (0..moved.len()).filter(|&place| both_own(place)).map(|place| largest(&moved[place])).collect();
+    let usual = crate::exact::median(&mut of_own);
+    let mut jumps = Vec::new();
+    for (place, moved) in moved.iter().enumerate() {
+        let mut distances: Vec<i64> = moved.iter().map(|by| by.saturating_abs()).collect();
+        distances.sort_unstable();
+        // Most clocks do not jump.
+        let by_chance = usual.max(distances.get(distances.len().saturating_sub(1) / 4).copied().unwrap_or(0));
+        let clearly = GOOD.max(by_chance.saturating_mul(CLEARLY));
+        for (worker, &by) in moved.iter().enumerate().filter(|(_, by)| by.saturating_abs() > clearly) {
+            let (rank, step) = (job.workers[worker].rank, job.steps[place + 1].number);
+            jumps.push(format!("rank {rank} by {} at step {step}", words::time(by)));
+        }
+    }
+    jumps
+}
+
+/// By worker: how much its clock moves from a step to the next against most of the others.
+fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
+    let moved: Vec<i64> =
+        before.iter().zip(after).map(|(before, after)| before.saturating_sub(*after)).collect();
+    let mut sorted = moved.clone();
+    sorted.sort_unstable();
+    let middle = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+    moved.into_iter().map(|by| by.saturating_sub(middle)).collect()
+}
+
+/// Steps that still contradict themselves by too much, unless all do, with the worker whose clock is the likeliest to have jumped.
+fn within(job: &Job, of_steps: &[Vec<i64>]) -> Vec<(i64, usize)> {
+    let mut spans: Vec<i64> = (0..of_steps.len()).map(|step| span(job, step, &of_steps[step])).collect();
+    let usual = crate::exact::median(&mut spans);
+    let is_bad = |step: &usize| {
+        let left = contradiction(job, *step, &of_steps[*step]);
+        left > GOOD && left > usual / HARMLESS
+    };
+    let bad: Vec<usize> = (0..of_steps.len()).filter(is_bad).collect();
+    if bad.len() == of_steps.len() {
+        return Vec::new();
+    }
+    bad.into_iter().map(|step| (job.steps[step].number, suspect(job, step, &of_steps[step]))).collect()
+}
+
+/// The worker that takes part in most of the contradictions of a step.
+fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
+    let mut counts = vec![0u32; job.workers.len()];
+    for members in groups(job, step) {
+        let start = |&(worker, instance): &(usize, usize)| job.start[instance].saturating_add(shift[worker]);
+        let end = |member: &(usize, usize)| start(member).saturating_add(job.duration[member.1]);
+        let (last, first) =
+            (members.iter().max_by_key(|of| start(of)), members.iter().min_by_key(|of| end(of)));
+        if let (Some(last), Some(first)) = (last, first)
+            && start(last).saturating_sub(end(first)) > GOOD
+        {
+            counts[last.0] += 1;
+            counts[first.0] += 1;
+        }
+    }
+    (0..counts.len()).rev().max_by_key(|&worker| counts[worker]).unwrap_or(0)
+}
+
+/// From the first start of a step to its last end.
+fn span(job: &Job, step: usize, shift: &[i64]) -> i64 {
+    let ops = job.shape(step).ops.len();
+    let (mut first, mut last) = (i64::MAX, i64::MIN);
+    for (place, instance) in job.instances(step).enumerate() {
+        let shift = shift[job.worker(step, place / ops, place % ops)];
+        let start = job.start[instance].saturating_add(shift);
+        first = first.min(start);
+        last = last.max(start.saturating_add(job.duration[instance]));
+    }
+    last.saturating_sub(first)
 }
 
 impl Correction {
-    pub fn apply(&self, rows: &mut [Row], workers: &Workers) {
+    /// Moves the starts of rows, and leaves out those of steps that cannot be mended.
+    pub fn apply(&self, rows: &mut Vec<Row>, workers: &Workers) {
+        rows.retain(|row| !self.left_out.contains(&row.step));
         for row in rows {
-            row.start += self.shift[(row.dp_rank * workers.pp + row.stage) as usize] as f64 / 1e12;
+            if let Some(shift) = self.shift.get(&row.step) {
+                row.start += shift[(row.dp_rank * workers.pp + row.stage) as usize] as f64 / 1e12;
+            }
         }
     }
 }
@@ -85,9 +228,10 @@ fn contradiction(job: &Job, step: usize, shift: &[i64]) -> i64 {
 }
 
 /// What ends together in a step.
-fn meetings(job: &Job, step: usize) -> Vec<Ends> {
+fn meetings(job: &Job, step: usize, shift: &[i64]) -> Vec<Ends> {
     let end = |(worker, instance): (usize, usize)| {
-        (worker as u32, job.start[instance].saturating_add(job.duration[instance]))
+        let end = job.start[instance].saturating_add(job.duration[instance]);
+        (worker as u32, end.saturating_add(shift[worker]))
     };
     let mut meetings: Vec<Ends> =
         groups(job, step).map(|members| members.into_iter().map(end).collect()).collect();

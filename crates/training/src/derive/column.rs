@@ -16,9 +16,6 @@ pub type Key = (Kind, u32, Option<u32>);
 const DATA_PARALLEL: [Kind; 3] =
     [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::SeparateGradsAllReduce];
 
-/// What comes one after the other on a worker.
-pub const QUEUED: [Kind; 4] = [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc];
-
 pub struct Column {
     pub dp_rank: u32,
     pub ops: Vec<Op>,
@@ -33,6 +30,8 @@ pub struct Column {
     pub wide: BTreeMap<Key, Vec<u32>>,
     /// By stage that has any: loading, computing and collecting garbage, in order.
     pub queues: Vec<Vec<usize>>,
+    /// Operations that only stand for those of other columns.
+    pub fillers: Vec<usize>,
     pub found: Found,
 }
 
@@ -42,6 +41,9 @@ pub struct Queued {
     pub start: i64,
     pub duration: i64,
     pub order: i64,
+    /// As [`Op::inside`].
+    pub inside: bool,
+    pub filler: bool,
 }
 
 /// A column while it is built.
@@ -51,8 +53,12 @@ pub struct Building<'a> {
     pub start: Vec<i64>,
     pub duration: Vec<i64>,
     /// What operations are sorted by: their starts as recorded, or places in a queue.
-    order: Option<Vec<i64>>,
-    queues: Vec<Vec<usize>>,
+    pub order: Option<Vec<i64>>,
+    /// As [`Op::inside`].
+    pub inside: Vec<bool>,
+    /// The last collection that was taken out of an operation.
+    pub last_inside: BTreeMap<usize, usize>,
+    pub queues: Vec<Vec<usize>>,
     edges: BTreeSet<(u32, u32)>,
     pub found: Found,
 }
@@ -67,57 +73,17 @@ impl Column {
     pub fn of(rows: &[Row], stages: u32, first: f64, habits: Habits) -> Column {
         let start = rows.iter().map(|row| picoseconds(row.start - first)).collect();
         let duration = rows.iter().map(|row| picoseconds(row.duration)).collect();
-        Column::built(rows, start, duration, None, stages, habits)
+        Building::new(rows, start, duration).column(stages, habits)
     }
 
-    /// From rows of which no collection lies within something else.
+    /// From rows of which collections have been taken out of what they lay within.
     pub fn settled(rows: &[Row], queued: &[Queued], stages: u32, habits: Habits) -> Column {
         let of = |part: fn(&Queued) -> i64| queued.iter().map(part).collect::<Vec<i64>>();
-        let order = of(|queued| queued.order);
-        Column::built(
-            rows,
-            of(|queued| queued.start),
-            of(|queued| queued.duration),
-            Some(order),
-            stages,
-            habits,
-        )
-    }
-
-    fn built(
-        rows: &[Row],
-        start: Vec<i64>,
-        duration: Vec<i64>,
-        order: Option<Vec<i64>>,
-        stages: u32,
-        habits: Habits,
-    ) -> Column {
-        let (edges, found, queues) = (BTreeSet::new(), Found::default(), Vec::new());
-        let mut building = Building { rows, start, duration, order, queues, edges, found };
-        let mut partners = Partners::new(habits.chunks);
-        for stage in 0..stages {
-            let of_stage = building.range(stage, None);
-            building.main_queue(of_stage.clone());
-            for direction in [FORWARD, BACKWARD] {
-                partners.match_stage(&mut building, stage, direction);
-            }
-            building.data_parallel(stage);
-            building.tail(stage);
-        }
-        let mut groups = partners.pairs(&mut building.found);
-        let (in_column, wide) = building.meetings(habits.clip_meets);
-        groups.extend(in_column);
-        Column {
-            dp_rank: rows[0].dp_rank,
-            ops: rows.iter().map(op).collect(),
-            start: building.start,
-            duration: building.duration,
-            edges: building.edges.into_iter().collect(),
-            groups,
-            wide,
-            queues: building.queues,
-            found: building.found,
-        }
+        let mut building = Building::new(rows, of(|queued| queued.start), of(|queued| queued.duration));
+        building.order = Some(of(|queued| queued.order));
+        building.inside = queued.iter().map(|queued| queued.inside).collect();
+        let fillers = (0..rows.len()).filter(|&op| queued[op].filler).collect();
+        Column { fillers, ..building.column(stages, habits) }
     }
 
     /// Whether the same is done in the same order.
@@ -129,7 +95,7 @@ impl Column {
     }
 }
 
-fn op(row: &Row) -> Op {
+fn op(row: &Row, inside: bool) -> Op {
     let stream = match row.kind {
         Kind::ForwardSend => 1,
         Kind::ForwardRecv => 2,
@@ -138,8 +104,59 @@ fn op(row: &Row) -> Op {
         kind if DATA_PARALLEL.contains(&kind) => 5,
         _ => 0,
     };
-    let (microbatch, chunk) = (row.microbatch, row.model_chunk);
-    Op { worker: row.stage, kind: row.kind as u16, stream, seq: row.seq, microbatch, chunk }
+    Op {
+        worker: row.stage,
+        kind: row.kind as u16,
+        stream,
+        seq: row.seq,
+        microbatch: row.microbatch,
+        chunk: row.model_chunk,
+        stage_chunk: row.chunk,
+        inside,
+    }
+}
+
+impl<'a> Building<'a> {
+    fn new(rows: &'a [Row], start: Vec<i64>, duration: Vec<i64>) -> Building<'a> {
+        Building {
+            rows,
+            start,
+            duration,
+            order: None,
+            inside: vec![false; rows.len()],
+            last_inside: BTreeMap::new(),
+            queues: Vec::new(),
+            edges: BTreeSet::new(),
+            found: Found::default(),
+        }
+    }
+
+    fn column(mut self, stages: u32, habits: Habits) -> Column {
+        let mut partners = Partners::new(habits.chunks);
+        for stage in 0..stages {
+            let last = self.main_queue(stage);
+            for direction in [FORWARD, BACKWARD] {
+                partners.match_stage(&mut self, stage, direction);
+            }
+            self.data_parallel(stage);
+            self.tail(stage, last);
+        }
+        let mut groups = partners.pairs(&mut self.found);
+        let (in_column, wide) = self.meetings(habits.clip_meets);
+        groups.extend(in_column);
+        Column {
+            dp_rank: self.rows[0].dp_rank,
+            ops: self.rows.iter().zip(&self.inside).map(|(row, &inside)| op(row, inside)).collect(),
+            start: self.start,
+            duration: self.duration,
+            edges: self.edges.into_iter().collect(),
+            groups,
+            wide,
+            queues: self.queues,
+            fillers: Vec::new(),
+            found: self.found,
+        }
+    }
 }
 
 impl Building<'_> {
@@ -158,6 +175,11 @@ impl Building<'_> {
         self.start[op].saturating_add(self.duration[op])
     }
 
+    /// What others wait for if they need what an operation gives: the last collection that was taken out of it, or itself.
+    pub fn done(&self, op: usize) -> usize {
+        self.last_inside.get(&op).copied().unwrap_or(op)
+    }
+
     pub fn edge(&mut self, after: usize, before: usize) {
         self.edges.insert((after as u32, before as u32));
     }
@@ -174,50 +196,8 @@ impl Building<'_> {
         ops
     }
 
-    fn of_kinds(&self, range: Range<usize>, kinds: &[Kind]) -> Vec<usize> {
+    pub fn of_kinds(&self, range: Range<usize>, kinds: &[Kind]) -> Vec<usize> {
         self.in_order(range.filter(|&op| kinds.contains(&self.rows[op].kind)))
-    }
-
-    /// Loading, computing and collecting garbage come one after the other. A collection that lies within one of these is taken out
-    /// of it and follows it; within something else it is left there.
-    fn main_queue(&mut self, range: Range<usize>) {
-        let queue = self.of_kinds(range.clone(), &QUEUED);
-        if self.order.is_none() {
-            self.take_out(range, &queue);
-        }
-        let queue = self.in_order(queue.into_iter());
-        self.chain(&queue);
-        self.queues.extend((!queue.is_empty()).then_some(queue));
-    }
-
-    /// Takes collections out of what they lie within.
-    fn take_out(&mut self, range: Range<usize>, queue: &[usize]) {
-        let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
-        let recorded: Vec<(i64, i64)> =
-            (0..self.rows.len()).map(|op| (self.start[op], self.end(op))).collect();
-        let encloses = |outer: usize, gc: usize| {
-            recorded[outer].0 <= recorded[gc].0 && recorded[gc].1 <= recorded[outer].1 && !is_gc(outer)
-        };
-        let mut moved = Vec::new();
-        for &gc in queue.iter().filter(|&&op| is_gc(op) && self.duration[op] > 0) {
-            let outer = queue.iter().copied().find(|&outer| encloses(outer, gc));
-            let elsewhere = range.clone().any(|outer| encloses(outer, gc));
-            moved.extend((outer.is_some() || elsewhere).then_some((gc, outer)));
-        }
-        let last = queue.iter().copied().filter(|&op| !is_gc(op)).map(|op| self.end(op)).max();
-        for (gc, outer) in moved {
-            self.found.nested += 1;
-            match outer {
-                Some(outer) => {
-                    self.duration[outer] = (self.duration[outer] - self.duration[gc]).max(0);
-                    self.start[gc] = self.end(outer);
-                }
-                None => {
-                    self.duration[gc] = 0;
-                    self.start[gc] = last.unwrap_or(self.start[gc]);
-                }
-            }
-        }
     }
 
     fn data_parallel(&mut self, stage: u32) {
@@ -242,19 +222,17 @@ impl Building<'_> {
         }
         for scatter in self.range(stage, Some(Kind::GradsReduceScatter)) {
             // The gradients of its chunk, or whatever had been computed when it began.
-            let ended = |op: &&usize| self.end(**op) <= self.start[scatter] + SLACK;
+            let ended = |op: &&usize| self.end(self.done(**op)) <= self.start[scatter] + SLACK;
             let of_chunk = backwards.iter().rev().find(|&&op| chunk(op) == chunk(scatter));
             let before = of_chunk.filter(ended).or_else(|| backwards.iter().rev().find(ended));
-            edges.extend(before.map(|&before| (scatter, before)));
+            edges.extend(before.map(|&before| (scatter, self.done(before))));
         }
         edges.into_iter().for_each(|(after, before)| self.edge(after, before));
     }
 
-    /// What ends a step. Gradients that were sent while backward was running are awaited.
-    fn tail(&mut self, stage: u32) {
+    /// What ends a step, after the last of the main queue. Gradients that were sent while backward was running are awaited.
+    fn tail(&mut self, stage: u32, last: Option<usize>) {
         let range = self.range(stage, None);
-        let computed = self.of_kinds(range.clone(), &QUEUED);
-        let last = computed.last().copied();
         let scatters = self.of_kinds(range, &[Kind::GradsReduceScatter]);
         let is_after = |op: &usize| last.is_none_or(|last| self.start[*op] >= self.end(last) - SLACK);
         let overlapped = scatters.iter().any(|op| !is_after(op));

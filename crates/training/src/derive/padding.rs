@@ -1,15 +1,17 @@
 //! Columns that differ only in what their hosts did: a garbage collection, or loading, that others do not have. The others get the same
 //! operation, at the same place of the queue and without taking any time, so that all columns are alike.
 //!
-//! A place is a slot, before the first, second, … computation of a stage, and a number within the slot.
+//! A place is a slot, before the first, second, … computation of a stage, and a number within the slot. What was taken out of the
+//! computation before comes first there.
 
 use super::Habits;
-use super::column::{Column, QUEUED, Queued};
+use super::column::{Column, Queued};
+use super::queue::QUEUED;
 use crate::{Kind, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Stage, computations before it, kind, and a number.
-type Place = (u32, usize, Kind, usize);
+/// Stage, computations before it, whether it is apart from them, kind, and a number.
+type Place = (u32, usize, bool, Kind, usize);
 
 fn is_host(kind: Kind) -> bool {
     matches!(kind, Kind::Gc | Kind::DataLoad)
@@ -42,12 +44,13 @@ fn places(rows: &[Row], column: &Column) -> Option<BTreeMap<Place, usize>> {
                 (computed, last) = (computed + 1, None);
                 continue;
             }
-            if last > Some(kind) {
+            let own = Some((!column.ops[op].inside, kind));
+            if last > own {
                 return None;
             }
-            number = if last == Some(kind) { number + 1 } else { 0 };
-            last = Some(kind);
-            places.insert((stage, computed, kind, number), op);
+            number = if last == own { number + 1 } else { 0 };
+            last = own;
+            places.insert((stage, computed, !column.ops[op].inside, kind, number), op);
         }
     }
     Some(places)
@@ -65,24 +68,26 @@ fn fill(
     let mut filled: Vec<(Row, Queued)> = Vec::new();
     let others = (0..rows.len()).filter(|&op| !QUEUED.contains(&rows[op].kind));
     filled.extend(others.map(|op| {
-        (rows[op], Queued { start: column.start[op], duration: column.duration[op], order: column.start[op] })
+        let (start, duration) = (column.start[op], column.duration[op]);
+        (rows[op], Queued { start, duration, order: start, inside: false, filler: false })
     }));
     for queue in &column.queues {
         let computes: Vec<usize> = queue.iter().copied().filter(|&op| !is_host(rows[op].kind)).collect();
         let Some(&first) = queue.first() else { continue };
         let template = rows[first];
         let (mut order, mut end, mut seqs) = (0, 0, BTreeMap::new());
-        let mut add = |row: Row, start: i64, duration: i64| {
-            filled.push((row, Queued { start, duration, order }));
+        let mut add = |row: Row, start: i64, duration: i64, inside: bool, filler: bool| {
+            filled.push((row, Queued { start, duration, order, inside, filler }));
             order += 1;
             start.saturating_add(duration)
         };
         for slot in 0..=computes.len() {
-            let from = |slot: usize| (template.stage, slot, Kind::BackwardCompute, 0);
+            let from = |slot: usize| (template.stage, slot, false, Kind::BackwardCompute, 0);
             for place in all.range(from(slot)..from(slot + 1)) {
-                let seq: &mut u32 = seqs.entry(place.2).or_default();
+                let (inside, kind) = (!place.2, place.3);
+                let seq: &mut u32 = seqs.entry(kind).or_default();
                 let row = Row {
-                    kind: place.2,
+                    kind,
                     seq: *seq,
                     chunk: -1,
                     model_chunk: -1,
@@ -91,12 +96,12 @@ fn fill(
                 };
                 *seq += 1;
                 end = match own.get(place) {
-                    Some(&op) => add(row, column.start[op], column.duration[op]),
-                    None => add(row, end, 0),
+                    Some(&op) => add(row, column.start[op], column.duration[op], inside, false),
+                    None => add(row, end, 0, inside, true),
                 };
             }
             if let Some(&op) = computes.get(slot) {
-                end = add(rows[op], column.start[op], column.duration[op]);
+                end = add(rows[op], column.start[op], column.duration[op], false, false);
             }
         }
     }

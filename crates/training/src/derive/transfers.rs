@@ -59,7 +59,7 @@ impl Partners {
                     self.alone.push(transfer);
                     continue;
                 };
-                matched.push(if receives { (compute, transfer) } else { (transfer, compute) });
+                matched.push(if receives { (compute, transfer) } else { (transfer, building.done(compute)) });
                 if !goes_on(&compute) {
                     self.alone.push(transfer);
                     continue;
@@ -106,7 +106,7 @@ fn owners(
     // What ended before anything was computed, or began after everything, is left over from another step.
     let is_live = |transfer: usize| match receives {
         true => computes.iter().any(|&op| building.start[transfer] <= building.start[op] + SLACK),
-        false => computes.iter().any(|&op| building.end(transfer) >= building.end(op) - SLACK),
+        false => computes.iter().any(|&op| building.end(transfer) >= building.end(building.done(op)) - SLACK),
     };
     let live: Vec<bool> = transfers.iter().map(|&transfer| is_live(transfer)).collect();
     let count = live.iter().filter(|live| **live).count();
@@ -130,7 +130,7 @@ fn owners(
         .map(|&transfer| {
             let fits = |&op: &usize| match receives {
                 true => building.start[op] >= building.end(transfer) - SLACK,
-                false => building.end(op) <= building.start[transfer] + SLACK,
+                false => building.end(building.done(op)) <= building.start[transfer] + SLACK,
             };
             let place = if receives { free.iter().position(fits) } else { free.iter().rposition(fits) };
             place.map(|place| free.remove(place))

@@ -1,8 +1,12 @@
 //! Who takes part in a job.
 
 use super::{JobError, MOST};
+use crate::words::listed;
 use crate::{Kind, Row, Worker};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+/// Where so many workers seem to take part and few were recorded, the numbers are wrong.
+const MOST_UNRECORDED: u64 = 1 << 14;
 
 /// Who takes part.
 pub struct Workers {
@@ -34,23 +38,37 @@ impl Workers {
                 return Err(JobError::TwoRanks { dp_rank, stage, rank: known, other: rank });
             }
         }
-        if count > 4 * ranks.len() as u64 {
+        if count > MOST_UNRECORDED.max(4 * ranks.len() as u64) {
             return Err(JobError::Sparse { recorded: ranks.len(), workers: count });
         }
         Ok(Workers { dp, pp, ranks, ends: rows.iter().any(|row| row.kind == Kind::Optimizer) })
     }
 
-    /// A worker of the job of which a step has nothing, or no end.
-    pub fn first_missing(&self, rows: &[Row]) -> Option<u32> {
-        let of_worker = rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage));
-        let has_end = |rows: &&[Row]| !self.ends || rows.iter().any(|row| row.kind == Kind::Optimizer);
-        let there: Vec<(u32, u32)> =
-            of_worker.filter(has_end).map(|rows| (rows[0].dp_rank, rows[0].stage)).collect();
-        if there.len() == self.ranks.len() {
-            return None;
+    /// How many there are, recorded or not.
+    pub fn all(&self) -> usize {
+        self.dp as usize * self.pp as usize
+    }
+
+    /// What is missing of the job altogether.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let all = self.all();
+        if self.ranks.len() < all {
+            let places = (0..self.dp).flat_map(|dp_rank| (0..self.pp).map(move |stage| (dp_rank, stage)));
+            let missing = places.filter(|place| !self.ranks.contains_key(place));
+            let names =
+                missing.map(|(dp_rank, stage)| format!("data-parallel rank {dp_rank} of stage {stage}"));
+            notes.push(format!(
+                "{} of {all} workers were not recorded: {}. What they did to the others shows as waiting of the others, \
+                 and cannot be put down to them",
+                all - self.ranks.len(),
+                listed(names)
+            ));
         }
-        let there: BTreeSet<(u32, u32)> = there.into_iter().collect();
-        self.ranks.iter().find(|(place, _)| !there.contains(place)).map(|(_, rank)| *rank)
+        if !self.ends {
+            notes.push("no optimizer was recorded: steps that break off are not noticed, and end with their last operation".into());
+        }
+        notes
     }
 
     pub fn list(&self) -> Vec<Worker> {

@@ -1,8 +1,9 @@
 //! What the replays say: slowdowns by step, stage, data-parallel rank, class and worker, and how much mending would win.
 
 use super::causes::{Cause, Split, causes};
+use super::mending::{CurvePoint, Mended, Mending};
 use super::{At, Cut, Replays, Room, mean};
-use crate::Job;
+use crate::{Job, Role};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,8 +16,10 @@ pub type Slowdowns = BTreeMap<String, f64>;
 pub const LAUNCH: &str = "launch-delay";
 /// Of so many workers in a hundred it is asked what mending them wins, as the published analysis does.
 const SLOWEST_PERCENT: u64 = 3;
-/// The curve ends where so much of the lost time is won back.
-const MOST_OF_IT: f64 = 0.98;
+/// Clocks that differ by this share of a step, as times below zero show, allow no verdict.
+const CLOCKS_DIFFER: f64 = 0.1;
+/// Steps without a cause that take less than this part of the ideal ones show that the ideal is slow itself.
+const FASTER_THAN_IDEAL: f64 = 0.95;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
@@ -32,7 +35,11 @@ pub struct Answers {
     /// How much longer the steps are than with the times of a typical worker, and its 95 % interval over the steps.
     pub s: f64,
     pub s_interval: [f64; 2],
-    /// The same where workers are compared with those of their own stage, and what the partition adds to it.
+    /// How much longer they are than without the largest cause, where that is more than S: so much is slow that what is typical is
+    /// slow, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s_at_least: Option<f64>,
+    /// The same as S where workers are compared with those of their own stage, and what the partition adds to it.
     pub s_stage_pooled: f64,
     pub partition: f64,
     /// What of the recorded time the replay does not explain.
@@ -62,7 +69,9 @@ pub struct Answers {
     /// The operation that most of them are before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unexplained_before: Option<String>,
-    /// What slows the job, by gain.
+    /// Whether transfers have durations, where there are any.
+    pub transfers_timed: bool,
+    /// What slows the job, by gain; nothing where clocks differ by too much.
     pub causes: Vec<Cause>,
     /// Which split of the layers would be best, where their number is given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,30 +90,11 @@ pub struct WorkerAnswer {
     pub s_w: f64,
 }
 
-/// What some operations are to blame for.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Mended {
-    /// The part of the lost time that goes if they are ideal.
-    pub rem: Option<f64>,
-    /// The part of the lost time that comes if only they are as they were.
-    pub add: Option<f64>,
-    /// add − rem: what they do that others would do as well.
-    pub interaction: Option<f64>,
-    pub seconds_without: f64,
-    pub seconds_with_only: f64,
-    pub workers: usize,
-    /// Of all recorded workers.
-    pub share: f64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ranks: Vec<u32>,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct CurvePoint {
-    pub workers: usize,
-    pub share: f64,
-    pub rem: Option<f64>,
-    pub seconds: f64,
+impl Answers {
+    /// Whether clocks differ by so much that nobody can be blamed.
+    pub fn clocks_differ(&self) -> bool {
+        self.cut_seconds > CLOCKS_DIFFER * self.step_seconds
+    }
 }
 
 /// Does the whole analysis. `layers` are those of the stages, where they are known.
@@ -124,8 +114,9 @@ struct OfStep {
     stage_ideal: i64,
     by_stage: Vec<i64>,
     by_class: Vec<i64>,
-    by_dp_rank: Vec<i64>,
-    by_worker: Vec<i64>,
+    /// Of those that were recorded in the step.
+    by_dp_rank: Vec<Option<i64>>,
+    by_worker: Vec<Option<i64>>,
 }
 
 impl OfStep {
@@ -135,7 +126,7 @@ impl OfStep {
         let stage_ideal = |at: &At<'_>| {
             let stage = job.workers[at.worker].stage;
             let ideal = &replays.stage_ideal;
-            (ideal.takes(stage, at.op.kind), ideal.delay(at.op.kind))
+            (ideal.takes(stage, at.op), ideal.delay(at.op))
         };
         let stage = |stage: usize, room: &mut Room| {
             let choose = |at: &At<'_>| at.real_if(job.workers[at.worker].stage as usize == stage);
@@ -150,14 +141,15 @@ impl OfStep {
             };
             replays.step(step, room, &choose)
         };
+        let takes_part = job.takes_part(step);
         OfStep {
             real: replays.step(step, room, &|at: &At<'_>| at.real()),
             ideal: replays.step(step, room, &|at: &At<'_>| at.ideal()),
             stage_ideal: replays.step(step, room, &stage_ideal),
             by_stage: (0..stages).map(|number| stage(number, room)).collect(),
             by_class: classes(job).iter().map(|name| class(name, room)).collect(),
-            by_dp_rank: by_dp_rank(replays, step, room),
-            by_worker: by_worker(replays, step, room),
+            by_dp_rank: by_dp_rank(replays, step, &takes_part, room),
+            by_worker: by_worker(replays, step, &takes_part, room),
         }
     }
 }
@@ -179,25 +171,30 @@ fn dp_ranks(job: &Job) -> usize {
     job.workers.iter().map(|worker| worker.dp_rank as usize + 1).max().unwrap_or(1)
 }
 
-fn by_dp_rank(replays: &Replays<'_>, step: usize, room: &mut Room) -> Vec<i64> {
+fn by_dp_rank(replays: &Replays<'_>, step: usize, takes_part: &[bool], room: &mut Room) -> Vec<Option<i64>> {
     let (job, columns) = (replays.job, replays.job.steps[step].columns as usize);
     let ranks = dp_ranks(job);
     if columns == ranks {
-        return replays.each_column(step, room, &|at: &At<'_>| at.real());
+        return replays.each_column(step, room, &|at: &At<'_>| at.real()).into_iter().map(Some).collect();
+    }
+    let mut is_there = vec![false; ranks];
+    for (worker, _) in job.workers.iter().zip(takes_part).filter(|(_, there)| **there) {
+        is_there[worker.dp_rank as usize] = true;
     }
     let one = |rank: usize, room: &mut Room| {
         replays.step(step, room, &|at: &At<'_>| at.real_if(job.workers[at.worker].dp_rank as usize == rank))
     };
-    (0..ranks).map(|rank| one(rank, room)).collect()
+    (0..ranks).map(|rank| is_there[rank].then(|| one(rank, room))).collect()
 }
 
-fn by_worker(replays: &Replays<'_>, step: usize, room: &mut Room) -> Vec<i64> {
+fn by_worker(replays: &Replays<'_>, step: usize, takes_part: &[bool], room: &mut Room) -> Vec<Option<i64>> {
     let (job, columns) = (replays.job, replays.job.steps[step].columns as usize);
     let per_column = job.workers.len() / columns;
-    let mut slowed = vec![0; job.workers.len()];
-    for own in 0..per_column {
+    let mut slowed = vec![None; job.workers.len()];
+    let is_there = |own: &usize| (0..columns).any(|column| takes_part[column * per_column + own]);
+    for own in (0..per_column).filter(is_there) {
         let spans = replays.each_column(step, room, &|at: &At<'_>| at.real_if(at.op.worker as usize == own));
-        spans.iter().enumerate().for_each(|(column, span)| slowed[column * per_column + own] = *span);
+        spans.iter().enumerate().for_each(|(column, span)| slowed[column * per_column + own] = Some(*span));
     }
     slowed
 }
@@ -213,7 +210,14 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         names.into_iter().enumerate().map(|(place, name)| (name, at(place))).collect()
     };
     let numbered = |count: usize| (0..count).map(|number| number.to_string()).collect();
-    let workers = workers(job, |worker| ratio(over(&|step| step.by_worker[worker]), ideal));
+    // Against the ideal of the steps in which it was recorded.
+    let alone = |of: &dyn Fn(&OfStep) -> Option<i64>| {
+        let there = steps.iter().filter_map(|step| Some((of(step)?, step.ideal)));
+        let (real, ideal): (Vec<i64>, Vec<i64>) = there.unzip();
+        (!real.is_empty()).then(|| ratio(mean(&real), mean(&ideal)))
+    };
+    let workers = workers(job, |worker| alone(&|step| step.by_worker[worker]).unwrap_or(1.0));
+    let of_dp_rank = |rank: usize| Some((rank.to_string(), alone(&|step| step.by_dp_rank[rank])?));
     let order: Vec<usize> = workers.iter().map(|(place, _)| *place).collect();
     let mending = Mending { replays, real, ideal, recorded: order.len() };
     let slowest = (order.len() as u64 * SLOWEST_PERCENT).div_ceil(100) as usize;
@@ -226,17 +230,18 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     let overlap = replays.times.iter().map(|times| times.overlap).fold(Cut::default(), Cut::and);
     let s = ratio(real, ideal);
     let found = causes(replays, &order, layers);
-    Answers {
+    let answers = Answers {
         workers_recorded: order.len(),
         steps: steps.len(),
         stages,
         dp_ranks: dp_ranks(job),
-        operations: job.start.len(),
+        operations: job.operations(),
         step_seconds: recorded / 1e12,
         replayed_seconds: real / 1e12,
         ideal_seconds: ideal / 1e12,
         s,
         s_interval: interval(steps),
+        s_at_least: at_least(&found.causes, real, ideal),
         s_stage_pooled: ratio(real, stage_ideal),
         partition: ratio(stage_ideal, ideal),
         replay_error: 1.0 - ratio(real, recorded),
@@ -244,7 +249,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
             .map(|(step, of)| (step.number, ratio(of.real as f64, of.ideal as f64)))
             .collect(),
         by_stage: named(numbered(stages), &|step| &step.by_stage),
-        by_dp_rank: named(numbered(dp_ranks(job)), &|step| &step.by_dp_rank),
+        by_dp_rank: (0..dp_ranks(job)).filter_map(of_dp_rank).collect(),
         by_type: named(classes(job), &|step| &step.by_class),
         curve: mending.curve(&order),
         workers: workers.into_iter().map(|(_, worker)| worker).collect(),
@@ -258,10 +263,33 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         overlap_seconds: overlap.largest as f64 / 1e12,
         unexplained_seconds: replays.unexplained / 1e12,
         unexplained_before: replays.unexplained_before.map(|kind| job.kinds[kind].name.clone()),
+        transfers_timed: transfers_timed(replays),
         causes: found.causes,
         split: found.split,
         notes: job.notes.clone(),
+    };
+    match answers.clocks_differ() {
+        true => Answers { causes: Vec::new(), split: None, s_at_least: None, ..answers },
+        false => answers,
     }
+}
+
+/// What the largest cause alone makes of the steps, if they would be faster than ideal without it.
+fn at_least(causes: &[Cause], real: f64, ideal: f64) -> Option<f64> {
+    let without = real - 1e12 * causes.first()?.seconds;
+    (without > 0.0 && without < FASTER_THAN_IDEAL * ideal).then(|| real / without)
+}
+
+fn transfers_timed(replays: &Replays<'_>) -> bool {
+    let job = replays.job;
+    let mut transfers = (0..job.steps.len()).flat_map(|step| {
+        let columns = job.steps[step].columns as usize;
+        let ops = job.shape(step).ops.iter().enumerate();
+        let ops = ops.filter(|(_, op)| job.kinds[op.kind as usize].role == Role::Communication);
+        ops.flat_map(move |(place, _)| &replays.times[step].takes[place * columns..(place + 1) * columns])
+    });
+    let first = transfers.next().copied();
+    first.is_none_or(|first| first > 0) || transfers.any(|&takes| takes > 0)
 }
 
 /// 1 where there is nothing to compare.
@@ -286,76 +314,6 @@ fn workers(job: &Job, s_w: impl Fn(usize) -> f64) -> Vec<(usize, WorkerAnswer)> 
         .collect();
     workers.sort_by(|(_, a), (_, b)| b.s_w.total_cmp(&a.s_w).then(a.rank.cmp(&b.rank)));
     workers
-}
-
-struct Mending<'a> {
-    replays: &'a Replays<'a>,
-    real: f64,
-    ideal: f64,
-    recorded: usize,
-}
-
-impl Mending<'_> {
-    /// So many of the recorded workers.
-    fn share(&self, count: usize) -> f64 {
-        count as f64 / self.recorded.max(1) as f64
-    }
-
-    fn rem(&self, without: f64) -> Option<f64> {
-        let lost = self.real - self.ideal;
-        (lost > 0.0).then(|| (self.real - without) / lost)
-    }
-
-    /// The mean step with some workers ideal, or real while all others are ideal.
-    fn with(&self, chosen: &[usize], real: bool) -> f64 {
-        let mut is_chosen = vec![false; self.replays.job.workers.len()];
-        chosen.iter().for_each(|&place| is_chosen[place] = true);
-        mean(&self.replays.all(|_, at| at.real_if(is_chosen[at.worker] == real)))
-    }
-
-    fn of(&self, chosen: &[usize], named: bool) -> Mended {
-        let workers = &self.replays.job.workers;
-        let (without, with_only) = (self.with(chosen, false), self.with(chosen, true));
-        let (rem, lost) = (self.rem(without), self.real - self.ideal);
-        let add = (lost > 0.0).then(|| (with_only - self.ideal) / lost);
-        let ranks = chosen.iter().map(|&place| workers[place].rank);
-        Mended {
-            rem,
-            add,
-            interaction: add.zip(rem).map(|(add, rem)| add - rem),
-            seconds_without: without / 1e12,
-            seconds_with_only: with_only / 1e12,
-            workers: chosen.len(),
-            share: self.share(chosen.len()),
-            ranks: if named { ranks.collect() } else { Vec::new() },
-        }
-    }
-
-    /// 1, 2, 3, 4, 6, 8, 12, 16, … workers, until hardly anything is left to win.
-    fn curve(&self, order: &[usize]) -> Vec<CurvePoint> {
-        let mut points = Vec::new();
-        let mut count = 1;
-        while count <= order.len() && self.real > self.ideal {
-            let without = self.with(&order[..count], false);
-            let rem = self.rem(without);
-            points.push(CurvePoint {
-                workers: count,
-                share: self.share(count),
-                rem,
-                seconds: without / 1e12,
-            });
-            if rem.is_some_and(|rem| rem >= MOST_OF_IT) || count == order.len() {
-                break;
-            }
-            let next = if count.is_power_of_two() {
-                count + count.div_ceil(2)
-            } else {
-                (count + 1).next_power_of_two()
-            };
-            count = next.min(order.len());
-        }
-        points
-    }
 }
 
 /// The 95 % interval of S by bootstrap over the steps.

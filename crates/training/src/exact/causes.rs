@@ -10,6 +10,7 @@ mod workers;
 
 use super::{At, Replays, mean};
 use facts::Facts;
+use lengths::Spread;
 use serde::Serialize;
 
 pub use partition::Split;
@@ -61,6 +62,8 @@ pub struct Cause {
 struct Looking<'a> {
     replays: &'a Replays<'a>,
     facts: Facts,
+    /// How microbatches differ.
+    spread: Spread,
     /// The mean step, in picoseconds.
     real: f64,
 }
@@ -97,7 +100,9 @@ pub struct Found {
 /// All causes, the largest gain first. Workers are in the order of their slowdowns.
 pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) -> Found {
     let steps = replays.all(|_, at| at.real());
-    let looking = Looking { replays, facts: Facts::of(replays), real: mean(&steps) };
+    let mut looking =
+        Looking { replays, facts: Facts::of(replays), spread: Spread::default(), real: mean(&steps) };
+    looking.spread = Spread::of(&looking);
     let mut causes: Vec<Cause> = Vec::new();
     causes.extend(looking.slow_workers(order));
     causes.extend(looking.partition());

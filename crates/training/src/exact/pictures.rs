@@ -23,6 +23,7 @@ pub fn bars(replays: &Replays<'_>, step: usize, ideal: bool) -> Vec<Bar> {
     let ops = job.shape(step).ops.iter().enumerate();
     let mut bars: Vec<Bar> = ops
         .flat_map(|(place, op)| (0..columns).map(move |column| (place, op, column)))
+        .filter(|&(place, _, column)| !job.is_filler(job.instance(step, column, place)))
         .map(|(place, op, column)| {
             let end = room.ends[place * columns + column];
             let start = end - room.takes[place * columns + column];
@@ -33,7 +34,7 @@ pub fn bars(replays: &Replays<'_>, step: usize, ideal: bool) -> Vec<Bar> {
     bars
 }
 
-/// By worker, then by step: how long it computed, as a multiple of what is usual on its stage.
+/// By worker, then by step: how long it computed, as a multiple of what is usual on its stage. No number where it was not recorded.
 pub fn slowness(replays: &Replays<'_>) -> Vec<Vec<f64>> {
     let job = replays.job;
     let mut computed = vec![vec![0i64; job.steps.len()]; job.workers.len()];
@@ -50,12 +51,21 @@ pub fn slowness(replays: &Replays<'_>) -> Vec<Vec<f64>> {
     }
     let usual = |stage: u32| {
         let of_stage = job.workers.iter().zip(&computed).filter(|(worker, _)| worker.stage == stage);
-        median(&mut of_stage.flat_map(|(_, steps)| steps.iter().copied()).collect::<Vec<i64>>())
+        median(
+            &mut of_stage
+                .flat_map(|(_, steps)| steps.iter().copied())
+                .filter(|&computed| computed > 0)
+                .collect::<Vec<i64>>(),
+        )
     };
     let stages: Vec<i64> = (0..job.stages() as u32).map(usual).collect();
-    let relative = |(worker, steps): (&crate::Worker, &Vec<i64>)| {
-        let usual = stages[worker.stage as usize].max(1) as f64;
-        steps.iter().map(|&computed| computed as f64 / usual).collect()
+    let takes_part: Vec<Vec<bool>> = (0..job.steps.len()).map(|step| job.takes_part(step)).collect();
+    let relative = |(place, steps): (usize, &Vec<i64>)| {
+        let usual = stages[job.workers[place].stage as usize].max(1) as f64;
+        let steps = steps.iter().zip(&takes_part);
+        steps
+            .map(|(&computed, there)| if there[place] { computed as f64 / usual } else { f64::NAN })
+            .collect()
     };
-    job.workers.iter().zip(&computed).map(relative).collect()
+    computed.iter().enumerate().map(relative).collect()
 }

@@ -1,7 +1,7 @@
 //! How long operations would take if nothing were wrong: what a typical worker takes.
 
 use super::times::StepTimes;
-use crate::{Job, Role};
+use crate::{Job, Op, Role};
 use rayon::prelude::*;
 
 /// What operations are compared with.
@@ -56,14 +56,21 @@ impl Ideal {
         }
     }
 
+    /// What an operation takes on a stage.
     #[inline]
-    pub fn takes(&self, stage: u32, kind: u16) -> i64 {
+    pub fn takes(&self, stage: u32, op: &Op) -> i64 {
+        if op.inside { 0 } else { self.takes_of(stage, op.kind) }
+    }
+
+    /// What a kind takes on a stage.
+    #[inline]
+    pub fn takes_of(&self, stage: u32, kind: u16) -> i64 {
         self.takes[stage as usize * self.kinds + kind as usize]
     }
 
     #[inline]
-    pub fn delay(&self, kind: u16) -> i64 {
-        self.delays[kind as usize]
+    pub fn delay(&self, op: &Op) -> i64 {
+        if op.inside { 0 } else { self.delays[op.kind as usize] }
     }
 }
 
@@ -82,24 +89,23 @@ impl Values {
         for (step, times) in times.iter().enumerate() {
             let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
             let ops = shape.ops.iter().enumerate().filter(|(_, op)| op.kind as usize == kind);
-            for (place, _) in ops {
+            for (place, _) in ops.filter(|(_, op)| !op.inside) {
                 let range = place * columns..(place + 1) * columns;
+                let is_filler = |column: usize| job.is_filler(job.instance(step, column, place));
                 let stage = job.workers[job.worker(step, 0, place)].stage as usize;
                 let carries = shape.begins(&job.kinds, place) && !times.carried.is_empty();
-                if carries || job.is_filler(kind, 0) {
-                    for column in 0..columns {
-                        let at = place * columns + column;
-                        if !job.is_filler(kind, times.takes[at]) {
-                            let carried = times.carried_by(job, step, place, column);
-                            values.delays.push(times.delays[at] - carried);
-                        }
+                if carries || !job.fillers.is_empty() {
+                    for column in (0..columns).filter(|&column| !is_filler(column)) {
+                        let carried = times.carried_by(job, step, place, column);
+                        values.delays.push(times.delays[place * columns + column] - carried);
                     }
                 } else {
                     values.delays.extend_from_slice(&times.delays[range.clone()]);
                 }
                 if !by_worker {
-                    let takes = times.takes[range].iter().copied();
-                    values.takes[stage].extend(takes.filter(|&takes| !job.is_filler(kind, takes)));
+                    let takes = times.takes[range].iter().enumerate();
+                    let recorded = takes.filter(|(column, _)| !is_filler(*column)).map(|(_, takes)| *takes);
+                    values.takes[stage].extend(recorded);
                     continue;
                 }
                 for (column, takes) in times.takes[range].iter().enumerate() {
@@ -121,11 +127,14 @@ impl Values {
 impl Values {
     /// What the host does not do in a step, it does in no time.
     fn fill_up(&mut self, job: &Job) {
-        for (stage, takes) in self.takes.iter_mut().enumerate() {
-            let workers =
-                job.workers.iter().filter(|worker| worker.recorded && worker.stage as usize == stage);
-            let all = workers.count() * job.steps.len();
-            takes.resize(all.max(takes.len()), 0);
+        let mut all = vec![0; self.takes.len()];
+        for step in 0..job.steps.len() {
+            let takes_part = job.takes_part(step);
+            let there = job.workers.iter().zip(&takes_part).filter(|(_, there)| **there);
+            there.for_each(|(worker, _)| all[worker.stage as usize] += 1);
+        }
+        for (takes, all) in self.takes.iter_mut().zip(all) {
+            takes.resize(takes.len().max(all), 0);
         }
     }
 }

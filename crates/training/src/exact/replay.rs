@@ -12,6 +12,8 @@ pub struct Room {
     pub ends: Vec<i64>,
     /// By worker: how much later than others it ended the step before. Empty for none.
     pub carried: Vec<i64>,
+    /// By worker: whether it takes no part, so that a step does not begin with it. Empty if all do.
+    pub absent: Vec<bool>,
     starts: Vec<i64>,
     latest: Vec<i64>,
 }
@@ -55,7 +57,7 @@ pub fn replay_disturbed(
             Node::Op(op) => {
                 let op = op as usize;
                 ready(shape, op, columns, &room.ends, &room.delays, &mut room.starts);
-                spans.begin(job, shape, op, &room.starts, &room.carried);
+                spans.begin(job, shape, op, room);
                 let range = op * columns..(op + 1) * columns;
                 let (ends, takes) = (&mut room.ends[range.clone()], &room.takes[range]);
                 for (column, ((end, start), takes)) in
@@ -72,7 +74,7 @@ pub fn replay_disturbed(
                 room.latest.resize(columns, 0);
                 for &op in members {
                     ready(shape, op as usize, columns, &room.ends, &room.delays, &mut room.starts);
-                    spans.begin(job, shape, op as usize, &room.starts, &room.carried);
+                    spans.begin(job, shape, op as usize, room);
                     for (latest, start) in room.latest.iter_mut().zip(&room.starts) {
                         *latest = (*latest).max(*start);
                     }
@@ -136,18 +138,23 @@ struct Spans {
 }
 
 impl Spans {
-    fn begin(&mut self, job: &Job, shape: &Shape, op: usize, starts: &[i64], carried: &[i64]) {
+    /// An operation has been found to start as the room says.
+    fn begin(&mut self, job: &Job, shape: &Shape, op: usize, room: &Room) {
         if !shape.begins(&job.kinds, op) {
             return;
         }
-        self.first.iter_mut().zip(starts).for_each(|(first, start)| *first = (*first).min(*start));
-        if carried.is_empty() {
+        let per_column = job.workers.len() / self.recorded;
+        let worker = |column: usize| column * per_column + shape.ops[op].worker as usize;
+        for (column, start) in room.starts.iter().enumerate() {
+            if column >= self.recorded || room.absent.is_empty() || !room.absent[worker(column)] {
+                self.first[column] = self.first[column].min(*start);
+            }
+        }
+        if room.carried.is_empty() {
             return;
         }
-        let per_column = carried.len() / self.recorded;
-        for (column, start) in starts.iter().enumerate().take(self.recorded) {
-            let own = carried[column * per_column + shape.ops[op].worker as usize];
-            self.carried[column] = self.carried[column].max(own.min(*start));
+        for (column, start) in room.starts.iter().enumerate().take(self.recorded) {
+            self.carried[column] = self.carried[column].max(room.carried[worker(column)].min(*start));
         }
     }
 

@@ -25,10 +25,14 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
         let has_clock = matched.members(set).iter().all(|member| workers[member.worker as usize].has_clock);
         has_clock && set.members.len() > 1 && matched.channel(set).ends_together
     };
-    let mut meetings: Vec<Ends> = (matched.sets.iter().filter(usable))
-        .map(|set| matched.members(set).iter().map(|member| (member.worker, end(member))).collect())
+    let mut dated: Vec<(Ends, i64)> = (matched.sets.iter().filter(usable))
+        .map(|set| {
+            let ends = matched.members(set).iter().map(|member| (member.worker, end(member)));
+            (ends.collect(), set.step)
+        })
         .collect();
-    meetings.sort_by_key(|ends| ends.iter().map(|&(_, end)| end).max());
+    dated.sort_by_key(|(ends, _)| ends.iter().map(|&(_, end)| end).max());
+    let (meetings, steps): (Vec<Ends>, Vec<i64>) = dated.into_iter().unzip();
     let offsets = Offsets::of(&meetings, workers.len());
     let rank_of = |worker: usize| rank(workers, worker);
     let alone: Vec<u32> = offsets.alone.iter().map(|&worker| rank_of(worker)).collect();
@@ -40,7 +44,7 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
     }
     if !meetings.is_empty() {
         notes.push(offsets.found(&meetings, ["collective", "collectives"], rank_of));
-        notes.extend(offsets.jumps(&meetings, rank_of));
+        notes.extend(offsets.jumps(&meetings, &steps, rank_of));
     }
     if workers.len() > 1 && !alone.is_empty() && workers.iter().any(|worker| worker.has_clock) {
         notes.push(format!(

@@ -103,6 +103,8 @@ impl<'a> Assembly<'a> {
                     seq: *seq,
                     microbatch: -1,
                     chunk: -1,
+                    stage_chunk: -1,
+                    inside: false,
                 });
                 *seq += 1;
                 building.start_ps.push(op.start_ps.saturating_add(self.shift_ps[worker]));

@@ -12,8 +12,14 @@ pub enum SyntheticError {
     Workers { dp: u32, pp: u32 },
     #[error("there is no worker {dp_rank}/{stage}: data-parallel ranks are 0 to {}, stages 0 to {}", dp - 1, pp - 1)]
     NoWorker { dp_rank: u32, stage: u32, dp: u32, pp: u32 },
-    #[error("there is no step {step}: steps are 0 to {}", steps - 1)]
-    NoStep { step: u32, steps: u32 },
+    #[error("there is no rank {rank}: ranks are 0 to {last}")]
+    NoRank { rank: u32, last: u32 },
+    #[error("there is no step {step}: steps are 0 to {last}")]
+    NoStep { step: i64, last: u32 },
+    #[error("nobody is lost or mended in a job that is made up")]
+    NoFault,
+    #[error("there is no transfer between workers {}/{} and {}/{} alone", one.0, one.1, other.0, other.1)]
+    NoLink { one: (u32, u32), other: (u32, u32) },
     #[error("{what} is {given}: give a number from {least} to {most}")]
     Range { what: String, given: f64, least: f64, most: f64 },
     #[error(
@@ -62,17 +68,34 @@ impl Synthetic {
                 return Err(SyntheticError::NoWorker { dp_rank, stage, dp, pp });
             }
             if step >= steps {
-                return Err(SyntheticError::NoStep { step, steps });
+                return Err(SyntheticError::NoStep { step: step.into(), last: steps - 1 });
             }
             let of = format!("of worker {dp_rank}/{stage}");
             match what {
                 What::Slow(times) => in_range(&format!("the slowdown {of}"), times, 0.01, 1e3)?,
-                What::Link(times) => in_range(&format!("the slowdown of transfers {of}"), times, 0.01, 1e3)?,
+                What::Link { times, with } => {
+                    in_range(&format!("the slowdown of transfers {of}"), times, 0.01, 1e3)?;
+                    if let Some(other) = with {
+                        self.check_link((dp_rank, stage), other)?;
+                    }
+                }
                 What::Stall(late) => in_range(&format!("the stall in seconds {of}"), late, 0.0, 3600.0)?,
             }
         }
         let seconds = self.longest_step();
         if seconds > LONGEST { Err(SyntheticError::Long { seconds }) } else { Ok(()) }
+    }
+
+    /// Whether two workers have transfers to themselves: neighbours of a pipeline and its two ends, and two data-parallel ranks.
+    fn check_link(&self, one: (u32, u32), other: (u32, u32)) -> Result<(), SyntheticError> {
+        let (dp, pp) = (self.dp, self.pp);
+        if other.0 >= dp || other.1 >= pp {
+            return Err(SyntheticError::NoWorker { dp_rank: other.0, stage: other.1, dp, pp });
+        }
+        let apart = one.1.abs_diff(other.1);
+        let in_pipeline = one.0 == other.0 && (apart == 1 || (apart > 0 && apart + 1 == pp));
+        let in_stage = one.1 == other.1 && one.0 != other.0 && dp == 2;
+        if in_pipeline || in_stage { Ok(()) } else { Err(SyntheticError::NoLink { one, other }) }
     }
 
     /// What a step takes at most: everything one after the other, and as slow as the slowest worker.
@@ -90,7 +113,7 @@ impl Synthetic {
         let microbatch = 3.0 * self.forward * (1.0 + self.last_stage) * (1.0 + SIGMAS * self.lengths);
         let passes = f64::from(self.microbatches) + f64::from(self.pp);
         let slow = worst(&|what| if let What::Slow(times) = what { times } else { 1.0 });
-        let link = worst(&|what| if let What::Link(times) = what { times } else { 1.0 });
+        let link = worst(&|what| if let What::Link { times, .. } = what { times } else { 1.0 });
         let transfers = 4.0 * passes * self.transfer + 3.0 * self.gradients;
         stalls + spread * (passes * microbatch * slow + transfers * link)
     }
@@ -106,7 +129,8 @@ mod tests {
         let fault = |what| vec![Fault { dp_rank: 1, stage: 0, from_step: 0, what }];
         let base = || Synthetic { dp: 2, pp: 2, microbatches: 2, steps: 3, ..Synthetic::default() };
         for times in [1e30, f64::NAN, f64::INFINITY, -1.0, 0.0] {
-            for what in [What::Slow(times), What::Link(times), What::Stall(-times.abs() - 1.0)] {
+            for what in [What::Slow(times), What::Link { times, with: None }, What::Stall(-times.abs() - 1.0)]
+            {
                 let of = Synthetic { faults: fault(what), ..base() };
                 let error = of.check().unwrap_err().to_string();
                 assert!(
@@ -143,7 +167,7 @@ mod tests {
     fn a_step_is_never_longer_than_it_could_be() {
         let faults = vec![
             Fault { dp_rank: 0, stage: 1, from_step: 0, what: What::Slow(50.0) },
-            Fault { dp_rank: 1, stage: 0, from_step: 0, what: What::Link(30.0) },
+            Fault { dp_rank: 1, stage: 0, from_step: 0, what: What::Link { times: 30.0, with: None } },
             Fault { dp_rank: 1, stage: 1, from_step: 1, what: What::Stall(7.0) },
         ];
         let of = Synthetic {

@@ -1,4 +1,5 @@
-//! A table as text: a line of names, then a line for every row. No value holds a comma.
+//! A table as text: a line of names, then a line for every row. Values are separated by commas, or by semicolons or tabs where
+//! the names are; then times may have decimal commas. No value holds a separator.
 //!
 //! A recorder that is killed leaves a last line that is cut off. One that does not end with a newline is taken for cut off if it
 //! lacks fields, or if its last field could go on: only -1 could not.
@@ -21,7 +22,8 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
     if input.read_line(&mut header).map_err(io)? == 0 {
         return Err(TableError::Empty { path: path.into() });
     }
-    let header: Vec<&str> = header.split(',').map(str::trim).collect();
+    let separator = [',', ';', '\t'].into_iter().find(|&mark| header.contains(mark)).unwrap_or(',');
+    let header: Vec<&str> = header.split(separator).map(str::trim).collect();
     let mut places = [0; NAMES.len()];
     for (place, name) in places.iter_mut().zip(NAMES) {
         let found = header.iter().position(|known| *known == name);
@@ -37,7 +39,7 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Table, TableError> {
         if line.trim().is_empty() {
             continue;
         }
-        let cells = Cells { cells: line.split(',').map(str::trim).collect(), places: &places };
+        let cells = Cells { cells: line.split(separator).map(str::trim).collect(), places: &places };
         if !line.ends_with('\n') && cells.may_go_on(header.len()) {
             let step = cells.whole_step().or(table.rows.last().map(|row| row.step));
             table.faults.cut(path.into(), step);
@@ -84,7 +86,8 @@ impl Cells<'_> {
             |column: usize, why| Wrong { column: NAMES[column], value: self.cell(column).into(), why };
         let number = |column: usize| self.parsed(column).ok_or_else(|| wrong(column, "is no whole number"));
         let seconds = |column: usize| {
-            self.cell(column).parse::<f64>().map_err(|_| wrong(column, "is no number of seconds"))
+            let number = self.cell(column).replace(',', ".");
+            number.parse::<f64>().map_err(|_| wrong(column, "is no number of seconds"))
         };
         let raw = Raw {
             dp_rank: number(0)?,

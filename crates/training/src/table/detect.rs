@@ -22,8 +22,22 @@ fn is_called_a_table(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv") || end.eq_ignore_ascii_case("parquet"))
 }
 
-/// Whether a file has a column of operations: CSV says so in its first line, Parquet at its end.
+/// Whether a file has a column of operations.
 fn names_operations(path: &Path) -> io::Result<bool> {
+    Ok(has(&names(path)?, b"optype"))
+}
+
+/// Whether straggler has made a table up: it has a column that says so.
+pub fn is_synthetic(path: &Path) -> bool {
+    names(path).is_ok_and(|names| has(&names, b"synthetic"))
+}
+
+fn has(text: &[u8], name: &[u8]) -> bool {
+    text.windows(name.len()).any(|at| at == name)
+}
+
+/// The part of a file that has the names of its columns: of CSV the first line, of Parquet the end.
+fn names(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut text = Vec::new();
     file.by_ref().take(4096).read_to_end(&mut text)?;
@@ -35,5 +49,5 @@ fn names_operations(path: &Path) -> io::Result<bool> {
     } else {
         text.truncate(text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len()));
     }
-    Ok(text.windows(6).any(|name| name == b"optype"))
+    Ok(text)
 }

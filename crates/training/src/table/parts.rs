@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Reads the tables of a job, as a rule one a rank.
 ///
 /// # Errors
-/// A table that cannot be read, and tables of two jobs.
+/// A table that cannot be read, tables of two jobs, and tables without rows.
 pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
     let mut whole = Table::default();
     let mut known = Known::default();
@@ -24,7 +24,12 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
         whole.rows.extend(table.rows);
         whole.faults.append(table.faults);
     }
-    Ok(whole)
+    match paths.first() {
+        Some(path) if whole.rows.is_empty() && whole.faults.first().is_none() => {
+            Err(TableError::NoRows { path: path.clone() })
+        }
+        _ => Ok(whole),
+    }
 }
 
 /// Where ranks were found, with the first table that has them.

@@ -23,7 +23,7 @@ fn able(job: &Job, places: &[usize], what: &What) -> Vec<usize> {
 
 /// Whether two workers transfer anything between each other.
 pub fn meet(job: &Job, one: usize, other: usize) -> bool {
-    one != other && (0..job.steps.len()).any(|step| Links::new(job, step).any(one, Some(other)))
+    one != other && (0..job.steps.len()).any(|step| Partners::new(job, step).any(one, Some(other)))
 }
 
 /// The faults of a draw, by worker.
@@ -85,7 +85,7 @@ impl Hit {
         let lost: Vec<u32> =
             self.lost.iter().filter(|(_, since)| holds(**since, number)).map(|(rank, _)| *rank).collect();
         let columns = job.steps[step].columns as usize;
-        let mut links = Vec::new();
+        let mut links: Vec<SlowLink> = Vec::new();
         for (&place, faults) in &self.by_worker {
             for fault in faults.iter().filter(|fault| holds(fault.from_step, number)) {
                 let What::Link { times, with } = fault.what else { continue };
@@ -97,10 +97,10 @@ impl Hit {
                 {
                     continue;
                 }
-                links.resize(job.shape(step).ops.len() * columns, 1.0);
-                Links::new(job, step).each(place, other, |at| links[at] *= times);
+                links.push(SlowLink { worker: place, with: other, times });
             }
         }
+        let links = if links.is_empty() { Vec::new() } else { slowed_by(job, step, &links) };
         InStep { hit: self, replays, number, columns, lost, links, first: first_computations(job, step) }
     }
 }
@@ -159,7 +159,7 @@ impl InStep<'_> {
                 }
                 What::Mended => {
                     let stage = self.replays.job.workers[at.worker].stage;
-                    takes = self.replays.stage_ideal.takes(stage, kind);
+                    takes = self.replays.stage_ideal.takes(stage, at.op);
                     delay = at.ideal_delay;
                 }
                 _ => {}
@@ -176,18 +176,43 @@ fn scaled(time: i64, times: f64) -> i64 {
     if times == 1.0 { time } else { (time as f64 * times).round() as i64 }
 }
 
+/// Transfers of a worker, or those with one other alone, that take so many times as long. Workers are places in the job.
+pub(crate) struct SlowLink {
+    pub worker: usize,
+    pub with: Option<usize>,
+    pub times: f64,
+}
+
+/// How many times as long transfers take, by operation and column, for all who take part in them. What is said of one worker
+/// multiplies; of several slow workers in a transfer the slowest decides. Links of a worker are neighbours in the list.
+pub(crate) fn slowed_by(job: &Job, step: usize, links: &[SlowLink]) -> Vec<f64> {
+    let columns = job.steps[step].columns as usize;
+    let mut all: Vec<Option<f64>> = vec![None; job.shape(step).ops.len() * columns];
+    for of_worker in links.chunk_by(|one, other| one.worker == other.worker) {
+        let mut own: BTreeMap<usize, f64> = BTreeMap::new();
+        for link in of_worker {
+            let partners = Partners::new(job, step);
+            partners.each(link.worker, link.with, |at| *own.entry(at).or_insert(1.0) *= link.times);
+        }
+        for (at, times) in own {
+            all[at] = Some(all[at].map_or(times, |other| times.max(other)));
+        }
+    }
+    all.into_iter().map(|times| times.unwrap_or(1.0)).collect()
+}
+
 /// Which workers transfer together in a step.
-struct Links<'a> {
+struct Partners<'a> {
     job: &'a Job,
     step: usize,
     columns: usize,
     per_column: usize,
 }
 
-impl<'a> Links<'a> {
-    fn new(job: &'a Job, step: usize) -> Links<'a> {
+impl<'a> Partners<'a> {
+    fn new(job: &'a Job, step: usize) -> Partners<'a> {
         let columns = job.steps[step].columns as usize;
-        Links { job, step, columns, per_column: job.workers.len() / columns }
+        Partners { job, step, columns, per_column: job.workers.len() / columns }
     }
 
     /// Visits every operation, by operation and column, of the transfers in which one worker takes part, or of those between two.

@@ -1,6 +1,6 @@
 // Margins, grid, ticks and labels around a plot.
 
-import { ticks, type Tick } from "../format/ticks";
+import { ticks, withEnds, type Tick } from "../format/ticks";
 import { fit, textWidth, type Painter } from "../draw/painter";
 import type { Theme } from "../draw/theme";
 import type { Frame, Plot } from "./plot";
@@ -17,21 +17,26 @@ export function layout(plot: Plot, view: { x: Range; y: Range }, width: number, 
   const top = plot.categories ? 8 : TOP;
   const bottom = height - BOTTOM;
   const y = plot.categories ? new Scale(plot.y, view.y, top, bottom) : new Scale(plot.y, view.y, bottom, top);
-  const yTicks = plot.categories ? [] : ticks(plot.y, y.lowValue, y.highValue, Math.max(2, (bottom - top) / 44));
+  const yTicks = plot.categories ? [] : ticksFor(y, Math.max(2, (bottom - top) / 44), plot.ends?.y);
   const widest = Math.max(0, ...(plot.categories ?? yTicks.map((t) => t.label)).map((s) => textWidth(s, LABEL)));
   const left = Math.ceil(plot.categories ? Math.min(widest + 14, width * 0.4) : Math.max(36, widest + 12));
   const right = width - (plot.rightMargin ?? RIGHT);
   const x = new Scale(plot.x, view.x, left, right);
-  return { frame: { x, y, left, top, right, bottom, theme }, xTicks: xTicksFor(x, right - left), yTicks };
+  return { frame: { x, y, left, top, right, bottom, theme }, xTicks: xTicksFor(x, right - left, plot.ends?.x), yTicks };
 }
 
-function xTicksFor(x: Scale, width: number): Tick[] {
+function ticksFor(scale: Scale, room: number, ends: number[] = []): Tick[] {
+  const seen = ends.filter((end) => end >= scale.lowValue && end <= scale.highValue);
+  return withEnds(scale.axis, seen, ticks(scale.axis, scale.lowValue, scale.highValue, room));
+}
+
+function xTicksFor(x: Scale, width: number, ends?: number[]): Tick[] {
   let room = Math.max(2, width / 56);
-  let found = ticks(x.axis, x.lowValue, x.highValue, room);
+  let found = ticksFor(x, room, ends);
   // The labels' real widths decide; long ones need fewer ticks.
   for (let attempt = 0; attempt < 6 && overlap(x, found); attempt++) {
     room *= 0.7;
-    found = ticks(x.axis, x.lowValue, x.highValue, Math.max(1.5, room));
+    found = ticksFor(x, Math.max(1.5, room), ends);
   }
   return found;
 }

@@ -7,7 +7,7 @@ import type { Axis, HeatPlot } from "../data/report";
 import { ramp } from "../draw/color";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
-import { ticks } from "../format/ticks";
+import { ticks, withEnds } from "../format/ticks";
 import type { Frame, Plot, Point, Series, TableSource } from "./plot";
 import { coordinate, Extent, firstAbove, Scale, type Range } from "./scale";
 
@@ -25,6 +25,7 @@ class HeatChart implements Plot {
   readonly y;
   readonly series: Series[] = [{ name: "", visible: true, swatch: "box", fixed: true, color: (t) => t.series[0]! }];
   readonly rightMargin = 92;
+  readonly ends;
   private readonly value: Axis;
   private readonly extent: Range;
   private readonly xEdges: Float64Array;
@@ -36,7 +37,9 @@ class HeatChart implements Plot {
     this.value = plot.value;
     const extent = new Extent(plot.value);
     extent.addAll(values);
+    extent.addAll(plot.value.covers ?? []);
     this.extent = extent.range(0);
+    this.ends = { x: [xs[0]!, xs[xs.length - 1]!], y: [ys[0]!, ys[ys.length - 1]!] };
     this.xEdges = edges(xs, plot.x);
     this.yEdges = edges(ys, plot.y);
   }
@@ -75,7 +78,8 @@ class HeatChart implements Plot {
     const step = (f.bottom - f.top) / COLORS;
     palette.forEach((color, k) => p.rect(x, f.bottom - (k + 1) * step, width, step + 0.6, color));
     p.frame(x, f.top, width, f.bottom - f.top, { color: f.theme.axis, width: 0.75 });
-    for (const t of ticks(this.value, scale.lowValue, scale.highValue, Math.max(2, (f.bottom - f.top) / 44))) {
+    const ends = [scale.lowValue, scale.highValue];
+    for (const t of withEnds(this.value, ends, ticks(this.value, scale.lowValue, scale.highValue, Math.max(2, (f.bottom - f.top) / 44)))) {
       if (t.label) p.text(x + width + 6, scale.px(t.value), t.label, { color: f.theme.quiet, size: 12, baseline: "middle" });
     }
     p.text(f.right + 92 - 4, 4, this.value.label, { color: f.theme.ink, size: 12, align: "right", baseline: "top" });

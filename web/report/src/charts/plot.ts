@@ -55,6 +55,8 @@ export interface Plot {
   /** Names of the rows of a chart whose y axis counts them. */
   readonly categories?: string[];
   readonly mode?: Mode;
+  /** Values that have ticks on the axes wherever they are in view: the first and the last. */
+  readonly ends?: { x: number[]; y: number[] };
   /** Kept free on the right, for a colour bar. */
   readonly rightMargin?: number;
   heightFor?(width: number): number;

@@ -9,6 +9,8 @@ export interface Axis {
   base?: number;
   /** Shows everything from 0 to 1, whatever the data. */
   whole?: boolean;
+  /** Covers at least this, so that small differences do not look large: the colours of a heat map. */
+  covers?: [number, number];
 }
 
 /** Index of a column of the container. */

@@ -16,6 +16,16 @@ export function ticks(axis: Axis, lo: number, hi: number, room: number): Tick[] 
   return base === 2 ? powersOfTwo(axis, lo, hi, room) : decades(axis, lo, hi, room, span);
 }
 
+/** Even ticks and those of some values, the ends of the data; ticks too near to these are left out. */
+export function withEnds(axis: Axis, ends: number[], found: Tick[]): Tick[] {
+  if (axis.log || ends.length === 0) return found;
+  const step = found.length > 1 ? found[1]!.value - found[0]!.value : 0;
+  const largest = Math.max(...ends.map(Math.abs));
+  const far = found.filter((t) => ends.every((end) => Math.abs(t.value - end) > 0.6 * step));
+  const own = [...new Set(ends)].map((value) => ({ value, label: tick(value, axis.unit, step || 1, largest), major: true }));
+  return [...far, ...own].sort((a, b) => a.value - b.value);
+}
+
 export function niceStep(span: number, room: number, unit: Axis["unit"]): number {
   const raw = span / Math.max(1, room);
   const power = 10 ** Math.floor(Math.log10(raw));

@@ -18,8 +18,10 @@ struct Answer {
     seconds: f64,
     activations_bytes: u64,
     gradients_bytes: u64,
-    /// Whether sizes were guessed from how long transfers took.
+    /// Whether either size was guessed from how long transfers took, and which.
     guessed: bool,
+    activations_guessed: bool,
+    gradients_guessed: bool,
     synthetic: bool,
     warnings: Vec<String>,
 }
@@ -49,6 +51,8 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         activations_bytes: sizes.activations,
         gradients_bytes: sizes.gradients,
         guessed: typed.activations.is_none() || typed.gradients.is_none(),
+        activations_guessed: typed.activations.is_none(),
+        gradients_guessed: typed.gradients.is_none(),
         synthetic: job.synthetic,
         warnings: job.notes.clone(),
     };
@@ -56,16 +60,18 @@ pub fn run(typed: &Convert, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
+    let size = |bytes: u64, guessed: bool| {
+        format!("{}{}", Bytes(bytes), if guessed { " (guessed at 25 GB/s)" } else { "" })
+    };
     console.print(&format!(
-        "{}: a trace of {}, {} and {}, with {} a microbatch and {} of gradients a stage{}.\nSimulate it with: straggler simulate {} \
-         --copies 16 --network slingshot-11\n",
+        "{}: a trace of {}, {} and {}. A microbatch sends {} from stage to stage; a stage has {} of gradients.\nSimulate it with: \
+         straggler simulate {} --copies 16 --network slingshot-11\n",
         answer.output,
         counted(answer.ranks, "rank", "ranks"),
         counted(answer.calls, "call", "calls"),
         seconds(answer.seconds),
-        Bytes(sizes.activations),
-        Bytes(sizes.gradients),
-        if answer.guessed { ", guessed at 25 GB/s" } else { "" },
+        size(sizes.activations, answer.activations_guessed),
+        size(sizes.gradients, answer.gradients_guessed),
         answer.output
     ))
 }

@@ -1,19 +1,22 @@
 //! The files of a training job.
 
 use crate::exit::{Failure, Outcome, unreadable};
+use crate::interrupt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
+use straggler_report::replace_file;
 use straggler_trace::Trace;
-use straggler_training::{Job, Meta, Row, Sizes, read_tables};
+use straggler_training::{Job, Meta, Row, Sizes, read_tables, write_csv, write_parquet};
 
 /// Reads a job, whatever it was recorded as.
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     match tables(paths)? {
         Some(tables) => {
             let table = read_tables(&tables).map_err(Failure::bad_input_of)?;
-            let mut job = table.job(&name(&tables)).map_err(Failure::bad_input_of)?;
+            let name = name(&tables);
+            let mut job = table.job(&name).map_err(|error| Failure::bad_input(format!("{name}: {error}")))?;
             job.synthetic = are_synthetic(&tables);
             Ok(job)
         }
@@ -42,7 +45,10 @@ pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
         }
         let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
         let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        inside.retain(|path| path.extension().is_some_and(|end| end == "csv" || end == "parquet"));
+        inside.retain(|path| {
+            path.extension()
+                .is_some_and(|end| end.eq_ignore_ascii_case("csv") || end.eq_ignore_ascii_case("parquet"))
+        });
         inside.sort();
         files.append(&mut inside);
     }
@@ -64,14 +70,15 @@ fn is_table(path: &Path) -> Outcome<bool> {
 }
 
 pub fn are_synthetic(tables: &[PathBuf]) -> bool {
-    tables.iter().any(|path| is_synthetic(path))
+    tables.iter().any(|path| straggler_training::is_synthetic(path))
 }
 
 /// The job of tables as a trace, with messages of the sizes that their times suggest.
 pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     let job = job(&[path.to_path_buf()])?;
     let sizes = Sizes::guessed(&job);
-    let mut trace = straggler_training::trace(&job, sizes).map_err(Failure::bad_input_of)?;
+    let mut trace = straggler_training::trace(&job, sizes)
+        .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
     trace.notes.push(format!(
         "sizes are guessed at 25 GB/s: {} a microbatch and {} of gradients a stage; `straggler training convert` takes others",
         Bytes(sizes.activations),
@@ -80,12 +87,34 @@ pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     Ok(trace)
 }
 
-/// A table that straggler has made up says so in its names of the columns.
-fn is_synthetic(path: &Path) -> bool {
-    let mut begin = [0; 4096];
-    let read = File::open(path).and_then(|mut file| file.read(&mut begin)).unwrap_or(0);
-    let line = begin[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
-    line.windows(9).any(|name| name == b"synthetic")
+/// What a table is written as, by the end of its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableFormat {
+    Csv,
+    Parquet,
+}
+
+impl TableFormat {
+    pub fn of(path: &Path) -> Outcome<TableFormat> {
+        let ends = |end: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(end));
+        match (ends("csv"), ends("parquet")) {
+            (true, _) => Ok(TableFormat::Csv),
+            (_, true) => Ok(TableFormat::Parquet),
+            _ => Err(Failure::usage(format!(
+                "{}: tables are written as .csv or .parquet: give a name with one of these ends",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Writes a table that is made up, as the end of its name says.
+pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
+    let format = TableFormat::of(path)?;
+    interrupt::or_interrupted(replace_file(path, |mut out| match format {
+        TableFormat::Csv => write_csv(rows, true, &mut out),
+        TableFormat::Parquet => write_parquet(rows, true, &mut out),
+    }))
 }
 
 pub fn name(tables: &[PathBuf]) -> String {

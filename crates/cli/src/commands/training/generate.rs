@@ -1,5 +1,6 @@
 //! `straggler training generate`: jobs with known faults.
 
+use super::files::{self, TableFormat};
 use crate::args::training::{Generate, JobFormat};
 use crate::commands::{make_folder, refuse_unwritable};
 use crate::console::Console;
@@ -9,8 +10,8 @@ use serde::Serialize;
 use std::path::Path;
 use straggler_report::numbers::{counted, grouped};
 use straggler_report::replace_file;
-use straggler_training::synthetic::{Synthetic, What, rows};
-use straggler_training::{Kineto, Row, write_csv};
+use straggler_training::synthetic::{Synthetic, rows};
+use straggler_training::{Kineto, Row};
 
 #[derive(Serialize)]
 struct Answer {
@@ -27,11 +28,10 @@ const MOST_ROWS: u64 = 50_000_000;
 
 pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     refuse_unwritable(&typed.output)?;
-    let faults = (typed.slow.iter().map(|fault| fault.fault(What::Slow)))
-        .chain(typed.link.iter().map(|fault| fault.fault(What::Link)))
-        .chain(typed.stall.iter().map(|fault| fault.fault(What::Stall)))
-        .collect();
-    let of = Synthetic {
+    if typed.to == JobFormat::Table {
+        TableFormat::of(&typed.output)?;
+    }
+    let mut of = Synthetic {
         dp: typed.dp,
         pp: typed.pp,
         microbatches: typed.microbatches,
@@ -40,9 +40,15 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
         lengths: typed.lengths,
         jitter: typed.jitter,
         seed,
-        faults,
         ..Synthetic::default()
     };
+    let rank = |dp_rank: u32, stage: u32| {
+        (dp_rank < typed.dp && stage < typed.pp).then(|| stage * typed.dp + dp_rank)
+    };
+    for fault in [&typed.slow, &typed.link, &typed.stall].into_iter().flatten() {
+        let fault = fault.in_job(rank).map_err(Failure::usage)?;
+        of.add(&fault).map_err(|error| Failure::usage(error.to_string()))?;
+    }
     of.check().map_err(|error| Failure::usage(error.to_string()))?;
     let workers = u64::from(of.dp) * u64::from(of.pp);
     let a_worker = 6 * u64::from(of.microbatches) + 7;
@@ -57,9 +63,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     let rows = rows(&of);
     let files = match typed.to {
         JobFormat::Table => {
-            interrupt::or_interrupted(replace_file(&typed.output, |mut out| {
-                write_csv(&rows, true, &mut out)
-            }))?;
+            files::write(&rows, &typed.output)?;
             1
         }
         JobFormat::Kineto => kineto(&rows, &typed.output, false)?,

@@ -4,12 +4,13 @@ use super::words;
 use crate::commands::{command_line, report};
 use straggler_report::numbers::{percent, seconds};
 use straggler_report::page::{
-    Activity, ActivityRole, Axis, Cell, Chart, Heat, Kind, NOBODY, Page, Scale, Section, Table, Timeline,
-    Unit,
+    Activity, ActivityRole, Axis, Cell, Chart, Heat, Kind, NOBODY, Page, Section, Table, Timeline, Unit,
 };
 use straggler_training::exact::{Answers, Bar, Replays, bars, slowness};
 use straggler_training::{Job, Role};
 
+/// Computing that differs by less than this is of no interest, and has nearly one colour.
+const CALM: std::ops::Range<f64> = 0.9..1.2;
 /// Workers whose steps are drawn.
 const MOST_ROWS: usize = 12;
 
@@ -35,18 +36,12 @@ fn causes(answers: &Answers, command: &str) -> Section {
         section.text.extend(cause.evidence.iter().cloned());
         section.text.push(format!("Fix: {}", cause.fix));
     }
-    let mut table =
-        Table::new("Causes, by what a step would win without them", &["cause", "#gain", "#seconds a step"]);
-    table.command = command.into();
-    for cause in &answers.causes {
-        table.row([
-            Cell::text(cause.says.clone()),
-            Cell::number(percent(cause.gain), cause.gain),
-            Cell::number(seconds(cause.seconds), cause.seconds),
-        ]);
+    if !answers.causes.is_empty() {
+        section.add(gains(answers, command));
     }
-    section.add(table);
-    let mut table = Table::new("The steps if only this were as it was", &["what", "#slowdown"]);
+    section.text.extend(answers.split.as_ref().map(words::split));
+    let mut table =
+        Table::new("Slowdown of the steps with everything ideal except this", &["what", "#slowdown"]);
     table.command = command.into();
     let number = |value: f64| Cell::number(format!("{value:.4}"), value);
     let lists =
@@ -59,6 +54,22 @@ fn causes(answers: &Answers, command: &str) -> Section {
     section
 }
 
+fn gains(answers: &Answers, command: &str) -> Table {
+    let mut table = Table::new(
+        "Causes, by the time that a step would save without them",
+        &["cause", "#gain", "#seconds a step"],
+    );
+    table.command = command.into();
+    for cause in &answers.causes {
+        table.row([
+            Cell::text(cause.says.clone()),
+            Cell::number(percent(cause.gain), cause.gain),
+            Cell::number(seconds(cause.seconds), cause.seconds),
+        ]);
+    }
+    table
+}
+
 /// How long every worker computed in every step.
 fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
     let slow = slowness(replays);
@@ -67,7 +78,8 @@ fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
     let heat = Heat {
         x: Axis::linear("step", Unit::Count),
         y: Axis::linear("rank", Unit::Count),
-        value: Axis::new("computing, times the usual of the stage", Unit::Count, Scale::Linear),
+        value: Axis::linear("computing, times the usual of the stage", Unit::Factor)
+            .covering(CALM.start, CALM.end),
         xs: job.steps.iter().map(|step| step.number as f64).collect(),
         ys: order.iter().map(|&place| f64::from(job.workers[place].rank)).collect(),
         values: order.iter().flat_map(|&place| slow[place].iter().copied()).collect(),
@@ -92,8 +104,8 @@ fn workers(answers: &Answers, command: &str) -> Table {
 }
 
 fn curve(answers: &Answers, command: &str) -> Table {
-    let columns = ["#workers", "#of all", "#lost time won back", "#step"];
-    let mut table = Table::new("The slowest workers mended", &columns);
+    let columns = ["#workers", "#of all", "#lost time saved", "#step"];
+    let mut table = Table::new("Lost time saved by mending the slowest workers", &columns);
     table.command = command.into();
     for point in &answers.curve {
         table.row([

@@ -103,8 +103,9 @@ fn say(of: &Answers) -> String {
     );
     if let Some(m_w) = &of.m_w {
         let ranks: Vec<String> = m_w.ranks.iter().map(u32::to_string).collect();
+        let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
         if let Some(rem) = m_w.rem {
-            text.push_str(&format!("M_W = {rem:.4}, with ranks {} mended. ", ranks.join(", ")));
+            text.push_str(&format!("M_W = {rem:.4}, with {noun} {} mended. ", ranks.join(", ")));
         }
     }
     text.push_str(&match of.m_s.rem {

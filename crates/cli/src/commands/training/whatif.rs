@@ -3,7 +3,7 @@
 mod page;
 mod words;
 
-use super::files;
+use super::files::{self, TableFormat};
 use crate::args::training::WhatIf;
 use crate::commands::{refuse_missing_folder, refuse_unwritable, report};
 use crate::console::Console;
@@ -13,17 +13,13 @@ use crate::meter::Meter;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use straggler_model::noise::{Injection, Phases};
-use straggler_report::numbers::grouped;
-use straggler_report::replace_file;
+use straggler_model::noise::{Injection, Phases, Waveform};
+use straggler_training::Job;
 use straggler_training::exact::{Replays, mean};
-use straggler_training::whatif::{Outcome as Drawn, Scenario, ScenarioError, What, Whom, copied};
-use straggler_training::{Job, read_tables, write_csv};
+use straggler_training::whatif::{Outcome as Drawn, Scenario, ScenarioError, Whom, copied};
 
 /// Draws where something is left to chance, and nothing else is asked for.
 const DRAWS: u32 = 100;
-/// Rows of a job with its copies: more take tens of gigabytes.
-const MOST_ROWS: usize = 200_000_000;
 /// The worst draws that are told.
 const WORST: usize = 5;
 
@@ -84,19 +80,13 @@ struct Worst {
 pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
     typed.output.iter().try_for_each(|path| refuse_unwritable(path))?;
-    let scenario = scenario(typed, seed)?;
+    typed.output.iter().try_for_each(|path| TableFormat::of(path).map(drop))?;
+    refuse_empty(typed)?;
     let job = job(typed)?;
-    let by_chance = scenario.noise.is_some() || scenario.faults.iter().any(|fault| is_by_chance(fault.whom));
-    let draws = match typed.draws {
-        Some(draws) if by_chance => draws,
-        _ => {
-            if by_chance {
-                DRAWS
-            } else {
-                1
-            }
-        }
-    };
+    let scenario = scenario(typed, &job, seed)?;
+    let by_chance = scenario.noise.as_ref().is_some_and(is_drawn)
+        || scenario.faults.iter().any(|fault| is_by_chance(fault.whom));
+    let draws = if by_chance { typed.draws.unwrap_or(DRAWS) } else { 1 };
     scenario.check(&job).map_err(unfit)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     let before = replays.all(|_, at| at.real());
@@ -114,7 +104,7 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     if let Some(path) = &typed.output {
         let changed = scenario.changed(&replays).map_err(unfit)?;
         let rows = straggler_training::rows(&changed);
-        interrupt::or_interrupted(replace_file(path, |mut out| write_csv(&rows, true, &mut out)))?;
+        files::write(&rows, path)?;
     }
     report::write_asked(typed.report.report.as_ref(), console, || page::page(&answer))?;
     if console.json {
@@ -133,20 +123,34 @@ fn is_by_chance(whom: Whom) -> bool {
     }
 }
 
+/// Whether it is drawn when noise falls: not for single delays, whose time is given.
+fn is_drawn(noise: &Injection) -> bool {
+    noise.sources.iter().any(|source| matches!(source.waveform, Waveform::Trace(_)))
+}
+
 fn unfit(error: ScenarioError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-fn scenario(typed: &WhatIf, seed: u64) -> Outcome<Scenario> {
-    let faults = typed.faults();
-    if faults.is_empty() && typed.noise.is_empty() && typed.copies == 1 {
+fn refuse_empty(typed: &WhatIf) -> Outcome<()> {
+    if typed.faults().next().is_none() && typed.noise.is_empty() && typed.copies == 1 {
         return Err(Failure::usage(
-            "nothing is changed: give --slow, --link, --stall, --lose, --mend or --noise",
+            "nothing is changed: give --slow, --link, --stall, --lose, --mend, --noise or --copies",
         ));
     }
-    if typed.output.is_some() && faults.iter().any(|fault| fault.what == What::Lost) {
-        return Err(Failure::usage("a table needs all workers in all steps: leave out -o or --lose"));
+    match typed.output.is_some() && !typed.lose.is_empty() {
+        true => Err(Failure::usage("a table needs all workers in all steps: leave out -o or --lose")),
+        false => Ok(()),
     }
+}
+
+fn scenario(typed: &WhatIf, job: &Job, seed: u64) -> Outcome<Scenario> {
+    let rank = |dp_rank: u32, stage: u32| {
+        let mut workers = job.workers.iter().filter(|worker| worker.recorded);
+        workers.find(|worker| (worker.dp_rank, worker.stage) == (dp_rank, stage)).map(|worker| worker.rank)
+    };
+    let faults = typed.faults().map(|fault| fault.in_job(rank)).collect::<Result<Vec<_>, String>>();
+    let faults = faults.map_err(Failure::usage)?;
     let mut sources = Vec::new();
     for spec in &typed.noise {
         sources.extend(spec.load(seed)?.sources);
@@ -159,22 +163,16 @@ fn scenario(typed: &WhatIf, seed: u64) -> Outcome<Scenario> {
 }
 
 fn job(typed: &WhatIf) -> Outcome<Job> {
-    if typed.copies == 1 && typed.output.is_none() {
-        return files::job(&typed.files);
+    let job = files::job(&typed.files)?;
+    if typed.output.is_some() && !job.is_table() {
+        return Err(Failure::usage(
+            "-o: the recording does not tell the operations of a table: leave it out",
+        ));
     }
-    let only_tables = "only jobs from tables have copies and become tables: leave out --copies and -o";
-    let tables = files::tables(&typed.files)?.ok_or_else(|| Failure::usage(only_tables))?;
-    let mut table = read_tables(&tables).map_err(Failure::bad_input_of)?;
-    let all = table.rows.len().saturating_mul(typed.copies as usize);
-    let too_many =
-        || Failure::usage(format!("{} operations are too many: give fewer --copies", grouped(all as u64)));
-    if all > MOST_ROWS {
-        return Err(too_many());
+    match typed.copies {
+        1 => Ok(job),
+        copies => copied(&job, copies).map_err(|error| Failure::usage(format!("--copies: {error}"))),
     }
-    table.rows = copied(&table.rows, typed.copies).ok_or_else(too_many)?;
-    let mut job = table.job(&files::name(&tables)).map_err(Failure::bad_input_of)?;
-    job.synthetic = files::are_synthetic(&tables);
-    Ok(job)
 }
 
 /// Replays every draw; what is made of them does not depend on the number of threads. Also gives how many leave nobody to go on.

@@ -3,14 +3,12 @@
 use straggler_report::Table;
 use straggler_report::numbers::{counted, percent, seconds, significant};
 use straggler_training::Job;
-use straggler_training::exact::{Answers, Cause, Slowdowns};
+use straggler_training::exact::{Answers, Cause, Slowdowns, Split};
 
 /// Rows of a table that are shown.
 const SHOWN: usize = 8;
 /// Waits for what was not recorded are told from this share of a step on.
 const UNEXPLAINED: f64 = 0.02;
-/// Clocks that differ by this share of a step, as times below zero show, allow no verdict.
-const CLOCKS_DIFFER: f64 = 0.1;
 /// Fewer steps have no interval.
 const FEW: usize = 5;
 /// A replay that is farther off than this is doubtful.
@@ -21,18 +19,27 @@ pub fn verdict(answers: &Answers) -> String {
     if answers.replayed_seconds <= 0.0 {
         return "The recording has no times: only the order of operations is known, and nobody can be blamed.".into();
     }
-    if answers.cut_seconds > CLOCKS_DIFFER * answers.step_seconds {
+    if answers.clocks_differ() {
         return format!(
             "The clocks of the workers differ by up to {} in a step of {}: nothing can be said before they are aligned.",
             seconds(answers.cut_seconds),
             seconds(answers.step_seconds)
         );
     }
-    let mut text = format!(
-        "The steps take {} times as long as they would if all workers were typical{}.",
-        significant(answers.s),
-        interval(answers)
-    );
+    let mut text = match answers.s_at_least {
+        Some(times) => format!(
+            "The steps take at least {} times as long as they should. Compared with what is typical in this job it is {} \
+             times{}, which is too little: so much is slow that what is typical is slow, too.",
+            significant(times),
+            significant(answers.s),
+            interval(answers)
+        ),
+        None => format!(
+            "The steps take {} times as long as they would if all workers were typical{}.",
+            significant(answers.s),
+            interval(answers)
+        ),
+    };
     match answers.causes.first() {
         Some(cause) => text.push_str(&format!(
             " {}: without that, a step would take {} instead of {}, {} less.",
@@ -45,9 +52,12 @@ pub fn verdict(answers: &Answers) -> String {
             " No single cause is worth more than 1 % of a step, which takes {}.",
             seconds(answers.replayed_seconds)
         )),
-        None => text.push_str(
-            " None of the causes that are known explains it: look at the workers and operations below.",
-        ),
+        None => text.push_str(" No known cause explains it: look at the workers and operations below."),
+    }
+    if !answers.transfers_timed {
+        text.push_str(
+            " Transfers have no durations in the recording: whether communication is slow is not known.",
+        );
     }
     text
 }
@@ -92,8 +102,8 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
     }
     if answers.cut > 0 && answers.cut_seconds > 1e-3 {
         list.push(format!(
-            "{} times were below zero, by up to {}, and count as 0: clocks differ by that much",
-            answers.cut,
+            "{} below zero, by up to {}, and counted as 0: clocks differ by that much",
+            counted(answers.cut, "time was", "times were"),
             seconds(answers.cut_seconds)
         ));
     }
@@ -122,21 +132,26 @@ pub fn say(job: &Job, answers: &Answers) -> String {
         text.push_str(&format!("\n{number}. {}", told(cause)));
     }
     if answers.causes.len() > 1 {
-        text.push_str("\nGains of several causes do not add up: one hides the other.\n");
+        text.push_str("\nGains do not add up: one cause may hide another.\n");
     }
     text.push_str(&format!("\n{}", parts(answers)));
     text.push_str(&format!("\n{}", slowest(answers)));
     text.push_str(&format!("\n{}", curve(answers)));
     if let Some(split) = &answers.split {
-        let layers: Vec<String> = split.layers.iter().map(u32::to_string).collect();
-        text.push_str(&format!(
-            "\nThe best split of the layers is {}: the longest stage would take {} for a microbatch instead of {}.\n",
-            layers.join(", "),
-            seconds(split.then_seconds),
-            seconds(split.now_seconds)
-        ));
+        text.push_str(&format!("\n{}\n", self::split(split)));
     }
     text
+}
+
+/// The best split of the layers, as a sentence.
+pub fn split(split: &Split) -> String {
+    let layers: Vec<String> = split.layers.iter().map(u32::to_string).collect();
+    format!(
+        "The best split of the layers is {}: the longest stage would take {} for a microbatch instead of {}.",
+        layers.join(", "),
+        seconds(split.then_seconds),
+        seconds(split.now_seconds)
+    )
 }
 
 fn told(cause: &Cause) -> String {
@@ -148,7 +163,7 @@ fn told(cause: &Cause) -> String {
 
 /// Slowdowns of stages and operations, where they are worth a line.
 fn parts(answers: &Answers) -> Table {
-    let mut table = Table::with_header(["only this is as it was", "slowdown"]);
+    let mut table = Table::with_header(["ideal except", "slowdown"]);
     let mut rows = |what: &str, list: &Slowdowns| {
         let mut sorted: Vec<(&String, &f64)> = list.iter().collect();
         sorted.sort_by(|a, b| b.1.total_cmp(a.1));
@@ -188,7 +203,7 @@ fn slowest(answers: &Answers) -> Table {
 }
 
 fn curve(answers: &Answers) -> Table {
-    let mut table = Table::with_header(["workers mended", "of all", "lost time won back", "step"]);
+    let mut table = Table::with_header(["workers mended", "of all", "lost time saved", "step"]);
     for point in &answers.curve {
         table.row([
             point.workers.to_string(),

@@ -1,79 +1,214 @@
-//! Transfers that take longer than usual, and with whom.
+//! Transfers that take longer than usual, and between whom. All who take part in a transfer end it together, so that its times
+//! blame a link: two ranks, or a whole group. A single rank is named only where every slow link has it in common.
 
+use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::pools::median;
 use super::{Cause, CauseKind, Looking, time};
-use crate::Role;
-use std::collections::BTreeMap;
+use crate::{Role, words};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A worker stands out if its transfers take so many times the usual.
-const STANDS_OUT: f64 = 1.3;
+/// More slow links than this share are the rule, not the exception.
+const EXCEPTION: f64 = 2.0 / 3.0;
+/// Links that are told as evidence.
+const TOLD: usize = 5;
+
+/// A link that is slow in a class of operations.
+struct Slow<'a> {
+    class: &'a str,
+    link: usize,
+    /// Which of its transfers take so long, how long, and what is usual, in picoseconds.
+    part: &'static str,
+    takes: i64,
+    usual: i64,
+}
 
 impl Looking<'_> {
     pub fn communication(&self) -> Vec<Cause> {
-        let kinds = &self.replays.job.kinds;
-        let classes: BTreeMap<&str, Vec<usize>> = kinds
-            .iter()
-            .enumerate()
-            .filter(|(_, kind)| kind.role == Role::Communication)
-            .fold(BTreeMap::new(), |mut classes, (place, kind)| {
-                classes.entry(kind.class.as_str()).or_insert_with(Vec::new).push(place);
-                classes
-            });
-        classes.into_iter().filter_map(|(class, kinds)| self.class(class, &kinds)).collect()
-    }
-
-    fn class(&self, class: &str, kinds: &[usize]) -> Option<Cause> {
-        let job = self.replays.job;
-        let mut is_it = vec![false; job.kinds.len()];
-        kinds.iter().for_each(|&kind| is_it[kind] = true);
-        let won = self.won(|_, at| {
-            let takes = if is_it[at.op.kind as usize] { at.ideal_takes.min(at.takes) } else { at.takes };
-            (takes, at.delay)
-        });
-        let says = format!("Transfers of {class} take longer than usual");
-        let mut cause = self.cause(CauseKind::Communication, won, says)?;
-        cause.class = Some(class.into());
-        let mut by_worker = self.transfers(&is_it);
-        let mut all: Vec<i64> = by_worker.values().flatten().copied().collect();
-        let usual = median(&mut all) as f64;
-        let medians = by_worker.iter_mut().map(|(worker, list)| (*worker, median(list) as f64));
-        if let Some((worker, worst)) = medians.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            if worst >= STANDS_OUT * usual {
-                let place = &job.workers[worker];
-                cause.evidence.push(format!(
-                    "Half of those of rank {} (data-parallel rank {}, stage {}) take {} or more; usual are {}.",
-                    place.rank,
-                    place.dp_rank,
-                    place.stage,
-                    time(worst),
-                    time(usual)
-                ));
-                cause.ranks = vec![place.rank];
-            } else {
-                cause.evidence.push(format!(
-                    "They are alike on all ranks: half take {} or more, and now and then one takes much longer.",
-                    time(usual)
-                ));
+        let mut classes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (place, kind) in self.replays.job.kinds.iter().enumerate() {
+            if kind.role == Role::Communication {
+                classes.entry(kind.class.as_str()).or_default().push(place);
             }
         }
-        cause.fix = "Look at the links of these ranks, and at what else uses the network then.".into();
-        Some(cause)
+        let slow: Vec<Slow<'_>> =
+            classes.par_iter().flat_map_iter(|(class, kinds)| self.slow_links(class, kinds)).collect();
+        let of_slow: BTreeSet<&str> = slow.iter().map(|slow| slow.class).collect();
+        // One cause where all slow links have something in common, else one for each class.
+        let told: Vec<(Vec<&str>, Vec<u32>, String)> = match self.blamed(&slow) {
+            Some((ranks, says)) => vec![(of_slow.iter().copied().collect(), ranks, says)],
+            None => of_slow
+                .iter()
+                .map(|&class| {
+                    let own = slow.iter().filter(|slow| slow.class == class);
+                    let ranks = self.ranks(own.flat_map(|slow| self.members(slow)));
+                    (vec![class], ranks, format!("Some links are slow in {class}"))
+                })
+                .collect(),
+        };
+        let mut causes = Vec::new();
+        for (of, ranks, says) in told {
+            let kinds: Vec<usize> = of.iter().flat_map(|class| classes[class].iter().copied()).collect();
+            let own: Vec<&Slow<'_>> = slow.iter().filter(|slow| of.contains(&slow.class)).collect();
+            let class = of.first().filter(|_| of.len() == 1).map(ToString::to_string);
+            let cause = self.usual_transfers(&kinds, says);
+            let fix = match ranks.len() {
+                1 => "Check the links of this rank, and what else uses the network.",
+                2 => "Check the link between these ranks, and what else uses the network.",
+                _ => "Check the links of these ranks, and what else uses the network.",
+            };
+            let (evidence, fix) = (self.evidence_of_links(&own), fix.into());
+            causes.extend(cause.map(|cause| Cause { ranks, evidence, fix, class, ..cause }));
+        }
+        classes.retain(|class, _| !of_slow.contains(class));
+        for (class, kinds) in &classes {
+            let says = format!("Transfers of {class} take longer than usual");
+            causes.extend(self.usual_transfers(kinds, says).map(|cause| Cause {
+                evidence: vec![
+                    "They are alike on all links: as a rule as usual, and now and then much longer.".into(),
+                ],
+                class: Some((*class).into()),
+                ..cause
+            }));
+        }
+        causes
     }
 
-    /// The transfers of some kinds, by worker.
-    fn transfers(&self, is_it: &[bool]) -> BTreeMap<usize, Vec<i64>> {
-        let job = self.replays.job;
-        let mut by_worker: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
-        for step in 0..job.steps.len() {
-            let columns = job.steps[step].columns as usize;
-            let ops = job.shape(step).ops.iter().enumerate().filter(|(_, op)| is_it[op.kind as usize]);
-            for (place, _) in ops {
-                for column in 0..columns {
-                    let takes = self.replays.times[step].takes[place * columns + column];
-                    by_worker.entry(job.worker(step, column, place)).or_default().push(takes);
+    /// What a transfer of a kind usually takes: the ideal, unless half of all transfers are slow.
+    fn usual(&self, kind: usize) -> i64 {
+        let mut transfers = self.replays.links.transfers(self.replays.job, &self.replays.times, kind);
+        let ideal = self.replays.ideal.takes_of(0, kind as u16);
+        usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal))
+    }
+
+    /// What is won if transfers of some kinds take no longer than usual.
+    fn usual_transfers(&self, kinds: &[usize], says: String) -> Option<Cause> {
+        let mut is_it = vec![false; self.replays.job.kinds.len()];
+        let mut usual = vec![0; is_it.len()];
+        for &kind in kinds {
+            (is_it[kind], usual[kind]) = (true, self.usual(kind));
+        }
+        let won = self.won(|_, at| {
+            let kind = at.op.kind as usize;
+            let takes = if is_it[kind] { usual[kind].min(at.takes) } else { at.takes };
+            (takes, at.delay)
+        });
+        let cause = self.cause(CauseKind::Communication, won, says)?;
+        Some(Cause { fix: "Check what else uses the network.".into(), ..cause })
+    }
+
+    /// Who is common to all slow links, and that in words: a link that is in all of them, or one worker.
+    fn blamed(&self, slow: &[Slow<'_>]) -> Option<(Vec<u32>, String)> {
+        let links = &self.replays.links.members;
+        let mut common: BTreeSet<u32> = slow.first()?.members(links).collect();
+        slow.iter()
+            .for_each(|slow| common = slow.members(links).filter(|own| common.contains(own)).collect());
+        let ranks = self.ranks(common.iter().copied());
+        let is_link = slow.iter().any(|slow| links[slow.link].len() == common.len());
+        let says = match &ranks[..] {
+            [rank] => format!("Transfers that rank {rank} takes part in are slow"),
+            [one, other] if is_link => format!("The link between ranks {one} and {other} is slow"),
+            [_, _, ..] if is_link => {
+                format!("The collectives of ranks {} are slow", words::list_up_to(6, &ranks))
+            }
+            _ => return None,
+        };
+        Some((ranks, says))
+    }
+
+    /// The links that stand out in a class: as a rule, or in a quarter of their transfers.
+    fn slow_links<'a>(&self, class: &'a str, kinds: &[usize]) -> Vec<Slow<'a>> {
+        let (job, links) = (self.replays.job, &self.replays.links);
+        let mut slow: BTreeMap<usize, Slow<'a>> = BTreeMap::new();
+        let mut used: BTreeSet<usize> = BTreeSet::new();
+        for &kind in kinds {
+            let mut transfers = links.transfers(job, &self.replays.times, kind);
+            let own = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
+            let levels: Vec<(usize, i64, i64)> =
+                own.map(|(link, takes)| (link, median(takes), upper_quartile(takes))).collect();
+            used.extend(levels.iter().map(|(link, _, _)| *link));
+            let usual = self.usual(kind);
+            let mut uppers: Vec<i64> = levels.iter().map(|(_, _, upper)| *upper).collect();
+            uppers.sort_unstable();
+            let usual_upper = uppers.get(uppers.len().saturating_sub(1) / 2).copied().unwrap_or(0).max(usual);
+            for (link, middle, upper) in levels {
+                let as_a_rule = is_long(middle, usual);
+                if !as_a_rule && !is_long(upper, usual_upper) {
+                    continue;
+                }
+                let (part, takes) = if as_a_rule { ("Half", middle) } else { ("A quarter", upper) };
+                if slow.get(&link).is_none_or(|known| known.takes < takes) {
+                    slow.insert(link, Slow { class, link, part, takes, usual });
                 }
             }
         }
-        by_worker
+        let is_exception = slow.len() as f64 <= EXCEPTION * used.len() as f64;
+        if is_exception { slow.into_values().collect() } else { Vec::new() }
+    }
+
+    fn members(&self, slow: &Slow<'_>) -> impl Iterator<Item = u32> {
+        slow.members(&self.replays.links.members)
+    }
+
+    /// Ranks of places, ascending.
+    fn ranks(&self, places: impl Iterator<Item = u32>) -> Vec<u32> {
+        let ranks: BTreeSet<u32> =
+            places.map(|place| self.replays.job.workers[place as usize].rank).collect();
+        ranks.into_iter().collect()
+    }
+
+    /// The links that are farthest from usual.
+    fn evidence_of_links(&self, slow: &[&Slow<'_>]) -> Vec<String> {
+        let mut sorted = slow.to_vec();
+        sorted.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.link.cmp(&b.link)));
+        let mut lines: Vec<String> = sorted.iter().take(TOLD).map(|slow| self.told(slow)).collect();
+        if sorted.len() > TOLD {
+            let more = sorted.len() - TOLD;
+            lines.push(format!("{more} more {} slow.", words::plural(more, "link is", "links are")));
+        }
+        if slow.iter().any(|slow| self.members(slow).count() > 2) {
+            lines.push(
+                "All members of a collective end together: its times do not tell whose link is slow. One that moves more data \
+                 than the others looks the same."
+                    .into(),
+            );
+        }
+        lines
+    }
+
+    fn told(&self, slow: &Slow<'_>) -> String {
+        let ranks = self.ranks(self.members(slow));
+        let between = if ranks.len() == 2 { "between" } else { "among" };
+        format!(
+            "{} of the transfers of {} {between} {} take {} or more; usual is {}.",
+            slow.part,
+            slow.class,
+            words::of("rank", &ranks),
+            time(slow.takes as f64),
+            time(slow.usual as f64)
+        )
+    }
+}
+
+impl Slow<'_> {
+    /// How many times the usual.
+    fn factor(&self) -> f64 {
+        self.takes as f64 / self.usual.max(1) as f64
+    }
+
+    fn members(&self, links: &[Vec<u32>]) -> impl Iterator<Item = u32> {
+        links[self.link].clone().into_iter()
+    }
+}
+
+fn is_long(takes: i64, usual: i64) -> bool {
+    takes > 0 && takes as f64 >= STANDS_OUT * usual as f64
+}
+
+/// A quarter of the values is as large or larger. 0 for none.
+fn upper_quartile(values: &mut [i64]) -> i64 {
+    match values.len() {
+        0 => 0,
+        length => *values.select_nth_unstable(length * 3 / 4).1,
     }
 }

@@ -8,8 +8,12 @@ pub struct Facts {
     pub kinds: usize,
     /// By worker and kind: the mean that it takes, in picoseconds, and how often it occurs.
     means: Vec<(f64, u64)>,
+    /// By step, then by worker and kind: what it takes altogether, in picoseconds, and how often it occurs.
+    by_step: Vec<Vec<(i64, u64)>>,
     /// By step and worker: what it computed altogether, in picoseconds.
     pub computed: Vec<Vec<i64>>,
+    /// By step and worker: whether it was recorded.
+    takes_part: Vec<Vec<bool>>,
     /// By worker: its stage.
     stages: Vec<usize>,
     /// By step and stage: what its recorded workers computed, sorted.
@@ -24,7 +28,7 @@ impl Facts {
             let mut sums = vec![(0i64, 0u64); job.workers.len() * kinds];
             for (place, op) in shape.ops.iter().enumerate() {
                 for column in 0..columns {
-                    if job.is_filler(op.kind as usize, replays.times[step].takes[place * columns + column]) {
+                    if job.is_filler(job.instance(step, column, place)) {
                         continue;
                     }
                     let sum = &mut sums[job.worker(step, column, place) * kinds + op.kind as usize];
@@ -42,17 +46,23 @@ impl Facts {
             .iter()
             .map(|sums| (0..job.workers.len()).map(|worker| of_worker(sums, worker)).collect())
             .collect();
-        let sorted = computed.par_iter().map(|computed| by_stage(job, computed)).collect();
+        let takes_part: Vec<Vec<bool>> =
+            (0..job.steps.len()).into_par_iter().map(|step| job.takes_part(step)).collect();
+        let sorted = computed.par_iter().zip(&takes_part);
+        let sorted = sorted.map(|(computed, takes_part)| by_stage(job, computed, takes_part)).collect();
         let total = |at: usize| {
             let (sum, count) = by_step
                 .iter()
                 .fold((0i128, 0u64), |all, sums| (all.0 + i128::from(sums[at].0), all.1 + sums[at].1));
             (sum as f64 / count.max(1) as f64, count)
         };
+        let means = (0..job.workers.len() * kinds).map(total).collect();
         Facts {
             kinds,
-            means: (0..job.workers.len() * kinds).map(total).collect(),
+            means,
+            by_step,
             computed,
+            takes_part,
             stages: job.workers.iter().map(|worker| worker.stage as usize).collect(),
             sorted,
         }
@@ -64,22 +74,60 @@ impl Facts {
         (count > 0).then_some(mean)
     }
 
-    /// How much longer a worker computes than the one in the middle of the others of its stage, step by step.
-    pub fn against(&self, worker: usize) -> Vec<f64> {
-        let ratio = |(computed, sorted): (&Vec<i64>, &Vec<Vec<i64>>)| {
-            let own = computed[worker];
-            let middle = median_without(&sorted[self.stages[worker]], own);
-            if middle > 0 { own as f64 / middle as f64 } else { 1.0 }
+    /// What a worker takes for a kind altogether, in the mean of its steps.
+    pub fn a_step(&self, worker: usize, kind: usize) -> f64 {
+        let steps = self.by_step.iter().zip(&self.takes_part).filter(|(_, there)| there[worker]);
+        let (sum, count) = steps.fold((0i128, 0u32), |(sum, count), (sums, _)| {
+            (sum + i128::from(sums[worker * self.kinds + kind].0), count + 1)
+        });
+        sum as f64 / f64::from(count.max(1))
+    }
+
+    /// The mean of a kind in one step.
+    pub fn mean_in(&self, step: usize, worker: usize, kind: usize) -> Option<f64> {
+        let (sum, count) = self.by_step[step][worker * self.kinds + kind];
+        (count > 0).then(|| sum as f64 / count as f64)
+    }
+
+    /// By step, then by stage and kind: what the worker in the middle takes in the mean; of an even number, the faster one.
+    pub fn typical_by_step(&self, job: &Job) -> Vec<Vec<f64>> {
+        let of_step = |step: usize| {
+            let mut means = vec![Vec::new(); job.stages() * self.kinds];
+            for (worker, &stage) in self.stages.iter().enumerate() {
+                for kind in (0..self.kinds).filter(|&kind| job.kinds[kind].role == Role::Compute) {
+                    means[stage * self.kinds + kind].extend(self.mean_in(step, worker, kind));
+                }
+            }
+            means.iter().map(|means| lower_median_of(means)).collect()
         };
-        self.computed.iter().zip(&self.sorted).map(ratio).collect()
+        (0..self.computed.len()).into_par_iter().map(of_step).collect()
+    }
+
+    /// What a worker computes in a step, as a multiple of what it computes in the mean of its steps.
+    pub fn against_itself(&self, worker: usize) -> Vec<f64> {
+        let own = |step: usize| self.computed[step][worker] as f64;
+        let there = (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]);
+        let (sum, count) = there.fold((0.0, 0.0), |(sum, count), step| (sum + own(step), count + 1.0));
+        let relative = |step| if sum > 0.0 { own(step) * count / sum } else { 1.0 };
+        (0..self.computed.len()).map(relative).collect()
+    }
+
+    /// How much longer a worker computes than the one in the middle of the others of its stage, by step in which it was recorded.
+    pub fn against(&self, worker: usize) -> Vec<(usize, f64)> {
+        let ratio = |step: usize| {
+            let own = self.computed[step][worker];
+            let middle = median_without(&self.sorted[step][self.stages[worker]], own);
+            (step, if middle > 0 { own as f64 / middle as f64 } else { 1.0 })
+        };
+        (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]).map(ratio).collect()
     }
 }
 
 /// What recorded workers computed, by stage, sorted.
-fn by_stage(job: &Job, computed: &[i64]) -> Vec<Vec<i64>> {
+fn by_stage(job: &Job, computed: &[i64], takes_part: &[bool]) -> Vec<Vec<i64>> {
     let mut stages = vec![Vec::new(); job.stages()];
-    for (worker, computed) in job.workers.iter().zip(computed).filter(|(worker, _)| worker.recorded) {
-        stages[worker.stage as usize].push(*computed);
+    for (worker, of) in job.workers.iter().enumerate().filter(|(worker, _)| takes_part[*worker]) {
+        stages[of.stage as usize].push(computed[worker]);
     }
     stages.iter_mut().for_each(|stage| stage.sort_unstable());
     stages

@@ -76,7 +76,7 @@ impl Looking<'_> {
             job.shape(step).ops.iter().enumerate().flat_map(move |(place, op)| {
                 (0..columns).filter_map(move |column| {
                     let worker = job.worker(step, column, place);
-                    let usual = replays.ideal.delay(op.kind);
+                    let usual = replays.ideal.delay(op);
                     let times = &replays.times[step];
                     let carried = times.carried_by(job, step, place, column);
                     let by = times.delays[place * columns + column] - carried - usual;
@@ -117,12 +117,12 @@ impl Looking<'_> {
         let mut cause = self.cause(kind, won, says.into())?;
         let means: Vec<(usize, f64)> = (0..job.workers.len())
             .filter(|&worker| job.workers[worker].recorded)
-            .map(|worker| (worker, self.facts.mean(worker, number).unwrap_or(0.0)))
+            .map(|worker| (worker, self.facts.a_step(worker, number)))
             .collect();
         let (worst, takes) = means.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let typical = super::facts::median_of(&means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
         cause.evidence.push(format!(
-            "Each takes {} in the mean on rank {}, and {} on a typical rank.",
+            "This takes {} a step in the mean on rank {}, and {} on a typical rank.",
             time(takes),
             job.workers[worst].rank,
             time(typical)

@@ -1,36 +1,139 @@
 //! Microbatches that take now longer and now shorter: sequences of unequal length, if forward and backward go together.
+//!
+//! Lengths differ among the microbatches of a step. A worker that is slow takes longer for all microbatches of a step, which is
+//! told apart by comparing each microbatch with the others of its worker and step.
 
 use super::{Cause, CauseKind, Looking, percent};
-use crate::Role;
+use crate::{Job, Role};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Forward and backward go together from this correlation on.
 const TOGETHER: f64 = 0.7;
+/// A step in which a worker takes longer for all microbatches, by so many times what their lengths explain, is one of a slow worker.
+const BEYOND_CHANCE: f64 = 5.0;
 
-/// Sums for a correlation, and for the spread of what takes how long.
-#[derive(Clone, Copy, Default)]
-struct Sums {
+/// How microbatches of a worker differ within a step, over all of them: sums of squares, relative to the means.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Spread {
+    /// Microbatches, and steps of workers.
     count: f64,
-    xx: f64,
-    yy: f64,
-    xy: f64,
+    parts: f64,
+    forward: f64,
+    backward: f64,
+    both: f64,
+    /// Of forward and backward together.
+    whole: f64,
+}
+
+impl Spread {
+    fn and(self, other: Spread) -> Spread {
+        Spread {
+            count: self.count + other.count,
+            parts: self.parts + other.parts,
+            forward: self.forward + other.forward,
+            backward: self.backward + other.backward,
+            both: self.both + other.both,
+            whole: self.whole + other.whole,
+        }
+    }
+
+    /// Adds the forwards and backwards of a worker in a step.
+    fn add(&mut self, times: &[(f64, f64)]) {
+        let mean = |of: fn(&(f64, f64)) -> f64| times.iter().map(of).sum::<f64>() / times.len() as f64;
+        let (forward, backward) = (mean(|of| of.0), mean(|of| of.1));
+        if times.len() < 2 || forward <= 0.0 || backward <= 0.0 {
+            return;
+        }
+        self.count += times.len() as f64;
+        self.parts += 1.0;
+        for (own_forward, own_backward) in times {
+            let (x, y) = (own_forward / forward - 1.0, own_backward / backward - 1.0);
+            let whole = (own_forward + own_backward) / (forward + backward) - 1.0;
+            self.forward += x * x;
+            self.backward += y * y;
+            self.both += x * y;
+            self.whole += whole * whole;
+        }
+    }
+
+    /// Microbatches of all steps, as deviations from their own mean.
+    pub fn of(looking: &Looking<'_>) -> Spread {
+        let job = looking.replays.job;
+        let named = |name: &str| job.kinds.iter().position(|kind| kind.name == name);
+        let (Some(forward), Some(backward)) = (named("forward-compute"), named("backward-compute")) else {
+            return Spread::default();
+        };
+        let of_step = |step: usize| {
+            let columns = job.steps[step].columns as usize;
+            let takes = &looking.replays.times[step].takes;
+            let mut spread = Spread::default();
+            for pairs in pairs(job, step, forward, backward).values() {
+                for column in 0..columns {
+                    let time = |place: usize| takes[place * columns + column] as f64;
+                    let times: Vec<(f64, f64)> =
+                        pairs.iter().map(|&(one, other)| (time(one), time(other))).collect();
+                    spread.add(&times);
+                }
+            }
+            spread
+        };
+        let steps: Vec<Spread> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
+        steps.into_iter().fold(Spread::default(), Spread::and)
+    }
+
+    fn correlation(&self) -> Option<f64> {
+        let squares = self.forward * self.backward;
+        (squares > 0.0).then(|| self.both / squares.sqrt())
+    }
+
+    /// The standard deviation that lengths give to what a worker computes in a step, as a share of it.
+    pub fn of_a_step(&self) -> f64 {
+        let degrees = self.count - self.parts;
+        if degrees > 0.0 { (self.whole / degrees * self.parts / self.count).sqrt() } else { 0.0 }
+    }
+}
+
+/// By worker of a column: where the forwards and backwards of its microbatches are.
+fn pairs(job: &Job, step: usize, forward: usize, backward: usize) -> BTreeMap<u32, Vec<(usize, usize)>> {
+    let mut of_microbatch: BTreeMap<(u32, i32, i32), [Option<usize>; 2]> = BTreeMap::new();
+    for (place, op) in job.shape(step).ops.iter().enumerate().filter(|(_, op)| op.microbatch >= 0) {
+        let is = [op.kind as usize == forward, op.kind as usize == backward];
+        if let Some(which) = is.iter().position(|is| *is) {
+            of_microbatch.entry((op.worker, op.microbatch, op.chunk)).or_default()[which] = Some(place);
+        }
+    }
+    let mut pairs: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+    for ((worker, _, _), pair) in of_microbatch {
+        if let [Some(one), Some(other)] = pair {
+            pairs.entry(worker).or_default().push((one, other));
+        }
+    }
+    pairs
 }
 
 impl Looking<'_> {
     pub fn lengths(&self) -> Option<Cause> {
         let job = self.replays.job;
         let is_compute: Vec<bool> = job.kinds.iter().map(|kind| kind.role == Role::Compute).collect();
-        let won = self.won(|_, at| {
+        let beyond = BEYOND_CHANCE * self.spread.of_a_step();
+        // By worker and step: what it takes longer for all microbatches, where that is more than lengths explain.
+        let slow: Vec<Vec<f64>> = (0..job.workers.len())
+            .into_par_iter()
+            .map(|worker| {
+                let relative = self.facts.against_itself(worker);
+                let kept = |of: f64| if beyond > 0.0 && (of - 1.0).abs() > beyond { of } else { 1.0 };
+                relative.into_iter().map(kept).collect()
+            })
+            .collect();
+        let won = self.won(|step, at| {
             let kind = at.op.kind as usize;
             match self.facts.mean(at.worker, kind).filter(|_| is_compute[kind]) {
-                Some(mean) => (mean.round() as i64, at.delay),
+                Some(mean) => ((mean * slow[at.worker][step]).round() as i64, at.delay),
                 None => at.real(),
             }
         });
-        let sums = self.correlation();
-        let correlation = sums.filter(|sums| sums.xx > 0.0 && sums.yy > 0.0);
-        let correlation = correlation.map(|sums| sums.xy / (sums.xx * sums.yy).sqrt());
+        let correlation = self.spread.correlation();
         let (kind, says) = match correlation {
             Some(r) if r >= TOGETHER => {
                 (CauseKind::SequenceLengths, "Microbatches are of unequal length".to_string())
@@ -38,15 +141,15 @@ impl Looking<'_> {
             _ => (CauseKind::Variation, "Computing takes now longer and now shorter".to_string()),
         };
         let mut cause = self.cause(kind, won, says)?;
-        if let (Some(r), Some(sums)) = (correlation, sums) {
+        if let Some(r) = correlation {
             let goes = if r >= TOGETHER { "go together" } else { "do not go together" };
             cause.evidence.push(format!(
                 "Forward and backward of a microbatch {goes}: their correlation is {r:.2} over {} microbatches.",
-                sums.count
+                self.spread.count
             ));
-            let spread = (sums.xx / sums.count).sqrt();
+            let spread = (self.spread.forward / (self.spread.count - self.spread.parts)).sqrt();
             cause.evidence.push(format!(
-                "The forwards of a worker differ by {} of their mean (standard deviation).",
+                "The forwards of a worker in a step differ by {} of their mean (standard deviation).",
                 percent(spread)
             ));
         }
@@ -58,52 +161,5 @@ impl Looking<'_> {
         }
         .into();
         Some(cause)
-    }
-
-    /// Of forwards and backwards of the same microbatch, each relative to the mean of its worker.
-    fn correlation(&self) -> Option<Sums> {
-        let job = self.replays.job;
-        let named = |name: &str| job.kinds.iter().position(|kind| kind.name == name);
-        let (forward, backward) = (named("forward-compute")?, named("backward-compute")?);
-        let of_step = |step: usize| {
-            let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
-            let mut of_microbatch: BTreeMap<(u32, i32, i32), [Option<usize>; 2]> = BTreeMap::new();
-            for (place, op) in shape.ops.iter().enumerate() {
-                let is = [op.kind as usize == forward, op.kind as usize == backward];
-                if let Some(which) = is.iter().position(|is| *is).filter(|_| op.microbatch >= 0) {
-                    of_microbatch.entry((op.worker, op.microbatch, op.chunk)).or_default()[which] =
-                        Some(place);
-                }
-            }
-            let mut sums = Sums::default();
-            for pair in of_microbatch.values() {
-                let [Some(one), Some(other)] = *pair else { continue };
-                for column in 0..columns {
-                    let worker = job.worker(step, column, one);
-                    let relative = |place: usize, kind: usize| {
-                        let takes = self.replays.times[step].takes[place * columns + column] as f64;
-                        self.facts
-                            .mean(worker, kind)
-                            .filter(|mean| *mean > 0.0)
-                            .map(|mean| takes / mean - 1.0)
-                    };
-                    if let (Some(x), Some(y)) = (relative(one, forward), relative(other, backward)) {
-                        sums.count += 1.0;
-                        sums.xx += x * x;
-                        sums.yy += y * y;
-                        sums.xy += x * y;
-                    }
-                }
-            }
-            sums
-        };
-        let all: Vec<Sums> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
-        let sum = all.iter().fold(Sums::default(), |all, one| Sums {
-            count: all.count + one.count,
-            xx: all.xx + one.xx,
-            yy: all.yy + one.yy,
-            xy: all.xy + one.xy,
-        });
-        (sum.count > 1.0).then_some(sum)
     }
 }

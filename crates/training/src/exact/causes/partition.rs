@@ -3,26 +3,31 @@
 use super::facts::lower_median_of;
 use super::{Cause, CauseKind, Looking, time};
 use crate::Role;
+use rayon::prelude::*;
 use serde::Serialize;
 
 impl Looking<'_> {
-    /// What a stage computes for a microbatch, typically: all its kinds together. Of two workers the faster is typical.
+    /// What a stage computes for a microbatch, typically: all its kinds together. Of two workers the faster is typical, in every step
+    /// anew: workers that are slow one after another have no more work.
     fn stage_work(&self) -> Vec<f64> {
         let job = self.replays.job;
-        let stages = job.stages();
-        let of_worker = |worker: usize| -> f64 {
-            let kinds = (0..job.kinds.len()).filter(|&kind| is_microbatch(&job.kinds[kind]));
-            kinds.filter_map(|kind| self.facts.mean(worker, kind)).sum()
+        let kinds: Vec<usize> =
+            (0..job.kinds.len()).filter(|&kind| is_microbatch(&job.kinds[kind])).collect();
+        let of_step = |step: usize| -> Vec<Option<f64>> {
+            let mut workers = vec![Vec::new(); job.stages()];
+            for (place, worker) in job.workers.iter().enumerate() {
+                let means = kinds.iter().filter_map(|&kind| self.facts.mean_in(step, place, kind));
+                let work: f64 = means.sum();
+                workers[worker.stage as usize].extend((work > 0.0).then_some(work));
+            }
+            workers.iter().map(|work| (!work.is_empty()).then(|| lower_median_of(work))).collect()
         };
-        (0..stages)
-            .map(|stage| {
-                let of_stage = |place: &usize| {
-                    job.workers[*place].stage as usize == stage && job.workers[*place].recorded
-                };
-                let workers = (0..job.workers.len()).filter(of_stage);
-                lower_median_of(&workers.map(of_worker).collect::<Vec<f64>>())
-            })
-            .collect()
+        let steps: Vec<Vec<Option<f64>>> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
+        let over_steps = |stage: usize| {
+            let known: Vec<f64> = steps.iter().filter_map(|of_step| of_step[stage]).collect();
+            known.iter().sum::<f64>() / known.len().max(1) as f64
+        };
+        (0..job.stages()).map(over_steps).collect()
     }
 
     pub fn partition(&self) -> Option<Cause> {

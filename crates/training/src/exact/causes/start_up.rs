@@ -19,16 +19,23 @@ impl Looking<'_> {
         let lost: f64 = steps[..long].iter().map(|&step| step as f64 - usual).sum();
         let number = |place: usize| self.replays.job.steps[place].number;
         let says = match long {
-            1 => format!("The first step, {}, takes longer than the others", number(0)),
-            _ => format!("The first {long} steps, to step {}, take longer than the others", number(long - 1)),
+            1 => format!("The first step ({}) is slower than the others", number(0)),
+            _ => format!(
+                "The first {long} steps ({} to {}) are slower than the others",
+                number(0),
+                number(long - 1)
+            ),
         };
         let mut cause = self.cause(CauseKind::StartUp, lost / steps.len() as f64, says)?;
         cause.evidence = vec![format!(
-            "They take up to {}; half of all steps take {} or less.",
+            "{} {}; half of all steps take {} or less.",
+            if long == 1 { "It takes" } else { "They take up to" },
             time(steps[..long].iter().copied().max().unwrap_or(0) as f64),
             time(usual)
         )];
-        cause.fix = "Leave them out of the measurement; in long jobs they do not matter.".into();
+        let them = if long == 1 { ["it", "it does"] } else { ["them", "they do"] };
+        cause.fix =
+            format!("Leave {} out of the measurement; in a long job {} not matter.", them[0], them[1]);
         Some(cause)
     }
 }

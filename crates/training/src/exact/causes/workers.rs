@@ -2,7 +2,7 @@
 
 use super::facts::median_of;
 use super::{Cause, CauseKind, Looking, time};
-use crate::words;
+use crate::{Role, words};
 use rayon::prelude::*;
 
 /// A worker is slow if it computes so many times as long as the one in the middle.
@@ -15,6 +15,8 @@ const SLOW_IN_A_STRETCH: f64 = 1.1;
 /// A change is one if the levels differ by this, and by so many standard errors.
 const CHANGE: f64 = 0.05;
 const SURE: f64 = 6.0;
+/// Lengths of microbatches do not explain a worker that computes longer by so many standard deviations of them.
+const BEYOND_CHANCE: f64 = 5.0;
 
 struct Slow {
     worker: usize,
@@ -23,6 +25,13 @@ struct Slow {
     /// The place of the step that it began with, and of the last one where it ended.
     since: usize,
     until: Option<usize>,
+}
+
+impl Slow {
+    /// Whether it is slow in a step, by its place.
+    fn holds(&self, step: usize) -> bool {
+        step >= self.since && self.until.is_none_or(|until| step <= until)
+    }
 }
 
 impl Looking<'_> {
@@ -35,26 +44,41 @@ impl Looking<'_> {
             order.par_iter().filter(compared).filter_map(|&worker| self.slow(worker)).collect();
         slow.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.worker.cmp(&b.worker)));
         let most = ((order.len() as f64 * EXCEPTION) as usize).max(1);
-        if slow.is_empty() || slow.len() > most || order.len() < 2 {
+        let steps = job.steps.len();
+        let at_once = (0..steps).map(|step| slow.iter().filter(|slow| slow.holds(step)).count()).max();
+        let at_once = at_once.unwrap_or(0);
+        if slow.is_empty() || at_once > most || order.len() < 2 {
             return None;
         }
-        let mut is_slow = vec![false; job.workers.len()];
-        slow.iter().for_each(|slow| is_slow[slow.worker] = true);
-        let won = self.won(|_, at| {
-            if !is_slow[at.worker] {
+        let in_turn = slow.len() > 1 && 2 * at_once <= slow.len();
+        if in_turn {
+            slow.sort_by_key(|slow| (slow.since, slow.worker));
+        }
+        let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
+        slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
+        let typical = self.facts.typical_by_step(job);
+        let won = self.won(|step, at| {
+            if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
                 return at.real();
             }
-            let stage = job.workers[at.worker].stage;
+            let (stage, kind) = (job.workers[at.worker].stage, at.op.kind as usize);
             let ideal = &self.replays.stage_ideal;
-            (ideal.takes(stage, at.op.kind), ideal.delay(at.op.kind))
+            let takes = match job.kinds[kind].role {
+                Role::Compute => {
+                    (at.takes as f64 / self.times_typical(&typical, step, at.worker, kind)) as i64
+                }
+                _ => ideal.takes(stage, at.op),
+            };
+            (takes, ideal.delay(at.op))
         });
         let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
         let says = match &ranks[..] {
             [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
             _ => format!(
-                "{} of {} workers are slow: ranks {}",
+                "{} of {} workers are slow{}: ranks {}",
                 ranks.len(),
                 order.len(),
+                if in_turn { ", one after another" } else { "" },
                 words::list_up_to(6, &ranks)
             ),
         };
@@ -65,9 +89,18 @@ impl Looking<'_> {
             _ => "Look at their clocks, temperatures, memory errors and neighbours.".into(),
         };
         cause.ranks = ranks;
-        cause.since_step =
-            slow.first().filter(|slow| slow.since > 0).map(|slow| job.steps[slow.since].number);
+        let first = slow.iter().map(|slow| slow.since).min().filter(|&since| since > 0);
+        cause.since_step = first.map(|since| job.steps[since].number);
         Some(cause)
+    }
+
+    /// How many times as long a worker takes for a kind in a step as the others of its stage do in the same step: 1 or more. The
+    /// mean over all steps is no measure, as workers that are slow one after another all raise it.
+    fn times_typical(&self, typical: &[Vec<f64>], step: usize, worker: usize, kind: usize) -> f64 {
+        let stage = self.replays.job.workers[worker].stage as usize;
+        let usual = typical[step][stage * self.facts.kinds + kind];
+        let own = self.facts.mean_in(step, worker, kind).unwrap_or(usual);
+        if usual > 0.0 { (own / usual).max(1.0) } else { 1.0 }
     }
 
     fn since_words(&self, slow: &Slow) -> String {
@@ -86,10 +119,17 @@ impl Looking<'_> {
     }
 
     fn slow(&self, worker: usize) -> Option<Slow> {
-        let factors = self.facts.against(worker);
-        let (since, until) = stretch(&factors).unwrap_or_else(|| (rise(&factors).unwrap_or(0), None));
-        let factor = median_of(&factors[since..=until.unwrap_or(factors.len() - 1)]);
-        (factor >= SLOW).then_some(Slow { worker, factor, since, until })
+        let (steps, factors): (Vec<usize>, Vec<f64>) = self.facts.against(worker).into_iter().unzip();
+        let (first, last) = stretch(&factors).unwrap_or_else(|| (rise(&factors).unwrap_or(0), None));
+        let slow_steps = &factors[first..=last.unwrap_or(factors.len().checked_sub(1)?)];
+        let factor = median_of(slow_steps);
+        // Two workers that differ by chance: that of the one, and of the other.
+        let by_chance = self.spread.of_a_step() * (2.0 / slow_steps.len() as f64).sqrt();
+        let since = *steps.get(first)?;
+        let until = last.map_or(steps.last(), |last| steps.get(last)).copied();
+        let until = until.filter(|&until| until + 1 < self.facts.computed.len());
+        let is_slow = factor >= SLOW && factor - 1.0 >= BEYOND_CHANCE * by_chance;
+        is_slow.then_some(Slow { worker, factor, since, until })
     }
 
     fn evidence(&self, slow: &Slow, order: &[usize]) -> String {

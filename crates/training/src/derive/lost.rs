@@ -1,0 +1,169 @@
+//! Rows that a table lacks: others of the step show that the operation was done.
+//!
+//! A row is lost if most workers of the stage have it in most steps, and in its own step
+//! - of a computation, the worker has the other direction of the same microbatch, or another stage has the microbatch;
+//! - of a send or receive, another stage has the partner;
+//! - of anything else, another worker has it.
+//!
+//! So neither steps nor ranks with fewer microbatches lack anything.
+
+use crate::{Kind, Row};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A row that is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lost {
+    pub step: i64,
+    rank: u32,
+    kind: Kind,
+    seq: u32,
+    /// Or -1.
+    microbatch: i32,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.name(), self.seq)?;
+        if self.microbatch >= 0 {
+            write!(f, " (microbatch {})", self.microbatch)?;
+        }
+        write!(f, " of rank {} in step {}", self.rank, self.step)
+    }
+}
+
+/// What an operation is: of a computation the microbatch and the chunk, of others the number.
+type Key = (Kind, i32, i32, u32);
+
+fn key(row: &Row) -> Key {
+    match row.kind.is_compute() && row.microbatch >= 0 {
+        true => (row.kind, row.microbatch, row.model_chunk, 0),
+        false => (row.kind, -1, -1, row.seq),
+    }
+}
+
+/// What a host does now and then is never lost.
+fn counts(row: &&Row) -> bool {
+    !matches!(row.kind, Kind::Gc | Kind::DataLoad)
+}
+
+/// What one worker did in a step.
+struct Part<'a> {
+    rows: &'a [Row],
+    /// Of all that it did.
+    signature: u64,
+}
+
+impl<'a> Part<'a> {
+    fn of(rows: &'a [Row]) -> Part<'a> {
+        let mut hasher = DefaultHasher::new();
+        rows.iter().filter(counts).for_each(|row| key(row).hash(&mut hasher));
+        Part { rows, signature: hasher.finish() }
+    }
+
+    fn has(&self, wanted: impl Fn(&Row) -> bool) -> bool {
+        self.rows.iter().any(wanted)
+    }
+}
+
+/// From the rows of steps, sorted by worker.
+pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
+    let steps: Vec<Vec<Part<'_>>> =
+        steps.par_iter().map(|rows| rows.chunk_by(same_worker).map(Part::of).collect()).collect();
+    // By stage and what was done: how often, and where for example.
+    let mut known: HashMap<(u32, u64), (usize, &Part<'_>)> = HashMap::new();
+    for part in steps.iter().flatten() {
+        known.entry((part.rows[0].stage, part.signature)).or_insert((0, part)).0 += 1;
+    }
+    let usual = usual(&known);
+    let lacks = |part: &Part<'_>| -> Vec<Row> {
+        let own: BTreeSet<Key> = part.rows.iter().map(key).collect();
+        let of_stage = usual.get(&part.rows[0].stage).into_iter().flatten();
+        of_stage.filter(|(key, _)| !own.contains(key)).map(|(_, row)| *row).collect()
+    };
+    let lacking: HashMap<(u32, u64), Vec<Row>> =
+        known.iter().map(|(place, (_, part))| (*place, lacks(part))).collect();
+    if lacking.values().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let of_step = |parts: &Vec<Part<'_>>| -> Vec<Lost> {
+        let of_part = |part: &Part<'_>| -> Vec<Lost> {
+            let missing = lacking.get(&(part.rows[0].stage, part.signature)).into_iter().flatten();
+            let shown = missing.filter(|row| is_shown(row, part, parts));
+            shown.map(|row| named(row, part)).collect()
+        };
+        parts.iter().flat_map(of_part).collect()
+    };
+    steps.par_iter().flat_map_iter(of_step).collect()
+}
+
+fn same_worker(one: &Row, other: &Row) -> bool {
+    (one.dp_rank, one.stage) == (other.dp_rank, other.stage)
+}
+
+/// By stage: what more than half of its workers and steps have, and a row of it.
+fn usual(known: &HashMap<(u32, u64), (usize, &Part<'_>)>) -> BTreeMap<u32, BTreeMap<Key, Row>> {
+    let mut all: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut counted: BTreeMap<u32, BTreeMap<Key, (usize, Row)>> = BTreeMap::new();
+    for ((stage, _), (count, part)) in known {
+        *all.entry(*stage).or_default() += count;
+        let of_stage = counted.entry(*stage).or_default();
+        for row in part.rows.iter().filter(counts) {
+            of_stage.entry(key(row)).or_insert((0, *row)).0 += count;
+        }
+    }
+    let often = |stage: u32, of_stage: BTreeMap<Key, (usize, Row)>| {
+        let enough = |(count, _): &(usize, Row)| 2 * count > all.get(&stage).copied().unwrap_or(0);
+        of_stage.into_iter().filter(|(_, of)| enough(of)).map(|(key, (_, row))| (key, row)).collect()
+    };
+    counted.into_iter().map(|(stage, of_stage)| (stage, often(stage, of_stage))).collect()
+}
+
+/// Whether the step shows that a worker did what is missing.
+fn is_shown(missing: &Row, part: &Part<'_>, of_step: &[Part<'_>]) -> bool {
+    let own = &part.rows[0];
+    let others = || of_step.iter().filter(|other| !same_worker(&other.rows[0], own));
+    let of_column = || others().filter(|other| other.rows[0].dp_rank == own.dp_rank);
+    let pair = |kind: Kind| match kind {
+        Kind::ForwardCompute => Kind::BackwardCompute,
+        Kind::BackwardCompute => Kind::ForwardCompute,
+        Kind::ForwardSend => Kind::ForwardRecv,
+        Kind::ForwardRecv => Kind::ForwardSend,
+        Kind::BackwardSend => Kind::BackwardRecv,
+        Kind::BackwardRecv => Kind::BackwardSend,
+        other => other,
+    };
+    let same = |row: &Row| match missing.kind.is_compute() && missing.microbatch >= 0 {
+        true => row.microbatch == missing.microbatch,
+        false => row.seq == missing.seq,
+    };
+    let of_kind = |kind: Kind| move |row: &Row| row.kind == kind && same(row);
+    match missing.kind {
+        kind if kind.is_compute() => {
+            part.has(|row| of_kind(pair(kind))(row) && row.model_chunk == missing.model_chunk)
+                || of_column().any(|other| other.has(of_kind(kind)))
+        }
+        kind if kind.is_send_or_recv() => of_column().any(|other| other.has(of_kind(pair(kind)))),
+        kind => others().any(|other| other.has(of_kind(kind))),
+    }
+}
+
+/// The missing row as that of a worker; a message with the microbatch of its computation, where one is as good as the other.
+fn named(missing: &Row, part: &Part<'_>) -> Lost {
+    let Row { step, rank, .. } = part.rows[0];
+    let compute = match missing.kind {
+        Kind::ForwardSend | Kind::ForwardRecv => Kind::ForwardCompute,
+        Kind::BackwardSend | Kind::BackwardRecv => Kind::BackwardCompute,
+        kind => kind,
+    };
+    let one_chunk = part.rows.iter().all(|row| row.chunk <= 0);
+    let of_message = part.rows.iter().find(|row| row.kind == compute && row.seq == missing.seq);
+    let microbatch = match missing.kind {
+        kind if kind.is_compute() => missing.microbatch,
+        kind if kind.is_send_or_recv() && one_chunk => of_message.map_or(-1, |row| row.microbatch),
+        _ => -1,
+    };
+    Lost { step, rank, kind: missing.kind, seq: missing.seq, microbatch }
+}

@@ -1,0 +1,74 @@
+//! What comes one after the other on a worker: loading, computing and collecting garbage.
+//!
+//! A collection that lies within a computation is taken out of it and follows it. What the computation gives is there only after it:
+//! whoever waits for the computation waits for the collection. So computations of all workers compare, and the collection is
+//! an operation that can be left out.
+
+use super::column::Building;
+use crate::Kind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+pub const QUEUED: [Kind; 4] = [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc];
+
+impl Building<'_> {
+    /// Chains the queue of a stage. Returns the last of it.
+    pub fn main_queue(&mut self, stage: u32) -> Option<usize> {
+        let range = self.range(stage, None);
+        let mut queue = self.of_kinds(range.clone(), &QUEUED);
+        if self.order.is_none() {
+            queue = self.take_out(range, queue);
+        }
+        let mut outer = None;
+        for &op in &queue {
+            match outer.filter(|_| self.inside[op]) {
+                Some(outer) => drop(self.last_inside.insert(outer, op)),
+                None => outer = Some(op),
+            }
+        }
+        self.chain(&queue);
+        let last = queue.last().copied();
+        self.queues.extend((!queue.is_empty()).then_some(queue));
+        last
+    }
+
+    /// Takes collections out of what they lie within: the rest of it comes first. Those within something that is not in the queue
+    /// have kept nobody waiting, and take no time at its end.
+    fn take_out(&mut self, range: Range<usize>, queue: Vec<usize>) -> Vec<usize> {
+        let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
+        let (mut taken, mut idle): (BTreeMap<usize, Vec<usize>>, Vec<usize>) = Default::default();
+        for &gc in queue.iter().filter(|&&op| is_gc(op) && self.duration[op] > 0) {
+            let encloses = |outer: &usize| {
+                !is_gc(*outer) && self.start[*outer] <= self.start[gc] && self.end(gc) <= self.end(*outer)
+            };
+            if let Some(outer) = queue.iter().copied().find(encloses) {
+                taken.entry(outer).or_default().push(gc);
+            } else if range.clone().any(|outer| encloses(&outer)) {
+                idle.push(gc);
+            }
+        }
+        let end = queue.iter().copied().filter(|&op| !is_gc(op)).map(|op| self.end(op)).max();
+        self.found.nested += (idle.len() + taken.values().map(Vec::len).sum::<usize>()) as u64;
+        for gc in idle {
+            self.duration[gc] = 0;
+            self.start[gc] = end.unwrap_or(self.start[gc]);
+        }
+        let moved: BTreeSet<usize> = taken.values().flatten().copied().collect();
+        let rest = self.in_order(queue.into_iter().filter(|op| !moved.contains(op)));
+        let mut queue = Vec::new();
+        for outer in rest {
+            queue.push(outer);
+            let of_outer = taken.remove(&outer).unwrap_or_default();
+            for &gc in &of_outer {
+                self.duration[gc] = self.duration[gc].min(self.duration[outer]);
+                self.duration[outer] -= self.duration[gc];
+                self.inside[gc] = self.rows[outer].kind.is_compute();
+            }
+            for gc in of_outer {
+                self.start[gc] = queue.last().map_or(self.start[gc], |&before| self.end(before));
+                queue.push(gc);
+            }
+        }
+        queue
+    }
+}

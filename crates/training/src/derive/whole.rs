@@ -1,0 +1,141 @@
+//! Which steps can be analysed: those that have all workers that were recorded then, and all their rows.
+//!
+//! A recording that ends early, or begins late, lacks its worker in many steps: there it is as one that was never recorded. One that
+//! lacks it in a single step leaves that step out.
+
+use super::JobError;
+use super::lost::{Lost, lost};
+use super::workers::Workers;
+use crate::words::{listed, plural};
+use crate::{Kind, Row};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A recording that stops so many steps before the others has not stopped with them.
+const EARLY: usize = 2;
+
+/// The steps that are analysed, and what there is to say of the others.
+pub struct Chosen<'a> {
+    pub steps: Vec<&'a [Row]>,
+    pub notes: Vec<String>,
+}
+
+type Place = (u32, u32);
+
+/// From rows in order of step and worker.
+pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobError> {
+    let steps: Vec<&[Row]> = rows.chunk_by(|a, b| a.step == b.step).collect();
+    let spans = spans(&steps, workers);
+    let mut incomplete: BTreeMap<i64, String> = BTreeMap::new();
+    let mut whole = Vec::new();
+    for (place, of_step) in steps.iter().enumerate() {
+        let expected = |worker: &Place| spans.get(worker).is_some_and(|span| span.contains(&place));
+        let there: BTreeSet<Place> = ended(of_step, workers).collect();
+        let begun: BTreeSet<Place> = of_step.chunk_by(same_worker).map(|rows| at(&rows[0])).collect();
+        let absent = workers
+            .ranks
+            .iter()
+            .find(|(worker, _)| !there.contains(worker) && (expected(worker) || begun.contains(worker)));
+        let few = 2 * there.len() < workers.ranks.len();
+        match absent.or(workers.ranks.iter().find(|(worker, _)| few && !there.contains(worker))) {
+            Some((worker, rank)) => {
+                let what = if begun.contains(worker) { "the end" } else { "everything" };
+                incomplete.insert(of_step[0].step, format!("{what} of rank {rank}"));
+            }
+            None => whole.push(*of_step),
+        }
+    }
+    if whole.is_empty() {
+        let (step, lacks) = incomplete.pop_first().ok_or(JobError::Empty)?;
+        return Err(JobError::NoWholeStep { workers: workers.ranks.len(), step, lacks });
+    }
+    let mut notes = shorter(&steps, &spans, workers);
+    if let Some((step, lacks)) = incomplete.first_key_value() {
+        notes.push(format!(
+            "left out, because workers or their ends are missing: {} {} (step {step} lacks {lacks})",
+            plural(incomplete.len(), "step", "steps"),
+            listed(incomplete.keys().map(i64::to_string))
+        ));
+    }
+    let lost = lost(&whole);
+    notes.extend(without_lost(&mut whole, &lost));
+    Ok(Chosen { steps: whole, notes })
+}
+
+fn at(row: &Row) -> Place {
+    (row.dp_rank, row.stage)
+}
+
+fn same_worker(one: &Row, other: &Row) -> bool {
+    at(one) == at(other)
+}
+
+/// The workers of a step whose end was recorded.
+fn ended<'a>(of_step: &'a [Row], workers: &'a Workers) -> impl Iterator<Item = Place> + 'a {
+    let has_end = |rows: &&[Row]| !workers.ends || rows.iter().any(|row| row.kind == Kind::Optimizer);
+    of_step.chunk_by(same_worker).filter(has_end).map(|rows| at(&rows[0]))
+}
+
+/// The steps from the first to the last whole one of each worker, as places. All recordings end a step or so apart.
+fn spans(steps: &[&[Row]], workers: &Workers) -> BTreeMap<Place, std::ops::Range<usize>> {
+    let mut spans: BTreeMap<Place, std::ops::Range<usize>> = BTreeMap::new();
+    for (place, of_step) in steps.iter().enumerate() {
+        for worker in ended(of_step, workers) {
+            spans.entry(worker).or_insert(place..place).end = place + 1;
+        }
+    }
+    for span in spans.values_mut() {
+        if span.start < EARLY {
+            span.start = 0;
+        }
+        if span.end + EARLY > steps.len() {
+            span.end = steps.len();
+        }
+    }
+    spans
+}
+
+/// Names the workers that were recorded in a part of the steps only.
+fn shorter(
+    steps: &[&[Row]],
+    spans: &BTreeMap<Place, std::ops::Range<usize>>,
+    workers: &Workers,
+) -> Vec<String> {
+    let number = |place: usize| steps[place][0].step;
+    let says = |(place, rank): (&Place, &u32)| match spans.get(place) {
+        None => Some(format!("rank {rank} in no whole step")),
+        Some(span) if span.len() == steps.len() => None,
+        Some(span) if span.start == 0 => Some(format!("rank {rank} up to step {}", number(span.end - 1))),
+        Some(span) if span.end == steps.len() => {
+            Some(format!("rank {rank} from step {} on", number(span.start)))
+        }
+        Some(span) => {
+            Some(format!("rank {rank} from step {} to {}", number(span.start), number(span.end - 1)))
+        }
+    };
+    let list: Vec<String> = workers.ranks.iter().filter_map(says).collect();
+    let note = format!(
+        "recorded in a part of the steps only: {}. What such a worker did in the other steps shows there as waiting of the \
+         others, and cannot be put down to it; its slowdown is that of its own steps",
+        listed(list.iter().cloned())
+    );
+    if list.is_empty() { Vec::new() } else { vec![note] }
+}
+
+/// Leaves out steps that lack rows, as long as any are left, and says so.
+fn without_lost(steps: &mut Vec<&[Row]>, lost: &[Lost]) -> Option<String> {
+    let faulty: BTreeSet<i64> = lost.iter().map(|lost| lost.step).collect();
+    if lost.is_empty() {
+        return None;
+    }
+    let names = listed(lost.iter().map(Lost::to_string));
+    let rows = format!("{} {} missing: {names}", lost.len(), plural(lost.len(), "row is", "rows are"));
+    let left = steps.iter().filter(|rows| !faulty.contains(&rows[0].step)).count();
+    if left == 0 {
+        return Some(format!(
+            "{rows}. All steps lack some: they are analysed without them, as if nobody had waited there"
+        ));
+    }
+    steps.retain(|rows| !faulty.contains(&rows[0].step));
+    let numbers = listed(faulty.iter().map(i64::to_string));
+    Some(format!("{rows}. Left out for that: {} {numbers}", plural(faulty.len(), "step", "steps")))
+}

@@ -1,0 +1,135 @@
+//! Who transfers with whom. A *link* is a set of workers that transfer together: two for a message, all members for a
+//! collective, which end it together.
+
+use super::pools::median;
+use super::times::StepTimes;
+use crate::Job;
+use crate::graph::Graph;
+use std::collections::{BTreeMap, HashMap};
+
+/// A link is slow if its transfers take so many times the usual.
+pub const STANDS_OUT: f64 = 1.3;
+/// The fast links are the usual ones if they are this part of all.
+const USUAL: usize = 3;
+
+/// The links of a job.
+#[derive(Debug, Default)]
+pub struct Links {
+    /// Places of their workers, ascending.
+    pub members: Vec<Vec<u32>>,
+    /// By group and column, once for each shape and number of columns.
+    tables: Vec<Vec<u32>>,
+    /// By step: its table.
+    of_step: Vec<usize>,
+}
+
+impl Links {
+    pub fn of(job: &Job) -> Links {
+        let mut links = Links::default();
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut tables: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+        for (step, of) in job.steps.iter().enumerate() {
+            let table = *tables.entry((of.shape, of.columns)).or_insert_with(|| {
+                links.tables.push(table(job, step, &mut known));
+                links.tables.len() - 1
+            });
+            links.of_step.push(table);
+        }
+        links.members = vec![Vec::new(); known.len()];
+        known.into_iter().for_each(|(members, link)| links.members[link as usize] = members);
+        links
+    }
+
+    /// The link that an operation of a column goes over; none if nobody else takes part.
+    pub fn link(&self, job: &Job, step: usize, op: usize, column: usize) -> Option<usize> {
+        let group = job.shape(step).graph.group(op)? as usize;
+        let columns = job.steps[step].columns as usize;
+        let link = self.tables[self.of_step[step]][group * columns + column] as usize;
+        (self.members[link].len() > 1).then_some(link)
+    }
+
+    /// What the transfers of a kind take, by link. Empty for links that it does not use.
+    pub fn transfers(&self, job: &Job, times: &[StepTimes], kind: usize) -> Vec<Vec<i64>> {
+        let mut takes = vec![Vec::new(); self.members.len()];
+        for (step, times) in times.iter().enumerate() {
+            let columns = job.steps[step].columns as usize;
+            let ops = job.shape(step).ops.iter().enumerate();
+            for (place, _) in ops.filter(|(_, op)| op.kind as usize == kind) {
+                for column in 0..columns {
+                    if let Some(link) = self.link(job, step, place, column) {
+                        takes[link].push(times.takes[place * columns + column]);
+                    }
+                }
+            }
+        }
+        takes
+    }
+}
+
+/// The links of a step, by group and column.
+fn table(job: &Job, step: usize, known: &mut HashMap<Vec<u32>, u32>) -> Vec<u32> {
+    let graph: &Graph = &job.shape(step).graph;
+    let columns = job.steps[step].columns as usize;
+    let mut table = Vec::with_capacity(graph.groups.len() * columns);
+    for group in 0..graph.groups.len() {
+        let ops = graph.groups.of(group);
+        let mut link = |columns: std::ops::Range<usize>| {
+            let all = columns.flat_map(|column| ops.iter().map(move |&op| (op as usize, column)));
+            let mut members: Vec<u32> = all.map(|(op, column)| job.worker(step, column, op) as u32).collect();
+            members.sort_unstable();
+            members.dedup();
+            let next = known.len() as u32;
+            *known.entry(members).or_insert(next)
+        };
+        match graph.wide[group] {
+            true => {
+                let of_all = link(0..columns);
+                table.resize(table.len() + columns, of_all);
+            }
+            false => table.extend((0..columns).map(|column| link(column..column + 1))),
+        }
+    }
+    table
+}
+
+/// What a transfer usually takes, where so many links are slow that the median of all transfers is no longer that: links form
+/// two groups that lie apart, a third of them or more is fast, and half of all transfers or more go over the others.
+pub fn usual_of_fast_links(transfers: &mut [Vec<i64>]) -> Option<i64> {
+    let mut medians: Vec<(i64, usize)> = transfers
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, takes)| !takes.is_empty())
+        .map(|(link, takes)| (median(takes), link))
+        .collect();
+    medians.sort_unstable();
+    let apart = |fast: usize| medians[fast].0 as f64 / medians[fast - 1].0.max(1) as f64;
+    let fast = (1..medians.len()).max_by(|&a, &b| apart(a).total_cmp(&apart(b)).then(b.cmp(&a)))?;
+    let count = |links: &[(i64, usize)]| links.iter().map(|&(_, link)| transfers[link].len()).sum::<usize>();
+    let (fast_ones, slow_ones) = medians.split_at(fast);
+    let is_it = apart(fast) >= STANDS_OUT
+        && USUAL * fast >= medians.len()
+        && count(slow_ones) >= count(fast_ones)
+        && fast_ones[0].0 > 0;
+    let mut all: Vec<i64> = fast_ones.iter().flat_map(|&(_, link)| transfers[link].iter().copied()).collect();
+    is_it.then(|| median(&mut all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_links_do_not_become_the_usual() {
+        let usual = |links: &[&[i64]]| {
+            usual_of_fast_links(&mut links.iter().map(|takes| takes.to_vec()).collect::<Vec<_>>())
+        };
+        assert_eq!(usual(&[&[10, 11, 12], &[200, 210, 220]]), Some(11));
+        assert_eq!(usual(&[&[200, 210], &[10, 11, 12], &[190, 180]]), Some(11));
+        // A fast one of four is the exception; a slow one of three moves no median; nothing is apart; nothing is known.
+        assert_eq!(usual(&[&[10], &[200], &[200], &[200]]), None);
+        assert_eq!(usual(&[&[10], &[10], &[200]]), None);
+        assert_eq!(usual(&[&[10], &[11], &[12], &[13]]), None);
+        assert_eq!(usual(&[&[], &[0], &[0]]), None);
+        assert_eq!(usual(&[]), None);
+    }
+}

@@ -1,0 +1,43 @@
+//! Faults of ranks, or of workers that are drawn, as faults of a job that is made up.
+
+use super::{Fault, Synthetic, SyntheticError, What};
+use crate::whatif::{self, Whom};
+use straggler_model::philox::Stream;
+
+/// The stream of draws that belongs to faults; computing and lengths have their own.
+const OF_FAULTS: u32 = 1 << 20;
+
+impl Synthetic {
+    /// Adds a fault. Whom it hits is drawn by the seed, where that is left to chance.
+    ///
+    /// # Errors
+    /// There is no such rank or step, or the fault is none of jobs that are made up: nobody is lost or mended there.
+    pub fn add(&mut self, fault: &whatif::Fault) -> Result<(), SyntheticError> {
+        let all = self.dp.saturating_mul(self.pp);
+        let place = |rank: u32| match rank < all {
+            true => Ok((rank % self.dp, rank / self.dp)),
+            false => Err(SyntheticError::NoRank { rank, last: all.saturating_sub(1) }),
+        };
+        let what = match fault.what {
+            whatif::What::Slow(times) => What::Slow(times),
+            whatif::What::Stall(late) => What::Stall(late as f64 / 1e12),
+            whatif::What::Link { times, with } => What::Link { times, with: with.map(place).transpose()? },
+            whatif::What::Lost | whatif::What::Mended => return Err(SyntheticError::NoFault),
+        };
+        let step = fault.from_step.unwrap_or(0);
+        let from_step = u32::try_from(step).ok().filter(|&step| step < self.steps);
+        let from_step =
+            from_step.ok_or(SyntheticError::NoStep { step, last: self.steps.saturating_sub(1) })?;
+        let mut random = Stream::new(self.seed, 0, self.faults.len() as u32, OF_FAULTS);
+        let ranks: Vec<u32> = match fault.whom {
+            Whom::Rank(rank) => vec![rank],
+            Whom::Any => vec![random.below(u64::from(all.max(1))) as u32],
+            Whom::Each(probability) => (0..all).filter(|_| random.unit() < probability).collect(),
+        };
+        for rank in ranks {
+            let (dp_rank, stage) = place(rank)?;
+            self.faults.push(Fault { dp_rank, stage, from_step, what });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! What is slow for a while, and what is slow by chance.
+
+use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::{derive, read_table};
+
+fn answers(of: &Synthetic) -> Answers {
+    let job = derive::job(rows(of), "synthetic").unwrap();
+    analyse(&Replays::new(&job).unwrap(), None)
+}
+
+/// The workers of a stage are slow one after another, five steps each.
+fn in_turn(dp: u32, pp: u32) -> Synthetic {
+    let slow = |dp_rank: u32, from_step: u32, times: f64| Fault {
+        dp_rank,
+        stage: 0,
+        from_step,
+        what: What::Slow(times),
+    };
+    let mut faults: Vec<Fault> = (0..dp).map(|rank| slow(rank, 5 * rank, 1.5)).collect();
+    faults.extend((0..dp - 1).map(|rank| slow(rank, 5 * rank + 5, 1.0 / 1.5)));
+    Synthetic { dp, pp, steps: 5 * dp, faults, ..Synthetic::default() }
+}
+
+/// They take longer for all microbatches of a step: lengths do not. Nor have they more work than other stages.
+#[test]
+fn workers_that_are_slow_in_turn_are_no_lengths() {
+    for (dp, pp) in [(4, 1), (4, 2), (2, 2)] {
+        let of = in_turn(dp, pp);
+        let found = answers(&of);
+        let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
+        assert_eq!(kinds[0], CauseKind::Workers, "{:?}", found.causes);
+        let others = [CauseKind::SequenceLengths, CauseKind::Variation, CauseKind::Partition];
+        let small = |kind: &CauseKind| {
+            let gain = |cause: &straggler_training::exact::Cause| cause.gain;
+            found.causes.iter().find(|cause| cause.kind == *kind).map_or(0.0, gain) < 0.03
+        };
+        assert!(others.iter().all(small), "{:?}", found.causes);
+        assert_eq!(found.causes[0].ranks, (0..dp).collect::<Vec<u32>>());
+        assert!(found.causes[0].says.contains("slow, one after another"), "{}", found.causes[0].says);
+        // Every worker is slow for a while, so that the mean of each is too long, and S too small. The gain is not.
+        let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });
+        let truth = 1.0 - healthy / mean_step(&of);
+        assert!(truth > 0.15, "{truth}");
+        assert!((found.causes[0].gain - truth).abs() < 0.02, "{truth}: {:?}", found.causes[0]);
+    }
+}
+
+/// Long microbatches meet some workers more often than others, by chance.
+#[test]
+fn workers_with_long_microbatches_are_not_slow() {
+    for seed in 0..4 {
+        let of = Synthetic { dp: 16, pp: 2, lengths: 0.5, seed, steps: 30, ..Synthetic::default() };
+        let kinds: Vec<CauseKind> = answers(&of).causes.iter().map(|cause| cause.kind).collect();
+        assert!(kinds.contains(&CauseKind::SequenceLengths), "{kinds:?}");
+        assert!(!kinds.contains(&CauseKind::Workers), "{kinds:?}");
+        // One that is slow besides is still found.
+        let fault = Fault { dp_rank: 3, stage: 1, from_step: 10, what: What::Slow(1.6) };
+        let found = answers(&Synthetic { faults: vec![fault], ..of });
+        let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
+        assert_eq!(slow.ranks, [19], "{slow:?}");
+    }
+}
+
+/// The public job of which lengths are the cause, where it is.
+#[test]
+fn lengths_explain_the_workers_of_a_real_job() {
+    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let path = std::path::Path::new(&folder).join("trace-SE.parquet");
+    let job = read_table(&path).unwrap().job("SE").unwrap();
+    let found = analyse(&Replays::new(&job).unwrap(), None);
+    assert_eq!(found.causes[0].kind, CauseKind::SequenceLengths, "{:?}", found.causes);
+    let named = found.causes.iter().filter(|cause| cause.kind == CauseKind::Workers);
+    assert_eq!(named.map(|cause| cause.ranks.len()).sum::<usize>(), 0, "{:?}", found.causes);
+}

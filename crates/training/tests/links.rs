@@ -1,0 +1,95 @@
+//! Slow links: who is blamed, and what mending them wins.
+
+use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
+use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::{Kind, derive};
+
+fn answers(of: &Synthetic) -> Answers {
+    let job = derive::job(rows(of), "synthetic").unwrap();
+    analyse(&Replays::new(&job).unwrap(), None)
+}
+
+/// A link of data-parallel rank 1 and stage 1: all of them, or that with one other.
+fn slow_link(times: f64, with: Option<(u32, u32)>, from_step: u32) -> Vec<Fault> {
+    vec![Fault { dp_rank: 1, stage: 1, from_step, what: What::Link { times, with } }]
+}
+
+/// The answers, the first cause of which wins what the job would without its slow link. The norm of the gradients is a collective of
+/// all workers, which takes part in all links of a worker, and there is no other that it could be compared with: it stays slow.
+fn found(of: &Synthetic) -> (Answers, Cause) {
+    let found = answers(of);
+    let What::Link { times, with } = of.faults[0].what else { unreachable!() };
+    let norm = if with.is_none() { (times - 1.0) * 0.05 * of.gradients } else { 0.0 };
+    let mended = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() }) + norm;
+    let truth = 1.0 - mended / mean_step(of);
+    let first = found.causes.first().cloned().unwrap_or_else(|| panic!("nothing found: S = {}", found.s));
+    assert_eq!(first.kind, CauseKind::Communication, "{:?}", found.causes);
+    assert!((first.gain - truth).abs() < 0.002, "{} instead of {truth}: {first:?}", first.gain);
+    (found, first)
+}
+
+fn first_cause(of: &Synthetic) -> Cause {
+    found(of).1
+}
+
+/// Everybody who takes part in a slow transfer ends it late.
+#[test]
+fn slow_transfers_are_slow_for_all_who_take_part() {
+    let quiet = Synthetic { jitter: 0.0, steps: 1, ..Synthetic::default() };
+    let of = Synthetic { faults: slow_link(20.0, None, 0), ..quiet };
+    let all = rows(&of);
+    let ends = |kind: Kind, dp_rank: u32, stage: u32| {
+        let own = all.iter().filter(move |row| (row.kind, row.dp_rank, row.stage) == (kind, dp_rank, stage));
+        own.map(|row| row.start + row.duration).collect::<Vec<f64>>()
+    };
+    for dp_rank in 0..of.dp {
+        let (own, other) = (ends(Kind::ParamsAllGather, dp_rank, 1), ends(Kind::ParamsAllGather, dp_rank, 2));
+        assert!((own[0] - 20.0 * of.gradients).abs() < 1e-9 && (other[0] - of.gradients).abs() < 1e-9);
+    }
+    for (one, other) in ends(Kind::ForwardSend, 1, 1).iter().zip(ends(Kind::ForwardRecv, 1, 2)) {
+        assert!((one - other).abs() < 1e-9, "{one} {other}");
+    }
+}
+
+#[test]
+fn a_slow_link_is_a_pair_of_ranks() {
+    let of = Synthetic { faults: slow_link(100.0, Some((1, 2)), 0), ..Synthetic::default() };
+    let first = first_cause(&of);
+    assert_eq!((&first.says[..], &first.ranks[..]), ("The link between ranks 5 and 9 is slow", &[5, 9][..]));
+    // Since half of the steps, or a little less.
+    let of = Synthetic { faults: slow_link(100.0, Some((1, 2)), 12), ..Synthetic::default() };
+    assert_eq!(first_cause(&of).ranks, [5, 9]);
+}
+
+#[test]
+fn a_worker_with_slow_links_is_what_they_have_in_common() {
+    let of = Synthetic { faults: slow_link(40.0, None, 0), ..Synthetic::default() };
+    let first = first_cause(&of);
+    assert_eq!(first.ranks, [5], "{first:?}");
+}
+
+#[test]
+fn a_slow_collective_is_its_group() {
+    let of = Synthetic { pp: 4, transfer: 0.0, faults: slow_link(40.0, None, 0), ..Synthetic::default() };
+    let first = first_cause(&of);
+    assert_eq!(first.says, "The collectives of ranks 4, 5, 6 and 7 are slow");
+    assert!(first.evidence.iter().any(|line| line.contains("do not tell whose link")), "{first:?}");
+}
+
+/// With two stages half of all transfers are slow, and their median is no longer the usual: S is too small, and this is told.
+#[test]
+fn slow_links_do_not_become_the_usual() {
+    for (dp, pp) in [(2, 2), (4, 2), (1, 4), (2, 4)] {
+        let base = Synthetic { dp, pp, ..Synthetic::default() };
+        let fault = Fault { dp_rank: 0, stage: 1, ..slow_link(60.0, None, 0)[0] };
+        let of = Synthetic { faults: vec![fault], ..base };
+        let (answers, first) = found(&of);
+        assert!(first.ranks.contains(&dp), "{dp} x {pp}");
+        let at_least = 1.0 / (1.0 - first.gain);
+        match answers.s_at_least {
+            Some(told) => assert!((told - at_least).abs() < 1e-9 && told > answers.s, "{told} {answers:?}"),
+            None => assert!(answers.s > 0.95 * at_least, "{dp} x {pp}: {} {at_least}", answers.s),
+        }
+        assert_eq!(answers.s_at_least.is_some(), (dp, pp) != (2, 4), "{dp} x {pp}: {}", answers.s);
+    }
+}

@@ -1,0 +1,144 @@
+//! Recordings that lack workers, steps or rows.
+
+use straggler_training::exact::{Answers, CauseKind, Replays, analyse, slowness};
+use straggler_training::synthetic::{Fault, Synthetic, What, rows};
+use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
+
+fn slowed(dp: u32, pp: u32, steps: u32) -> Synthetic {
+    let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 0, what: What::Slow(1.5) };
+    Synthetic { dp, pp, steps, faults: vec![slow], ..Synthetic::default() }
+}
+
+fn job(rows: Vec<Row>) -> Job {
+    derive::job(rows, "synthetic").unwrap()
+}
+
+fn answers(job: &Job) -> Answers {
+    analyse(&Replays::new(job).unwrap(), None)
+}
+
+fn numbers(job: &Job) -> Vec<i64> {
+    job.steps.iter().map(|step| step.number).collect()
+}
+
+/// A rank that ends early, or begins late, is missing in the other steps, and these are analysed all the same.
+#[test]
+fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
+    let of = slowed(4, 2, 10);
+    let whole = answers(&job(rows(&of)));
+    // Rank 5 is the slow one, rank 2 another.
+    for (rank, kept, says) in [
+        (2, 0..4, "rank 2 up to step 3"),
+        (2, 6..10, "rank 2 from step 6 on"),
+        (5, 0..5, "rank 5 up to step 4"),
+    ] {
+        let mut all = rows(&of);
+        all.retain(|row| row.rank != rank || kept.contains(&row.step));
+        let job = job(all);
+        assert_eq!(numbers(&job), (0..10).collect::<Vec<i64>>(), "{:?}", job.notes);
+        assert!(job.notes[0].contains(says), "{:?}", job.notes);
+        let slowness = slowness(&Replays::new(&job).unwrap());
+        let place = job.workers.iter().position(|worker| worker.rank == rank).unwrap();
+        let is_known = |step: i64| slowness[place][step as usize].is_finite();
+        assert!((0..10).all(|step| is_known(step) == kept.contains(&step)), "{:?}", slowness[place]);
+        let found = answers(&job);
+        assert_eq!(found.workers_recorded, 8);
+        let of_rank = |answers: &Answers| answers.workers.iter().find(|one| one.rank == 5).unwrap().s_w;
+        assert!((of_rank(&found) - of_rank(&whole)).abs() < 0.02, "{} {}", of_rank(&found), of_rank(&whole));
+        let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
+        assert_eq!(slow.ranks, [5], "{slow:?}");
+        assert_eq!(slow.says.contains("from step 0 to step 4"), rank == 5, "{slow:?}");
+        if rank == 2 {
+            assert!((found.s - whole.s).abs() < 0.02, "{} {}", found.s, whole.s);
+        }
+    }
+    // One that breaks off within a step leaves that step out, and the last step is whole for all or for none.
+    let mut all = rows(&of);
+    all.retain(|row| row.rank != 2 || row.step < 4 || row.step == 4 && row.start < 0.5);
+    assert_eq!(numbers(&job(all)), [0, 1, 2, 3, 5, 6, 7, 8, 9]);
+    let mut all = rows(&of);
+    all.retain(|row| row.rank != 2 || row.step < 9);
+    assert_eq!(numbers(&job(all)), (0..9).collect::<Vec<i64>>());
+}
+
+/// Few recorded workers are better than none.
+#[test]
+fn few_recorded_workers_are_analysed() {
+    let mut all = rows(&slowed(16, 1, 6));
+    all.retain(|row| [0, 1, 15].contains(&row.rank));
+    let job = job(all);
+    assert!(job.notes[0].starts_with("13 of 16 workers were not recorded"), "{:?}", job.notes);
+    let found = answers(&job);
+    assert_eq!(found.workers[0].rank, 1);
+    assert_eq!(found.by_dp_rank.keys().collect::<Vec<_>>(), ["0", "1", "15"]);
+    let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
+    assert_eq!(slow.ranks, [1]);
+}
+
+/// A row that is lost is named, its step is left out, and what is left becomes a trace.
+#[test]
+fn lost_rows_are_named() {
+    let lost: [(Kind, u32, &str); 7] = [
+        (Kind::ForwardCompute, 3, "forward-compute 3 (microbatch 3)"),
+        (Kind::BackwardCompute, 3, "backward-compute 3 (microbatch 3)"),
+        (Kind::ForwardRecv, 3, "forward-recv 3 (microbatch 3)"),
+        (Kind::BackwardSend, 5, "backward-send 5 (microbatch 5)"),
+        (Kind::GradsReduceScatter, 0, "grads-reduce-scatter 0"),
+        (Kind::ParamsAllGather, 0, "params-all-gather 0"),
+        (Kind::OptimizerClipMainGrad, 0, "optimizer-clip-main-grad 0"),
+    ];
+    for dp in [1, 3] {
+        let of = slowed(dp.max(2), 2, 6);
+        for (kind, seq, says) in lost {
+            let wide = matches!(kind, Kind::GradsReduceScatter | Kind::ParamsAllGather);
+            if wide && dp == 1 {
+                continue;
+            }
+            let mut all = rows(&of);
+            all.retain(|row| row.dp_rank < dp);
+            let rank = of.dp;
+            let before = all.len();
+            all.retain(|row| (row.rank, row.step, row.kind, row.seq) != (rank, 2, kind, seq));
+            assert_eq!(all.len() + 1, before);
+            let job = job(all);
+            assert_eq!(numbers(&job), [0, 1, 3, 4, 5]);
+            let note =
+                format!("1 row is missing: {says} of rank {rank} in step 2. Left out for that: step 2");
+            assert_eq!(job.notes, [note]);
+            trace(&job, Sizes::guessed(&job)).unwrap();
+        }
+    }
+}
+
+/// Neither steps nor ranks with fewer microbatches lack anything.
+#[test]
+fn fewer_microbatches_are_no_loss() {
+    let fewer = |keep: &dyn Fn(&Row) -> bool| {
+        let of = slowed(3, 2, 6);
+        let short = rows(&Synthetic { microbatches: 5, ..of.clone() });
+        let mut all = rows(&of);
+        all.retain(|row| !keep(row));
+        all.extend(short.into_iter().filter(keep));
+        job(all)
+    };
+    for job in [fewer(&|row| row.step == 3), fewer(&|row| row.dp_rank == 1)] {
+        assert_eq!(job.steps.len(), 6);
+        assert!(job.notes.iter().all(|note| !note.contains("missing")), "{:?}", job.notes);
+    }
+}
+
+/// Where no step is without a loss, steps are analysed as they are, and what a trace lacks is said in words of the table.
+#[test]
+fn losses_in_all_steps_are_told() {
+    let mut all = rows(&slowed(3, 2, 4));
+    all.retain(|row| (row.rank, row.kind) != (4, Kind::GradsReduceScatter));
+    let job = job(all);
+    assert_eq!(job.steps.len(), 4);
+    assert!(
+        job.notes[0].starts_with("4 rows are missing: grads-reduce-scatter 0 of rank 4 in step 0, "),
+        "{:?}",
+        job.notes
+    );
+    let error = trace(&job, Sizes::guessed(&job)).unwrap_err().to_string();
+    assert!(error.starts_with("step 0, rank 4: grads-reduce-scatter is missing"), "{error}");
+}

@@ -1,0 +1,133 @@
+//! Garbage collections within computations of a pipeline.
+
+use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+use straggler_training::synthetic::{Synthetic, mean_step, rows};
+use straggler_training::whatif::copied;
+use straggler_training::{Job, Kind, Row, derive};
+
+fn quiet() -> Synthetic {
+    Synthetic { dp: 4, pp: 4, microbatches: 8, steps: 6, jitter: 0.0, ..Synthetic::default() }
+}
+
+/// The job with stalls of so many seconds within a computation of rank 6 (stage 1) in every second step.
+fn stalled(of: &Synthetic, kind: Kind, microbatch: i32, stalls: &[f64]) -> Vec<Row> {
+    let job = derive::job(rows(of), "synthetic").unwrap();
+    let replays = Replays::new(&job).unwrap();
+    let place = job.workers.iter().position(|worker| worker.rank == 6).unwrap();
+    let is_hit = |step: i64, rank_6: bool, own: Kind, number: i32| {
+        step % 2 == 1 && rank_6 && own == kind && number == microbatch
+    };
+    let changed = replays.changed(|step, at| {
+        let own = Kind::ALL[at.op.kind as usize];
+        let hit = is_hit(job.steps[step].number, at.worker == place, own, at.op.microbatch);
+        let longer = if hit { (1e12 * stalls.iter().sum::<f64>()) as i64 } else { 0 };
+        (at.takes + longer, at.delay)
+    });
+    let mut all = derive::rows(&changed);
+    let hit: Vec<Row> =
+        all.iter().filter(|row| is_hit(row.step, row.rank == 6, row.kind, row.microbatch)).copied().collect();
+    for row in hit {
+        // Operations of a kind are numbered in the order of their starts: the collection at the end of the step comes after these.
+        let own = |other: &&mut Row| (other.step, other.rank, other.kind) == (row.step, row.rank, Kind::Gc);
+        all.iter_mut().filter(own).for_each(|last| last.seq += stalls.len() as u32);
+        let mut start = row.start + 0.02;
+        for (seq, &duration) in (0..).zip(stalls) {
+            let none = Row { chunk: -1, model_chunk: -1, microbatch: -1, ..row };
+            all.push(Row { kind: Kind::Gc, seq, start, duration, ..none });
+            start += duration + 0.003;
+        }
+    }
+    all
+}
+
+fn answers(job: &Job) -> Answers {
+    analyse(&Replays::new(job).unwrap(), None)
+}
+
+fn mean(rows: &[Row], steps: u32) -> f64 {
+    let end = |step: u32| {
+        let of_step = rows.iter().filter(|row| row.step == i64::from(step));
+        of_step.map(|row| row.start + row.duration).fold(0.0, f64::max)
+    };
+    (0..steps).map(end).sum::<f64>() / f64::from(steps)
+}
+
+/// What depends on the computation waits for the collection, too: S and the gain are those that were injected.
+#[test]
+fn a_collection_within_a_computation_delays_what_is_sent() {
+    let of = quiet();
+    // After its third forward, stage 1 waits for the first backward: two more forwards and two backwards of other stages, and what
+    // lies between them. A collection takes that time first.
+    let idle = 2.0 * of.forward + 2.0 * 2.0 * of.forward - 2.0 * of.forward + 4.0 * of.transfer;
+    for (kind, microbatch, slack) in
+        [(Kind::ForwardCompute, 2, idle), (Kind::BackwardCompute, 3, 0.0), (Kind::BackwardCompute, 7, 0.0)]
+    {
+        let all = stalled(&of, kind, microbatch, &[0.5, 0.3]);
+        let (with, without) = (mean(&all, of.steps), mean_step(&of));
+        let longer = (0.8 - slack) / 2.0;
+        assert!((with - without - longer).abs() < 1e-9, "{} instead of {longer}", with - without);
+        let job = derive::job(all.clone(), "synthetic").unwrap();
+        assert!(job.steps.iter().all(|step| step.columns == 4));
+        let apart = answers(&job);
+        // An operation more on one rank, that takes no time, makes all columns one.
+        let mut more = all;
+        let last: Vec<Row> = more
+            .iter()
+            .filter(|row| row.rank == 5 && row.kind == Kind::LayernormGradsAllReduce)
+            .copied()
+            .collect();
+        more.extend(last.iter().map(|row| Row { seq: 1, ..*row }));
+        let job = derive::job(more, "synthetic").unwrap();
+        assert!(job.steps.iter().all(|step| step.columns == 1));
+        for found in [apart, answers(&job)] {
+            assert!(found.replay_error.abs() < 1e-9, "{}", found.replay_error);
+            assert!((found.s - with / without).abs() < 1e-6, "{} for {}", found.s, with / without);
+            assert!((found.by_type["gc"] - found.s).abs() < 1e-6, "{:?}", found.by_type);
+            let first = &found.causes[0];
+            assert_eq!((first.kind, &first.ranks[..]), (CauseKind::GarbageCollection, &[6][..]), "{first:?}");
+            assert!((first.seconds - (with - without)).abs() < 1e-6, "{first:?}");
+            // In every second step, 0.8 s.
+            let told = "This takes 400 ms a step in the mean on rank 6, and 0 s on a typical rank.";
+            assert_eq!(first.evidence, [told]);
+        }
+    }
+}
+
+/// Operations that only stand for those of other ranks are neither counted nor written, and reading what is written gives the
+/// same job.
+#[test]
+fn tables_go_there_and_back() {
+    let mut of = quiet();
+    (of.steps, of.jitter) = (4, 0.02);
+    let mut all = stalled(&of, Kind::ForwardCompute, 2, &[0.25, 0.125]);
+    // Two chunks on every stage.
+    for row in all.iter_mut().filter(|row| row.kind != Kind::Gc) {
+        let second = row.kind == Kind::ParamsAllGather || row.kind.is_compute() && row.microbatch % 2 == 1;
+        if second {
+            row.chunk = 1;
+        }
+        if row.kind.is_compute() {
+            row.model_chunk = row.chunk * 4 + row.stage as i32;
+        }
+    }
+    let job = derive::job(all.clone(), "synthetic").unwrap();
+    assert!(job.steps.iter().all(|step| step.columns == 4) && !job.fillers.is_empty());
+    let written = derive::rows(&job);
+    assert_eq!((written.len(), answers(&job).operations), (all.len(), all.len()));
+    let same = |row: &Row| {
+        let times = (1e12 * row.duration).round() as i64;
+        (row.step, row.rank, row.kind, row.seq, row.chunk, row.model_chunk, row.microbatch, times)
+    };
+    let sorted = |rows: &[Row]| {
+        let mut keys: Vec<_> = rows.iter().map(same).collect();
+        keys.sort_unstable();
+        keys
+    };
+    assert_eq!(sorted(&written), sorted(&all));
+    // Side by side, too.
+    let wide = copied(&job, 3).unwrap();
+    assert_eq!((wide.operations(), derive::rows(&wide).len()), (3 * all.len(), 3 * all.len()));
+    let known = |answers: Answers| (answers.s, answers.causes[0].gain);
+    assert_eq!(known(answers(&wide)), known(answers(&job)));
+    assert_eq!(derive::job(written, "synthetic").unwrap(), job);
+}
