@@ -8,7 +8,8 @@ mod metered;
 mod replay;
 mod sharing;
 
-pub use crate::args::Common;
+use crate::args::Common;
+pub use crate::args::device::TypedDevice;
 pub use crate::args::redundancy::Redundancy;
 pub use crate::args::replay::{Compute, Replay};
 pub use crate::args::simulate::Simulate;
@@ -52,6 +53,7 @@ pub fn simulate(typed: Simulate, common: &Common, members: Members<'_>) -> ExitC
             EngineChoice::Reference => Err(Failure::usage(
                 "the reference engine runs in one process: leave out --engine, or use straggler simulate",
             )),
+            _ if plan.device == TypedDevice::Gpu => Err(no_gpu("simulate")),
             _ => Ok(plan),
         });
         let plan = agreed(members.cluster, plan, &[])?;
@@ -70,7 +72,16 @@ pub fn redundancy(typed: Redundancy, common: &Common, cluster: &dyn Cluster) -> 
 
 /// `straggler study run` with the runs spread over the members of a cluster.
 pub fn study(typed: &Study, common: &Common, cluster: &dyn Cluster) -> ExitCode {
-    run(common, cluster, |console| commands::study::run_study(typed, common, console, Some(cluster)))
+    run(common, cluster, |console| {
+        let wanted = if typed.device.device == TypedDevice::Gpu { Err(no_gpu("study run")) } else { Ok(()) };
+        agreed(cluster, wanted, &[])?;
+        commands::study::run_study(typed, common, console, Some(cluster))
+    })
+}
+
+/// The ranks of a job share the processes of a run, or its replicas.
+fn no_gpu(command: &str) -> Failure {
+    Failure::usage(format!("the ranks of a job run on CPUs: leave out --device, or use straggler {command}"))
 }
 
 /// Whether this process writes what is written once.
