@@ -212,7 +212,8 @@ class Probe:
     def _watch_gradients(self, model):
         """Finds out when the last gradient is there: from then on a backward pass only waits for other ranks."""
         model = getattr(model, "_orig_mod", model)  # torch.compile wraps it
-        if not isinstance(model, self._torch.nn.parallel.DistributedDataParallel):
+        distributed = self._torch and self._torch.nn.parallel.DistributedDataParallel
+        if not distributed or not isinstance(model, distributed):
             what = type(model).__name__
             return self._note("backward is one piece, waits for others included: %s is not DistributedDataParallel" % what)
         self._model, trained = model, [parameter for parameter in model.parameters() if parameter.requires_grad]

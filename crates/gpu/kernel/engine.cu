@@ -24,7 +24,8 @@ typedef unsigned char u8;
 
 static_assert(sizeof(u64) == 8 && sizeof(u32) == 4, "the host's structures need these sizes");
 
-namespace {
+// Named, so that every compilation gives the same symbols.
+namespace straggler {
 
 const u64 UNKNOWN = ~0ULL;
 const u32 NONE = ~0U;
@@ -669,7 +670,8 @@ INLINE void advance(Process &p) {
         }
         gather(p.lanes);
     }
-    u64 due = sooner(local, message);
+    // When time has run out, nobody goes on.
+    u64 due = p.until == 0 ? UNKNOWN : sooner(local, message);
     p.next = sooner(p.next, due);
     enlist(p, p.told, due == UNKNOWN ? UNKNOWN : p.index);
 }
@@ -767,7 +769,9 @@ INLINE void conclude(const Plan &plan, u64 index) {
     if (load(latest) < finish) raise(latest, finish);
 }
 
-}  // namespace
+}  // namespace straggler
+
+using namespace straggler;
 
 #ifdef __CUDACC__
 

@@ -140,7 +140,9 @@ impl Device for Cuda {
     fn write(&self, memory: &dyn Memory, bytes: &[u8]) -> Result<(), DeviceError> {
         self.context.bind_to_thread()?;
         // SAFETY: the memory was reserved with at least this length.
-        Ok(unsafe { result::memcpy_htod_sync(memory.address(), bytes) }?)
+        unsafe { result::memcpy_htod_sync(memory.address(), bytes) }?;
+        // The copy may still be under way, and kernels run in a stream of their own.
+        Ok(self.context.synchronize()?)
     }
 
     fn launch(&self, kernel: Kernel, plan: &Plan) -> Result<(), DeviceError> {

@@ -16,7 +16,7 @@ pub struct Gpus {
     tuning: Tuning,
     ran: Vec<AtomicU64>,
     /// The last task, which is often asked for again, by its description.
-    last: Mutex<Option<(String, Arc<Task>)>>,
+    last: Mutex<Option<(String, Result<Arc<Task>, Unfit>)>>,
     notes: Mutex<BTreeSet<String>>,
 }
 
@@ -59,11 +59,11 @@ impl Gpus {
         if let Some((of_last, task)) = &*last
             && *of_last == name
         {
-            return Ok(task.clone());
+            return task.clone();
         }
-        let task = Arc::new(Task::new(workload, simulation)?);
+        let task = Task::new(workload, simulation).map(Arc::new);
         *last = Some((name, task.clone()));
-        Ok(task)
+        task
     }
 
     /// The task of a workload, if there is one; it is noted why not.
@@ -149,9 +149,9 @@ impl Accelerator for Gpus {
                     Ok(Ok(())) => {}
                     Ok(Err(Failure::Interrupted)) => interrupted = true,
                     Ok(Err(failure)) => {
-                        self.note(format!("{}: {failure}; the CPU ran the rest", device.name()))
+                        self.note(format!("{}: {failure}; what it left ran elsewhere", device.name()))
                     }
-                    Err(_) => self.note(format!("{}: failed; the CPU ran the rest", device.name())),
+                    Err(_) => self.note(format!("{}: failed; what it left ran elsewhere", device.name())),
                 }
             }
             interrupted

@@ -37,8 +37,6 @@ pub enum Unfit {
     Large,
     #[error("not every message has a receive")]
     Unmatched,
-    #[error("a run on a cluster keeps its processes there")]
-    Cluster,
 }
 
 /// A collective in cycles on a network, ready to run under any noise.

@@ -46,6 +46,36 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
     }
 }
 
+/// A worker that is slow in a few steps, here and there: the words and the gain are of these steps.
+#[test]
+fn slow_steps_need_not_be_neighbours() {
+    let fault =
+        |from_step: u32, times: f64| Fault { dp_rank: 2, stage: 0, from_step, what: What::Slow(times) };
+    // Each stretch is its first and its last step.
+    let cases: [(u32, &[(u32, u32)], &str); 5] = [
+        (4, &[(3, 3)], "Rank 2 is slow since step 3"),
+        (2, &[(1, 1)], "Rank 2 is slow since step 1"),
+        (20, &[(10, 10)], "Rank 2 is slow in step 10"),
+        (20, &[(4, 9)], "Rank 2 is slow from step 4 to step 9"),
+        (30, &[(0, 2), (8, 10), (16, 18), (24, 26)], "Rank 2 is slow in 12 of 30 steps"),
+    ];
+    for (steps, stretches, says) in cases {
+        let begins = stretches.iter().map(|&(first, _)| fault(first, 2.0));
+        let ends =
+            stretches.iter().filter(|(_, last)| last + 1 < steps).map(|&(_, last)| fault(last + 1, 0.5));
+        let of =
+            Synthetic { dp: 4, pp: 1, steps, faults: begins.chain(ends).collect(), ..Synthetic::default() };
+        let found = answers(&of);
+        let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
+        let slow = slow.unwrap_or_else(|| panic!("{says}: {:?}", found.causes));
+        assert_eq!(slow.says, says);
+        assert!(slow.evidence[0].contains("computes 2.0"), "{:?}", slow.evidence);
+        let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });
+        let truth = 1.0 - healthy / mean_step(&of);
+        assert!((slow.gain - truth).abs() < 0.02, "{says}: {truth}: {slow:?}");
+    }
+}
+
 /// Long microbatches meet some workers more often than others, by chance.
 #[test]
 fn workers_with_long_microbatches_are_not_slow() {

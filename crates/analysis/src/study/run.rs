@@ -148,6 +148,10 @@ impl Runner<'_> {
     fn accelerate<E: Send>(&self, shared: &Shared<'_, E>) {
         let Some(accelerator) = self.accelerator else { return };
         for &index in &shared.order {
+            let wanted = |state: &State<E>| state.error.is_none() && state.tracks.left(index) > 0;
+            if !wanted(&lock(&shared.state)) {
+                continue;
+            }
             let Some((task, simulation, workload)) = self.of_task(index) else { continue };
             let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
             let noise = noise.map(|noise| task.injection(&noise.sources));
@@ -208,8 +212,10 @@ impl Runner<'_> {
         }
     }
 
-    /// Replicas that were taken already, one thread each.
+    /// Replicas that were taken already: large ones one after another, small ones side by side.
     fn on_all_threads<E: Send>(&self, shared: &Shared<'_, E>, index: usize, replicas: Range<u32>) {
+        let small = self.plan.tasks.get(index).is_some_and(|task| is_small(task.processes));
+        let (beside, threads) = if small { (self.threads, 1) } else { (1, self.threads) };
         let next = AtomicU32::new(replicas.start);
         let work = || {
             loop {
@@ -217,11 +223,11 @@ impl Runner<'_> {
                 if replica >= replicas.end || lock(&shared.state).error.is_some() {
                     return;
                 }
-                self.run_batch(shared, index, replica..replica + 1, (1, None));
+                self.run_batch(shared, index, replica..replica + 1, (threads, None));
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..self.threads.min(replicas.len()) {
+            for _ in 1..beside.min(replicas.len()) {
                 // Fewer threads than asked for change nothing but the time.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }

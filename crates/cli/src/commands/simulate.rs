@@ -176,6 +176,9 @@ fn simulate(
     let checkpoints = open_checkpoints(plan, inputs, console, cluster)?;
     let metered = cluster.map(|cluster| Metered::new(cluster, sharing));
     let timed = metered.as_ref().map(|metered| metered as &dyn Cluster);
+    if plan.checkpoints.is_some() && plan.device == TypedDevice::Gpu {
+        return Err(Failure::usage("checkpoints are kept of runs on the CPU: leave out --device gpu"));
+    }
     let replicas = plan.replicas.len() as u64;
     // One replica on its own is what CPUs are good at.
     let gpus = match cluster.is_none() && (replicas > 1 || plan.device == TypedDevice::Gpu) {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use straggler_gpu::cuda::Cuda;
-use straggler_gpu::{Device, Layout, Loaded, Ran, Task, Tuning, Unfit};
+use straggler_gpu::{Device, Failure, Layout, Loaded, Ran, Task, Tuning, Unfit};
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_model::{Network, Time};
 use straggler_schedule::collectives::{Choice, Job};
@@ -147,6 +147,20 @@ fn what_does_not_fit_says_why() {
     assert_eq!(Task::new(&small, &overlap), Err(Unfit::Overlap));
     let reference = Simulation { engine: EngineChoice::Reference, ..simulation };
     assert_eq!(Task::new(&small, &reference), Err(Unfit::Reference));
+}
+
+/// Runs that would take months end on a device with an error, and none goes on for ever.
+#[test]
+fn the_end_of_time_is_told() {
+    let network = Network::parse("chic").unwrap();
+    let simulation = Simulation::new(&network);
+    let thirty_days = 30 * 24 * 3_600 * 1_000_000_000;
+    let workload = workload("barrier:dissemination", 8, 1, 3, thirty_days).unwrap();
+    let task = Task::new(&workload, &simulation).unwrap();
+    let device = Emulator { bytes: 1 << 20 };
+    let loaded = Loaded::new(&device, &task, Tuning::default()).unwrap();
+    let ended = loaded.run(Injection::QUIET, 0..2, false, &STOP, &mut |_| ());
+    assert_eq!(ended, Err(Failure::EndOfTime));
 }
 
 fn networks() -> impl Strategy<Value = String> {

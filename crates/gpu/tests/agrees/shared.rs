@@ -159,10 +159,15 @@ fn study(gpus: Option<&Gpus>) -> Results {
 #[test]
 fn a_study_is_the_same() {
     let expected = study(None);
-    let gpus = emulators(2);
+    let large = || Box::new(Emulator { bytes: 1 << 20 }) as Box<dyn Device>;
+    let gpus = Gpus::new(vec![large(), large()], Tuning::default());
     assert_eq!(study(Some(&gpus)), expected);
     assert!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>() > 100);
     // The broadcast is sent by rendezvous.
     assert_eq!(gpus.notes(), ["runs on the CPU because messages above S are sent by rendezvous"]);
+    // A ring over 100 processes does not fit into the small ones.
+    let small = emulators(1);
+    assert_eq!(study(Some(&small)), expected);
+    assert!(small.notes().iter().any(|note| note.contains("not one replica fits")), "{:?}", small.notes());
     assert_eq!(study(Some(&doomed(500))), expected);
 }

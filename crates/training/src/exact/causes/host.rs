@@ -60,11 +60,17 @@ impl Looking<'_> {
                 percent(share(at_begin))
             ));
         }
-        if share(by_worker[worker]) >= 0.5 && job.workers.len() > 1 {
+        let alone = share(by_worker[worker]) >= 0.5 && job.workers.len() > 1;
+        if alone {
             cause.ranks = vec![job.workers[worker].rank];
+            cause.says = format!(
+                "Operations start later than they could, most of all on rank {}",
+                job.workers[worker].rank
+            );
         }
+        let whose = if alone { "that rank" } else { "the ranks" };
         cause.fix =
-            "Look at data loading, garbage collection and other work of the host on these ranks.".into();
+            format!("Look at data loading, garbage collection and other work of the host on {whose}.");
         Some(cause)
     }
 
@@ -120,7 +126,8 @@ impl Looking<'_> {
             .map(|worker| (worker, self.facts.a_step(worker, number)))
             .collect();
         let (worst, takes) = means.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let typical = super::facts::median_of(&means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
+        let typical =
+            super::facts::lower_median_of(&means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
         cause.evidence.push(format!(
             "This takes {} a step in the mean on rank {}, and {} on a typical rank.",
             time(takes),

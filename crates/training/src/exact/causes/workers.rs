@@ -9,9 +9,10 @@ use rayon::prelude::*;
 const SLOW: f64 = 1.05;
 /// More slow workers than this share are the rule, not the exception.
 const EXCEPTION: f64 = 0.5;
-/// A stretch of steps in which a worker is slow has so many of them, and it computes so many times as long in each.
-const STRETCH: usize = 3;
-const SLOW_IN_A_STRETCH: f64 = 1.1;
+/// A worker that is slow in some steps only computes so many times as long in each of them, and in a few of them so many times.
+const SLOW_IN_A_STEP: f64 = 1.1;
+const FEW: usize = 3;
+const SLOW_IN_A_FEW: f64 = 1.25;
 /// A change is one if the levels differ by this, and by so many standard errors.
 const CHANGE: f64 = 0.05;
 const SURE: f64 = 6.0;
@@ -20,17 +21,31 @@ const BEYOND_CHANCE: f64 = 5.0;
 
 struct Slow {
     worker: usize,
-    /// How many times as long it computes, since it does.
+    /// How many times as long it computes in the steps in which it is slow.
     factor: f64,
-    /// The place of the step that it began with, and of the last one where it ended.
-    since: usize,
-    until: Option<usize>,
+    /// The places of these steps, ascending, and how many times as long it computes in each.
+    steps: Vec<(usize, f64)>,
+    /// In how many steps it was compared.
+    compared: usize,
 }
 
 impl Slow {
     /// Whether it is slow in a step, by its place.
     fn holds(&self, step: usize) -> bool {
-        step >= self.since && self.until.is_none_or(|until| step <= until)
+        self.steps.binary_search_by_key(&step, |(step, _)| *step).is_ok()
+    }
+
+    fn since(&self) -> usize {
+        self.steps.first().map_or(0, |(step, _)| *step)
+    }
+
+    fn until(&self) -> usize {
+        self.steps.last().map_or(0, |(step, _)| *step)
+    }
+
+    /// Whether it is slow in every step from the first to the last of them.
+    fn is_one_stretch(&self) -> bool {
+        self.until() - self.since() + 1 == self.steps.len()
     }
 }
 
@@ -52,7 +67,7 @@ impl Looking<'_> {
         }
         let in_turn = slow.len() > 1 && 2 * at_once <= slow.len();
         if in_turn {
-            slow.sort_by_key(|slow| (slow.since, slow.worker));
+            slow.sort_by_key(|slow| (slow.since(), slow.worker));
         }
         let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
         slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
@@ -78,18 +93,22 @@ impl Looking<'_> {
                 "{} of {} workers are slow{}: ranks {}",
                 ranks.len(),
                 order.len(),
-                if in_turn { ", one after another" } else { "" },
+                match in_turn {
+                    false => "",
+                    true if slow.iter().all(Slow::is_one_stretch) => ", one after another",
+                    true => ", each in some of the steps",
+                },
                 words::list_up_to(6, &ranks)
             ),
         };
         let mut cause = self.cause(CauseKind::Workers, won, says)?;
-        cause.evidence = slow.iter().take(5).map(|slow| self.evidence(slow, order)).collect();
+        cause.evidence = slow.iter().take(5).map(|slow| self.evidence(slow)).collect();
         cause.fix = match ranks.len() {
             1 => "Look at its clock, temperature, memory errors and neighbours, or replace it.".into(),
             _ => "Look at their clocks, temperatures, memory errors and neighbours.".into(),
         };
         cause.ranks = ranks;
-        let first = slow.iter().map(|slow| slow.since).min().filter(|&since| since > 0);
+        let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0);
         cause.since_step = first.map(|since| job.steps[since].number);
         Some(cause)
     }
@@ -104,74 +123,72 @@ impl Looking<'_> {
     }
 
     fn since_words(&self, slow: &Slow) -> String {
-        let number = |place: usize| self.replays.job.steps[place].number;
-        match (slow.since, slow.until) {
-            (since, Some(until)) => format!(" from step {} to step {}", number(since), number(until)),
-            (0, None) => " in all steps".into(),
-            (since, None) => format!(" since step {}", number(since)),
+        let job = self.replays.job;
+        let number = |place: usize| job.steps[place].number;
+        let (since, until) = (slow.since(), slow.until());
+        if slow.steps.len() == slow.compared {
+            " in all steps".into()
+        } else if !slow.is_one_stretch() {
+            format!(" in {} of {} steps", slow.steps.len(), slow.compared)
+        } else if since == until {
+            format!(" in step {}", number(since))
+        } else if until + 1 == job.steps.len() {
+            format!(" since step {}", number(since))
+        } else {
+            format!(" from step {} to step {}", number(since), number(until))
         }
     }
 
-    /// Those that a worker is compared with: its own stage.
-    fn like(&self, worker: usize, order: &[usize]) -> Vec<usize> {
-        let workers = &self.replays.job.workers;
-        order.iter().copied().filter(|&other| workers[other].stage == workers[worker].stage).collect()
-    }
-
+    /// A worker that is slow, in all steps or in some.
     fn slow(&self, worker: usize) -> Option<Slow> {
-        let (steps, factors): (Vec<usize>, Vec<f64>) = self.facts.against(worker).into_iter().unzip();
-        let (first, last) = stretch(&factors).unwrap_or_else(|| (rise(&factors).unwrap_or(0), None));
-        let slow_steps = &factors[first..=last.unwrap_or(factors.len().checked_sub(1)?)];
-        let factor = median_of(slow_steps);
+        let against = self.facts.against(worker);
+        let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
+        let steps: Vec<(usize, f64)> = match slow_places(&factors) {
+            Some(places) => places.into_iter().map(|place| against[place]).collect(),
+            None => against[rise(&factors).unwrap_or(0)..].to_vec(),
+        };
+        let factor = median_of(&steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
         // Two workers that differ by chance: that of the one, and of the other.
-        let by_chance = self.spread.of_a_step() * (2.0 / slow_steps.len() as f64).sqrt();
-        let since = *steps.get(first)?;
-        let until = last.map_or(steps.last(), |last| steps.get(last)).copied();
-        let until = until.filter(|&until| until + 1 < self.facts.computed.len());
+        let by_chance = self.spread.of_a_step() * (2.0 / steps.len().max(1) as f64).sqrt();
         let is_slow = factor >= SLOW && factor - 1.0 >= BEYOND_CHANCE * by_chance;
-        is_slow.then_some(Slow { worker, factor, since, until })
+        is_slow.then_some(Slow { worker, factor, steps, compared: against.len() })
     }
 
-    fn evidence(&self, slow: &Slow, order: &[usize]) -> String {
+    fn evidence(&self, slow: &Slow) -> String {
         let own = &self.replays.job.workers[slow.worker];
-        let last = slow.until.unwrap_or(self.facts.computed.len() - 1);
-        let steps = &self.facts.computed[slow.since..=last];
-        let computed = |worker: usize| {
-            let sum: i128 = steps.iter().map(|computed| i128::from(computed[worker])).sum();
-            sum as f64 / steps.len() as f64
+        let mean = |of_step: &dyn Fn(i64, f64) -> f64| {
+            let sum: f64 = slow
+                .steps
+                .iter()
+                .map(|&(step, factor)| of_step(self.facts.computed[step][slow.worker], factor))
+                .sum();
+            sum / slow.steps.len() as f64
         };
-        let like = self.like(slow.worker, order);
-        let others: Vec<f64> =
-            like.iter().filter(|&&other| other != slow.worker).map(|&other| computed(other)).collect();
+        let (takes, usual) = (mean(&|takes, _| takes as f64), mean(&|takes, factor| takes as f64 / factor));
         format!(
             "Rank {} (data-parallel rank {}, stage {}) computes {:.2} times as long as others of its stage{}: {} a step \
              against {}.",
             own.rank,
             own.dp_rank,
             own.stage,
-            slow.factor,
+            takes / usual,
             self.since_words(slow),
-            time(computed(slow.worker)),
-            time(median_of(&others)),
+            time(takes),
+            time(usual),
         )
     }
 }
 
-/// The longest stretch of slow steps, where the worker is not slow in the others: its first step, and its last unless it is still slow.
-fn stretch(factors: &[f64]) -> Option<(usize, Option<usize>)> {
-    let mut longest = 0..0;
-    let mut begin = 0;
-    for (place, _) in factors.iter().enumerate().filter(|(_, factor)| **factor >= SLOW_IN_A_STRETCH) {
-        if place == 0 || factors[place - 1] < SLOW_IN_A_STRETCH {
-            begin = place;
-        }
-        if place + 1 - begin > longest.len() {
-            longest = begin..place + 1;
-        }
+/// The places of slow steps, where the worker is not slow in the others.
+fn slow_places(factors: &[f64]) -> Option<Vec<usize>> {
+    let (slow, others): (Vec<usize>, Vec<usize>) =
+        (0..factors.len()).partition(|&place| factors[place] >= SLOW_IN_A_STEP);
+    let median =
+        |places: &[usize]| median_of(&places.iter().map(|&place| factors[place]).collect::<Vec<f64>>());
+    if slow.is_empty() || others.is_empty() || median(&others) >= SLOW {
+        return None;
     }
-    let others: Vec<f64> = [&factors[..longest.start], &factors[longest.end..]].concat();
-    let stands_out = longest.len() >= STRETCH && !others.is_empty() && median_of(&others) < SLOW;
-    stands_out.then(|| (longest.start, Some(longest.end - 1).filter(|_| longest.end < factors.len())))
+    (slow.len() >= FEW || median(&slow) >= SLOW_IN_A_FEW).then_some(slow)
 }
 
 /// Where a series rises for good.
@@ -216,12 +233,17 @@ mod tests {
         assert_eq!(change(&series(40)), None);
         assert_eq!(change(&series(17)), Some(17));
         assert_eq!(change(&series(0)), None);
-        assert_eq!((rise(&series(17)), stretch(&series(17))), (Some(17), Some((17, None))));
+        assert_eq!(rise(&series(17)), Some(17));
+        assert_eq!(slow_places(&series(17)), Some((17..40).collect()));
         let window: Vec<f64> = (0..20).map(|at| if (6..14).contains(&at) { 1.6 } else { 1.0 }).collect();
-        assert_eq!(stretch(&window), Some((6, Some(13))));
+        assert_eq!(slow_places(&window), Some((6..14).collect()));
         let recovers: Vec<f64> = (0..20).map(|at| if at < 12 { 1.6 } else { 1.0 }).collect();
-        assert_eq!((stretch(&recovers), rise(&recovers)), (Some((0, Some(11))), None));
-        assert_eq!(stretch(&[1.6; 20]), None);
+        assert_eq!((slow_places(&recovers), rise(&recovers)), (Some((0..12).collect()), None));
+        assert_eq!(slow_places(&[1.6; 20]), None);
+        assert_eq!(slow_places(&[1.0, 2.0]), Some(vec![1]));
+        assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0]), Some(vec![0, 2, 4]));
+        // A little more in a single step is chance.
+        assert_eq!(slow_places(&[1.0, 1.15, 1.0]), None);
         assert_eq!(change(&[]), None);
         assert_eq!(change(&[1.0, 1.0, 1.0]), None);
     }
