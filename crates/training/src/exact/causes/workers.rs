@@ -126,14 +126,14 @@ impl Looking<'_> {
         let job = self.replays.job;
         let number = |place: usize| job.steps[place].number;
         let (since, until) = (slow.since(), slow.until());
-        if slow.steps.len() == slow.compared {
+        if slow.steps.len() == job.steps.len() {
             " in all steps".into()
         } else if !slow.is_one_stretch() {
             format!(" in {} of {} steps", slow.steps.len(), slow.compared)
-        } else if since == until {
-            format!(" in step {}", number(since))
         } else if until + 1 == job.steps.len() {
             format!(" since step {}", number(since))
+        } else if since == until {
+            format!(" in step {}", number(since))
         } else {
             format!(" from step {} to step {}", number(since), number(until))
         }
@@ -143,14 +143,14 @@ impl Looking<'_> {
     fn slow(&self, worker: usize) -> Option<Slow> {
         let against = self.facts.against(worker);
         let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
-        let steps: Vec<(usize, f64)> = match slow_places(&factors) {
+        // Two workers that differ by chance: that of the one, and of the other.
+        let by_chance = |steps: usize| self.spread.of_a_step() * (2.0 / steps.max(1) as f64).sqrt();
+        let steps: Vec<(usize, f64)> = match slow_places(&factors, 1.0 + BEYOND_CHANCE * by_chance(1)) {
             Some(places) => places.into_iter().map(|place| against[place]).collect(),
             None => against[rise(&factors).unwrap_or(0)..].to_vec(),
         };
         let factor = median_of(&steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
-        // Two workers that differ by chance: that of the one, and of the other.
-        let by_chance = self.spread.of_a_step() * (2.0 / steps.len().max(1) as f64).sqrt();
-        let is_slow = factor >= SLOW && factor - 1.0 >= BEYOND_CHANCE * by_chance;
+        let is_slow = factor >= SLOW && factor - 1.0 >= BEYOND_CHANCE * by_chance(steps.len());
         is_slow.then_some(Slow { worker, factor, steps, compared: against.len() })
     }
 
@@ -179,16 +179,23 @@ impl Looking<'_> {
     }
 }
 
-/// The places of slow steps, where the worker is not slow in the others.
-fn slow_places(factors: &[f64]) -> Option<Vec<usize>> {
-    let (slow, others): (Vec<usize>, Vec<usize>) =
-        (0..factors.len()).partition(|&place| factors[place] >= SLOW_IN_A_STEP);
+/// The places of slow steps, where the worker is not slow in the others. Steps that are neighbours speak for each other; each of
+/// those that are picked here and there has to be slower than `chance` by itself.
+fn slow_places(factors: &[f64], chance: f64) -> Option<Vec<usize>> {
     let median =
         |places: &[usize]| median_of(&places.iter().map(|&place| factors[place]).collect::<Vec<f64>>());
-    if slow.is_empty() || others.is_empty() || median(&others) >= SLOW {
-        return None;
-    }
-    (slow.len() >= FEW || median(&slow) >= SLOW_IN_A_FEW).then_some(slow)
+    let above = |least: f64| -> Option<Vec<usize>> {
+        let (slow, others): (Vec<usize>, Vec<usize>) =
+            (0..factors.len()).partition(|&place| factors[place] >= least);
+        let stands_out = !slow.is_empty() && !others.is_empty() && median(&others) < SLOW;
+        stands_out.then_some(slow)
+    };
+    let is_stretch = |places: &Vec<usize>| {
+        places.len() >= FEW
+            && places.last().zip(places.first()).is_some_and(|(a, b)| a - b + 1 == places.len())
+    };
+    let picked = |places: &Vec<usize>| places.len() >= FEW || median(places) >= SLOW_IN_A_FEW;
+    above(SLOW_IN_A_STEP).filter(is_stretch).or_else(|| above(chance.max(SLOW_IN_A_STEP)).filter(picked))
 }
 
 /// Where a series rises for good.
@@ -234,16 +241,18 @@ mod tests {
         assert_eq!(change(&series(17)), Some(17));
         assert_eq!(change(&series(0)), None);
         assert_eq!(rise(&series(17)), Some(17));
-        assert_eq!(slow_places(&series(17)), Some((17..40).collect()));
+        assert_eq!(slow_places(&series(17), 1.0), Some((17..40).collect()));
         let window: Vec<f64> = (0..20).map(|at| if (6..14).contains(&at) { 1.6 } else { 1.0 }).collect();
-        assert_eq!(slow_places(&window), Some((6..14).collect()));
+        assert_eq!(slow_places(&window, 1.0), Some((6..14).collect()));
         let recovers: Vec<f64> = (0..20).map(|at| if at < 12 { 1.6 } else { 1.0 }).collect();
-        assert_eq!((slow_places(&recovers), rise(&recovers)), (Some((0..12).collect()), None));
-        assert_eq!(slow_places(&[1.6; 20]), None);
-        assert_eq!(slow_places(&[1.0, 2.0]), Some(vec![1]));
-        assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0]), Some(vec![0, 2, 4]));
+        assert_eq!((slow_places(&recovers, 1.0), rise(&recovers)), (Some((0..12).collect()), None));
+        assert_eq!(slow_places(&[1.6; 20], 1.0), None);
+        assert_eq!(slow_places(&[1.0, 2.0], 1.0), Some(vec![1]));
+        assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0], 1.0), Some(vec![0, 2, 4]));
         // A little more in a single step is chance.
-        assert_eq!(slow_places(&[1.0, 1.15, 1.0]), None);
+        assert_eq!(slow_places(&[1.0, 1.15, 1.0], 1.0), None);
+        // So is what others vary by.
+        assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0], 2.5), None);
         assert_eq!(change(&[]), None);
         assert_eq!(change(&[1.0, 1.0, 1.0]), None);
     }
