@@ -10,13 +10,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use straggler_model::noise::Injection;
 use straggler_sim::{Accelerated, Accelerator, Ended, RunError, Simulation, Workload};
 
+/// A task, or why there is none.
+type Planned = Result<Arc<Task>, Unfit>;
+
 /// Devices, and what they did.
 pub struct Gpus {
     devices: Vec<Box<dyn Device>>,
     tuning: Tuning,
     ran: Vec<AtomicU64>,
     /// The last task, which is often asked for again, by its description.
-    last: Mutex<Option<(String, Result<Arc<Task>, Unfit>)>>,
+    last: Mutex<Option<(String, Planned)>>,
     notes: Mutex<BTreeSet<String>>,
 }
 
@@ -45,7 +48,7 @@ impl Gpus {
         lock(&self.notes).insert(text);
     }
 
-    fn task(&self, workload: &Workload, simulation: &Simulation<'_>) -> Result<Arc<Task>, Unfit> {
+    fn task(&self, workload: &Workload, simulation: &Simulation<'_>) -> Planned {
         if let Some(noise) = simulation.noise {
             fits_noise(noise)?;
         }
