@@ -51,8 +51,9 @@ fn workers_that_are_slow_in_turn_are_no_lengths() {
 fn slow_steps_need_not_be_neighbours() {
     let fault =
         |from_step: u32, times: f64| Fault { dp_rank: 2, stage: 0, from_step, what: What::Slow(times) };
-    // Each stretch is its first and its last step.
-    let cases: [(u32, &[(u32, u32)], &str); 5] = [
+    /// Its first and its last step.
+    type Stretch = (u32, u32);
+    let cases: [(u32, &[Stretch], &str); 5] = [
         (4, &[(3, 3)], "Rank 2 is slow since step 3"),
         (2, &[(1, 1)], "Rank 2 is slow since step 1"),
         (20, &[(10, 10)], "Rank 2 is slow in step 10"),
