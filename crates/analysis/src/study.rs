@@ -12,6 +12,7 @@
 //! threads busy, and hands out what it finds in batches, which a [`Journal`] keeps. Numbers are keyed by seed,
 //! replica, rank and source, so they depend neither on threads nor on the order in which batches come.
 
+mod accelerate;
 mod build;
 mod crew;
 mod inputs;

@@ -7,7 +7,7 @@
 
 use super::{Batch, Plan, Results, Task, Tracks};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use straggler_model::Time;
@@ -16,14 +16,11 @@ use straggler_model::noise::{Injection, Phases, Source};
 use straggler_sim::cluster::Cluster;
 use straggler_sim::outcome::RunError;
 use straggler_sim::replicas::is_small;
-use straggler_sim::{Accelerated, Accelerator, Control, Progress, Simulation, Stuck, Workload};
+use straggler_sim::{Accelerator, Control, Progress, Simulation, Stuck, Workload};
 
 /// What one batch costs, about: messages, and for each run and process something on top.
 const BATCH_WORK: u64 = 1 << 20;
 const RUN_WORK: u64 = 300;
-
-/// The same for what an accelerator runs in one go: a second or so.
-const ACCELERATED_WORK: u64 = 1 << 32;
 
 /// Runs are large and few if they fill the threads fewer times than this.
 const ROUNDS: u64 = 4;
@@ -102,12 +99,12 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Task {
     /// What a replica costs, in messages.
-    fn work(&self) -> u64 {
+    pub(super) fn work(&self) -> u64 {
         self.messages.saturating_add(self.processes.into()).saturating_add(RUN_WORK)
     }
 
     /// The noise of its first replica.
-    fn injection(&self, sources: &[Source]) -> Injection {
+    pub(super) fn injection(&self, sources: &[Source]) -> Injection {
         let seed = self.seed;
         let phases = match self.cosched {
             true => Phases::Together { seed, replica: 0 },
@@ -143,106 +140,13 @@ impl Runner<'_> {
         self.concluded(shared)
     }
 
-    /// Lets an accelerator run what it can. It runs one task at a time, in rounds that keep what they found, and hears of
-    /// replicas that are needed only once others are known.
-    fn accelerate<E: Send>(&self, shared: &Shared<'_, E>) {
-        let Some(accelerator) = self.accelerator else { return };
-        for &index in &shared.order {
-            let wanted = |state: &State<E>| state.error.is_none() && state.tracks.left(index) > 0;
-            if !wanted(&lock(&shared.state)) {
-                continue;
-            }
-            let Some((task, simulation, workload)) = self.of_task(index) else { continue };
-            let noise = task.noise.and_then(|noise| self.plan.noises.get(noise));
-            let noise = noise.map(|noise| task.injection(&noise.sources));
-            let latency = task.latency.and_then(|latency| self.plan.latencies.get(latency));
-            let latency = latency.map(|latency| &latency.drawn);
-            let simulation = Simulation { noise: noise.as_ref(), latency, ..simulation };
-            if !accelerator.fits(workload, &simulation) {
-                continue;
-            }
-            let affordable = (ACCELERATED_WORK / task.work()).max(1).min(u32::MAX.into()) as u32;
-            let take = || {
-                let mut state = lock(&shared.state);
-                let left = state.tracks.left(index).min(affordable);
-                if state.error.is_some() || left == 0 { None } else { state.tracks.take(index, left) }
-            };
-            while let Some(replicas) = take() {
-                let (simulation, finish, stop) = (&simulation, false, self.stop);
-                let asked = Accelerated { workload, simulation, replicas, finish, stop };
-                self.accelerate_task(shared, index, &asked, accelerator);
-            }
-        }
-    }
-
-    /// Runs replicas of a task on an accelerator, and on the CPU those that it leaves.
-    fn accelerate_task<E: Send>(
-        &self,
-        shared: &Shared<'_, E>,
-        index: usize,
-        asked: &Accelerated<'_>,
-        accelerator: &dyn Accelerator,
-    ) {
-        let (messages, replicas) = (asked.workload.messages(), asked.replicas.clone());
-        let began = Instant::now();
-        let mut ended: Vec<Option<Time>> = vec![None; replicas.len()];
-        let run = accelerator.run(asked, &mut |one| {
-            (self.advance)(messages);
-            if let Some(place) = ended.get_mut((one.replica - replicas.start) as usize) {
-                *place = Some(one.makespan);
-            }
-        });
-        let micros = began.elapsed().as_micros() as u64 / (ended.iter().flatten().count() as u64).max(1);
-        // What was done is kept in runs of neighbours, and the gaps between them go to the CPU.
-        let mut first = replicas.start;
-        for same in ended.chunk_by(|a, b| a.is_some() == b.is_some()) {
-            let count = same.len() as u32;
-            let makespans: Vec<Time> = same.iter().copied().flatten().collect();
-            if makespans.is_empty() && run.is_ok() {
-                self.on_all_threads(shared, index, first..first + count);
-            } else {
-                let micros = micros * makespans.len() as u64;
-                self.keep_batch(shared, &Batch { task: index as u32, first, micros, makespans }, None);
-            }
-            first += count;
-        }
-        if let Err(error) = run {
-            let nothing = Batch { task: index as u32, first, micros: 0, makespans: Vec::new() };
-            self.keep_batch(shared, &nothing, Some(error.into()));
-        }
-    }
-
-    /// Replicas that were taken already: large ones one after another, small ones side by side.
-    fn on_all_threads<E: Send>(&self, shared: &Shared<'_, E>, index: usize, replicas: Range<u32>) {
-        let small = self.plan.tasks.get(index).is_some_and(|task| is_small(task.processes));
-        let (beside, threads) = if small { (self.threads, 1) } else { (1, self.threads) };
-        let next = AtomicU32::new(replicas.start);
-        let work = || {
-            loop {
-                let replica = next.fetch_add(1, Ordering::Relaxed);
-                if replica >= replicas.end || lock(&shared.state).error.is_some() {
-                    return;
-                }
-                self.run_batch(shared, index, replica..replica + 1, (threads, None));
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..beside.min(replicas.len()) {
-                // Fewer threads than asked for change nothing but the time.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-            }
-            work();
-        });
-    }
-
-    /// A task, what it is simulated with but for noise and latencies, and what is run.
-    fn of_task(&self, index: usize) -> Option<(&Task, Simulation<'_>, &Workload)> {
-        let task = self.plan.tasks.get(index)?;
+    /// What a task is simulated with, but for noise and latencies, and what is run.
+    pub(super) fn of_task<'t>(&'t self, task: &Task) -> Option<(Simulation<'t>, &'t Workload)> {
         let schedule = self.plan.schedules.get(task.schedule)?;
         let network = self.plan.networks.get(task.network)?;
         let receive_overlap = task.receive_overlap;
         let simulation = Simulation { receive_overlap, ..Simulation::new(&network.network) };
-        Some((task, simulation, &schedule.runnable))
+        Some((simulation, &schedule.runnable))
     }
 
     pub(super) fn share<'k, E>(&self, tracks: Tracks, keep: &'k mut Keep<'k, E>) -> Shared<'k, E> {
@@ -401,12 +305,7 @@ impl Runner<'_> {
         (noise, latency): (Option<&Injection>, Option<&Drawn>),
         (threads, cluster): (usize, Option<&dyn Cluster>),
     ) -> Result<Time, Fault> {
-        let plan = self.plan;
-        let (Some(schedule), Some(network)) =
-            (plan.schedules.get(task.schedule), plan.networks.get(task.network))
-        else {
-            return Ok(Time::ZERO);
-        };
+        let Some((simulation, workload)) = self.of_task(task) else { return Ok(Time::ZERO) };
         let mut seen = 0;
         let long = task.messages > LONG_RUN;
         let mut progress = |progress: Progress| {
@@ -416,9 +315,7 @@ impl Runner<'_> {
             }
         };
         let mut control = Control { cluster, ..Control::new(threads, self.stop, &mut progress) };
-        let receive_overlap = task.receive_overlap;
-        let simulation = Simulation { noise, latency, receive_overlap, ..Simulation::new(&network.network) };
-        let outcome = simulation.run(&schedule.runnable, &mut control)?.outcome;
+        let outcome = Simulation { noise, latency, ..simulation }.run(workload, &mut control)?.outcome;
         (self.advance)(task.messages.saturating_sub(seen));
         match outcome.stuck {
             Some(Stuck { unfinished: unfinished @ 1.., .. }) => Err(Fault::Stuck { unfinished }),
@@ -463,10 +360,14 @@ cosched = [false, true]
         Plan::new(&Study::parse(text).unwrap(), Path::new("")).unwrap()
     }
 
+    fn runner<'a>(plan: &'a Plan, threads: usize, stop: &'a AtomicBool) -> Runner<'a> {
+        Runner { plan, threads, accelerator: None, memory: None, stop, advance: &|_| () }
+    }
+
     /// The results, and the batches they came in.
     fn run(plan: &Plan, threads: usize, there: &[Batch]) -> (Results, Vec<Batch>) {
         let stop = AtomicBool::new(false);
-        let runner = Runner { plan, threads, accelerator: None, memory: None, stop: &stop, advance: &|_| () };
+        let runner = runner(plan, threads, &stop);
         let mut tracks = Tracks::new(plan);
         tracks.restore(there);
         let mut batches = Vec::new();
@@ -588,14 +489,7 @@ cosched = [false, true]
         let study = Study::parse("name='a'\ngoal='stuck.goal'\nnetwork='chic'").unwrap();
         let plan = Plan::new(&study, folder.path()).unwrap();
         let stop = AtomicBool::new(false);
-        let runner = Runner {
-            plan: &plan,
-            threads: 2,
-            accelerator: None,
-            memory: None,
-            stop: &stop,
-            advance: &|_| (),
-        };
+        let runner = runner(&plan, 2, &stop);
         let mut keep = |_: &Batch| Ok::<(), Infallible>(());
         let (_, result) = runner.run(Tracks::new(&plan), &mut keep);
         let fault = result.unwrap_err().to_string();
@@ -608,16 +502,8 @@ cosched = [false, true]
             "name='a'\nreplicas=5\nprocesses=[1024, 131072, 262144]\ncollective='bcast:binomial'\nnetwork='chic'\nnoise='altix'",
         );
         let stop = AtomicBool::new(false);
-        let runner = |threads, memory| Runner {
-            plan: &plan,
-            threads,
-            accelerator: None,
-            memory,
-            stop: &stop,
-            advance: &|_| (),
-        };
         let wide = |threads, memory| {
-            let runner = runner(threads, memory);
+            let runner = Runner { memory, ..runner(&plan, threads, &stop) };
             let tasks = runner.wide(&Tracks::new(&plan), &runner.order(), runner.threads);
             tasks.iter().map(|&task| plan.tasks[task].processes).collect::<std::collections::BTreeSet<_>>()
         };
@@ -632,14 +518,7 @@ cosched = [false, true]
     fn an_end_from_outside() {
         let plan = plan(STUDY);
         let stop = AtomicBool::new(true);
-        let runner = Runner {
-            plan: &plan,
-            threads: 2,
-            accelerator: None,
-            memory: None,
-            stop: &stop,
-            advance: &|_| (),
-        };
+        let runner = runner(&plan, 2, &stop);
         let mut keep = |_: &Batch| Ok::<(), Infallible>(());
         let (_, result) = runner.run(Tracks::new(&plan), &mut keep);
         assert!(matches!(result, Err(StudyRunError::Interrupted)));
