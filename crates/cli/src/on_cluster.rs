@@ -8,7 +8,7 @@ mod metered;
 mod replay;
 mod sharing;
 
-use crate::args::Common;
+pub use crate::args::Common;
 pub use crate::args::device::TypedDevice;
 pub use crate::args::redundancy::Redundancy;
 pub use crate::args::replay::{Compute, Replay};
