@@ -5,16 +5,18 @@
 //
 // How it works. Nothing that a process does at t reaches another before t + o_s + L. So all processes of a replica run
 // independently through a window of that length, which begins with the first event of all. Every receive of a process has
-// a slot, into which the sender writes when the message arrives. Who has something to do in the next window is on a list:
+// a slot, into which the sender writes when the message arrives. Who has something to do in the next window is marked:
 // receivers of messages, and those who wait for their own CPU or NIC. A round is one window of every replica, and each
 // replica has its own. No result depends on the order in which the threads of a round run.
 
 #ifdef __CUDACC__
 #define INLINE __device__ __forceinline__
 #define APART __device__ __noinline__
+#define ROLLED _Pragma("unroll 1")
 #else
 #define INLINE static inline
 #define APART static
+#define ROLLED
 #endif
 
 typedef unsigned long long u64;
@@ -29,15 +31,10 @@ namespace straggler {
 
 const u64 UNKNOWN = ~0ULL;
 const u32 NONE = ~0U;
-// No message arrives at 0.
-const u64 RAN = 0;
 // Simulated time beyond this is left to the CPU's engines, which know what to do when it runs out.
 const u64 END_OF_TIME = 1ULL << 62;
 
 const u32 SEND = 1, RECV = 2, CALC = 4;
-
-// What a block of the GPU stages for the next list.
-const u32 STAGED = 512;
 
 // ---- What the host hands over: the structures of layout.rs, field by field.
 
@@ -74,17 +71,16 @@ struct Plan {
     u64 stages_of;     // u32 by process, where processes differ
     u64 slot_from;     // u32 by slot: how far the sender is; or by slot and process: who it is
     u64 slot_tariff;   // u8 by slot, or by slot and process
-    u64 tariffs;       // Tariff
+    u64 tariffs;       // Tariff, where they differ
     u64 durations;     // u64
     u64 sources;       // Source
     u64 offsets;       // u64 by process, where they are given
-    u64 arrivals;      // u64 by slot of all cycles and thread; RAN when an early message has run
-    u64 known;         // u64 by group of 64 slots and thread: a bit for every message that has arrived and has not run
+    u64 arrivals;      // u64 by slot of all cycles and thread
+    u64 inbox;         // u64 by group of 32 slots and thread: whose message is known, and above them whose message has run
     u64 tops;          // u32 by thread: one more than the last slot that had a message, if there are several groups
     u64 states;        // State by thread
-    u64 queued;        // u32 by thread: the last round on whose list it was
-    u64 lists;         // u32 by place, twice: the threads of a round
-    u64 counts;        // u32, thrice: how many a list has
+    u64 marks;         // u8 by thread, twice: whether it has something to do in a round; `room` for each
+    u64 goes_on;       // u32, thrice: whether anybody has
     u64 soonest;       // u64 by replica, thrice: when the first event of a round may run
     u64 latest;        // u64 by replica
     u64 status;        // u32: whether time ran out
@@ -92,15 +88,20 @@ struct Plan {
     u64 seed;
     u64 flight;
     u64 threads;       // processes times replicas
-    u64 by_process, by_replica;  // how far neighbours are apart in the arrays
+    u64 room;          // threads, rounded up to whole words of marks
+    u32 by_process, by_replica;  // how far neighbours are apart in the arrays
     u32 processes, replicas, first_replica;
     u32 cycles, stages, slots;   // of one cycle
     u32 way;           // 0: tables; 1: partners at a distance; 2: partners that differ in bits
     u32 tariffs_differ;
+    u32 shift;         // of the number of processes, where that is a power of two; or NONE
     u32 source_count, phases;    // 0: drawn, 1: together, 2: given
     u32 given;         // how many offsets
     u32 wallclock, computation_only;
-    u32 groups;        // of 64 slots, in all cycles
+    u32 groups;        // of 32 slots, in all cycles
+    u32 padding;
+    Tariff tariff;     // the first
+    Source source;     // the first
 };
 
 // A process between its events.
@@ -116,79 +117,39 @@ struct State {
     u8 afterwards;   // whether the computation after the others has been reached
 };
 
-static_assert(sizeof(Plan) == 240 && sizeof(State) == 64 && sizeof(Source) == 64, "layout.rs says so");
+static_assert(sizeof(Plan) == 344 && sizeof(State) == 64 && sizeof(Source) == 64, "layout.rs says so");
 
 // ---- What differs between the GPU and the CPU.
 
 #ifdef __CUDACC__
 INLINE u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
-INLINE u32 exchange(u32 *at, u32 value) { return atomicExch(at, value); }
 INLINE void lower(u64 *at, u64 value) { atomicMin(at, value); }
 INLINE void raise(u32 *at, u32 value) { atomicMax(at, value); }
 INLINE void raise(u64 *at, u64 value) { atomicMax(at, value); }
 INLINE void set_bits(u64 *at, u64 bits) { atomicOr(at, bits); }
-INLINE void clear_bits(u64 *at, u64 bits) { atomicAnd(at, ~bits); }
-INLINE u32 lowest_bit(u64 bits) { return __ffsll((long long)bits) - 1; }
+// Threads of a warp that went different ways would go on one after the other: here they wait for each other.
+INLINE void gather(u32 lanes) { __syncwarp(lanes); }
+INLINE u32 lowest_bit(u32 bits) { return __ffs((int)bits) - 1; }
 INLINE u64 load(const u64 *at) { return *(const volatile u64 *)at; }
 INLINE u32 load(const u32 *at) { return *(const volatile u32 *)at; }
 INLINE void store(u64 *at, u64 value) { *(volatile u64 *)at = value; }
+INLINE void store(u8 *at, u8 value) { *(volatile u8 *)at = value; }
+INLINE void store(u32 *at, u32 value) { *(volatile u32 *)at = value; }
 template <typename T> INLINE T constant(const T *at) { return __ldg(at); }
-// Threads of a warp that went different ways would go on one after the other: here they wait for each other.
-INLINE void gather(u32 lanes) { __syncwarp(lanes); }
-INLINE bool any(u32 lanes, bool one) { return __any_sync(lanes, one); }
-
-// What a block adds to a list, every other time in the one and in the other half. Blocks that counted at one place for
-// every process would wait for each other most of the time.
-struct Staged {
-    u32 turn, first;
-    u32 count[2];
-    u32 items[2][STAGED];
-};
-
-INLINE Staged &staged() {
-    __shared__ Staged block;
-    return block;
-}
-
-INLINE void append(u32 *list, u32 *count, u32 item) {
-    Staged &block = staged();
-    u32 place = atomicAdd(&block.count[block.turn], 1);
-    if (place < STAGED) block.items[block.turn][place] = item;
-    else list[atomicAdd(count, 1)] = item;
-}
-
-// Adds what the block has to the list. All threads of a block call it.
-INLINE void flush(u32 *list, u32 *count, u32 turn) {
-    Staged &block = staged();
-    __syncthreads();
-    u32 added = min(block.count[turn], STAGED);
-    if (threadIdx.x == 0) {
-        if (added > 0) block.first = atomicAdd(count, added);
-        block.turn = turn ^ 1;
-        block.count[turn ^ 1] = 0;
-    }
-    __syncthreads();
-    for (u32 i = threadIdx.x; i < added; i += blockDim.x) list[block.first + i] = block.items[turn][i];
-}
-
-// Asks for memory that will be read soon.
-INLINE void expect(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 #else
 INLINE u64 high_product(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >> 64); }
-INLINE u32 exchange(u32 *at, u32 value) { u32 before = *at; *at = value; return before; }
 INLINE void lower(u64 *at, u64 value) { if (value < *at) *at = value; }
 INLINE void raise(u32 *at, u32 value) { if (value > *at) *at = value; }
 INLINE void raise(u64 *at, u64 value) { if (value > *at) *at = value; }
 INLINE void set_bits(u64 *at, u64 bits) { *at |= bits; }
-INLINE void clear_bits(u64 *at, u64 bits) { *at &= ~bits; }
-INLINE u32 lowest_bit(u64 bits) { return __builtin_ctzll(bits); }
+INLINE void gather(u32) {}
+INLINE u32 lowest_bit(u32 bits) { return __builtin_ctz(bits); }
 INLINE u64 load(const u64 *at) { return *at; }
 INLINE u32 load(const u32 *at) { return *at; }
 INLINE void store(u64 *at, u64 value) { *at = value; }
+INLINE void store(u8 *at, u8 value) { *at = value; }
+INLINE void store(u32 *at, u32 value) { *at = value; }
 template <typename T> INLINE T constant(const T *at) { return *at; }
-INLINE void gather(u32) {}
-INLINE bool any(u32, bool one) { return one; }
-INLINE void append(u32 *list, u32 *count, u32 item) { list[(*count)++] = item; }
 #endif
 
 INLINE u64 later(u64 a, u64 b) { return a > b ? a : b; }
@@ -233,7 +194,7 @@ INLINE Detour detour_at(const Source &source, u32 index) {
 // How many detours of a trace start at or before a position inside its length.
 INLINE u32 started_by(const Source &source, u64 position) {
     u32 index = constant((const u32 *)source.slots + (position >> source.shift));
-    while (index < source.count && detour_at(source, index).start <= position) ++index;
+    ROLLED while (index < source.count && detour_at(source, index).start <= position) ++index;
     return index;
 }
 
@@ -336,14 +297,20 @@ struct Noise {
 };
 
 // Whether one trace is all there is, the usual case.
-INLINE bool is_one_trace(const Plan &plan, const Source &only) {
-    return plan.source_count == 1 && !plan.wallclock && !only.once && only.count > 0;
+INLINE bool is_one_trace(const Plan &plan) {
+    return plan.source_count == 1 && !plan.wallclock && !plan.source.once && plan.source.count > 0;
+}
+
+INLINE Quiet quiet_at_first(const Plan &plan, u32 rank, u32 replica) {
+    const Source &only = plan.source;
+    if (!is_one_trace(plan) || !holds(only, rank)) return {all_quiet_until(plan, rank, replica, 0), NONE};
+    return quiet_until(only, offset_of(plan, 0, only.length, rank, replica), 0);
 }
 
 APART Noise look_up(const Plan &plan, u32 rank, u32 replica, u64 from, u64 to) {
     Noise found = {0, {0, NONE}};
-    const Source &only = source_at(plan, 0);
-    if (is_one_trace(plan, only) && holds(only, rank)) {
+    const Source &only = plan.source;
+    if (is_one_trace(plan) && holds(only, rank)) {
         u64 offset = offset_of(plan, 0, only.length, rank, replica);
         // Most often no detour is near: then the first look-up answers both questions.
         found.quiet = quiet_until(only, offset, from);
@@ -385,21 +352,31 @@ INLINE Entry entry_at(const Plan &plan, u32 rank, u32 stage) {
     return entry;
 }
 
+// Most have one cycle, and a division takes long.
+INLINE u32 slot_of_cycle(const Plan &plan, u32 slot) { return plan.cycles == 1 ? slot : slot % plan.slots; }
+
 INLINE u32 sender_of(const Plan &plan, u32 rank, u32 slot) {
     const u32 *from = (const u32 *)plan.slot_from;
-    u32 in_cycle = slot % plan.slots;
+    u32 in_cycle = slot_of_cycle(plan, slot);
     if (plan.way == 0) return constant(from + (u64)in_cycle * plan.processes + rank);
     return partner(plan, rank, constant(from + in_cycle));
 }
 
-INLINE u32 tariff_of(const Plan &plan, u32 rank, u32 slot) {
+INLINE Tariff tariff_at(const Plan &plan, u32 kind) {
+    return plan.tariffs_differ ? ((const Tariff *)plan.tariffs)[kind] : plan.tariff;
+}
+
+INLINE u32 kind_of(const Plan &plan, u32 rank, u32 slot) {
     if (!plan.tariffs_differ) return 0;
-    const u8 *tariff = (const u8 *)plan.slot_tariff;
-    u32 in_cycle = slot % plan.slots;
-    return constant(tariff + (plan.way == 0 ? (u64)in_cycle * plan.processes + rank : in_cycle));
+    const u8 *kinds = (const u8 *)plan.slot_tariff;
+    u32 in_cycle = slot_of_cycle(plan, slot);
+    return constant(kinds + (plan.way == 0 ? (u64)in_cycle * plan.processes + rank : in_cycle));
 }
 
 // ---- One process.
+
+// So many detours are walked along before the index of the trace is quicker.
+const u32 STEPS = 8;
 
 // A message that has not run: its arrival and its slot.
 struct Waiting {
@@ -409,55 +386,75 @@ struct Waiting {
 
 struct Process {
     const Plan *plan;
-    u64 index;     // of the thread in the arrays
+    u32 index;     // of the thread in the arrays
     u32 rank, replica, round;
     u64 until;     // the end of the window
     u64 next;      // the first event that it caused or has left for later windows
-    u64 told;      // the receiver of its last message, who is not on the list yet; or UNKNOWN
-    u32 lanes;     // the threads that run side by side with it
     State at;
+    u64 letters;   // its inbox, where there is one group
     u32 cycle, stage, stages;
     Entry entry;
-    // The messages that run next, and whether there may be more.
-    Waiting first, second;
-    bool more;
+    Waiting first;  // the message that runs next
+    // When its next operation and its next message may run.
+    u64 local, message;
 };
 
 INLINE u64 *arrival(const Process &p, u32 slot, u64 index) {
     return (u64 *)p.plan->arrivals + (u64)slot * p.plan->threads + index;
 }
 
-INLINE u64 *known_slots(const Process &p, u32 slot, u64 index) {
-    return (u64 *)p.plan->known + (u64)(slot / 64) * p.plan->threads + index;
+INLINE u64 *inbox(const Process &p, u32 slot, u64 index) {
+    u32 group = p.plan->groups == 1 ? 0 : slot / 32;
+    return (u64 *)p.plan->inbox + (u64)group * p.plan->threads + index;
 }
 
-INLINE u32 *list_of(const Plan &plan, u32 round) { return (u32 *)plan.lists + (round & 1) * plan.threads; }
+INLINE u64 known(u32 slot) { return 1ULL << slot % 32; }
+INLINE u64 has_run(u32 slot) { return 1ULL << slot % 32 << 32; }
 
-INLINE u32 *count_of(const Plan &plan, u32 round) { return (u32 *)plan.counts + round % 3; }
+INLINE u32 waiting_of(u64 letters) { return (u32)letters & ~(u32)(letters >> 32); }
 
-// Puts threads on the list of the next round, unless they are there. UNKNOWN is nobody.
-INLINE void enlist(const Process &p, u64 one, u64 other) {
-    u32 round = p.round + 1, *queued = (u32 *)p.plan->queued, *list = list_of(*p.plan, round);
-    u32 of_one = one == UNKNOWN ? round : exchange(queued + one, round);
-    u32 of_other = other == UNKNOWN ? round : exchange(queued + other, round);
-    if (of_one != round) append(list, count_of(*p.plan, round), (u32)one);
-    if (of_other != round) append(list, count_of(*p.plan, round), (u32)other);
+// What has come for the group of a slot, and what of it has run.
+INLINE u64 letters(const Process &p, u32 slot) { return p.plan->groups == 1 ? p.letters : load(inbox(p, slot, p.index)); }
+
+INLINE u8 *mark_of(const Plan &plan, u32 round, u64 index) { return (u8 *)plan.marks + (round & 1) * plan.room + index; }
+
+// A process has something to do in the next round.
+INLINE void mark(const Process &p, u64 index) { store(mark_of(*p.plan, p.round + 1, index), 1); }
+
+// noise(from, to) found by walking along the trace from the detour that is known to be next, if that is not far. One that
+// is in progress at the end is known to be next again: what is left of it counts then.
+INLINE bool follow(const Source &trace, State &at, u64 from, u64 to, u64 &noise) {
+    u32 index = at.next_detour;
+    Detour detour = detour_at(trace, index);
+    u64 moved = at.quiet - detour.start;
+    noise = 0;
+    ROLLED for (u32 step = 0; step < STEPS; ++step) {
+        u64 start = detour.start + moved;
+        bool inside = start < to;
+        Detour next = detour;
+        if (start <= to + noise) {
+            // The last one: a turn of the trace ends here.
+            if (index + 1 >= trace.count) return false;
+            next = detour_at(trace, index + 1);
+        }
+        u64 length = next.before - detour.before;
+        if (!inside && (start > to + noise || start + length > to + noise)) {
+            at.quiet = start;
+            at.next_detour = index;
+            return true;
+        }
+        if (start <= from) noise = start + length > from ? start + length - from : 0;
+        else if (inside) noise += length;
+        detour = next;
+        ++index;
+    }
+    return false;
 }
 
 INLINE u64 charge(Process &p, u64 from, u64 to) {
     if (to < p.at.quiet) return 0;
-    // The detour that ends the quiet is known: if no other is near, a look at the next one says all.
-    if (p.at.next_detour != NONE && from <= p.at.quiet) {
-        const Source &only = source_at(*p.plan, 0);
-        Detour detour = detour_at(only, p.at.next_detour), other = detour_at(only, p.at.next_detour + 1);
-        u64 noise = other.before - detour.before, next = p.at.quiet + (other.start - detour.start);
-        // A detour that starts at the very end of the interval is outside, and in progress afterwards.
-        if (p.at.next_detour + 1 < only.count && p.at.quiet < to && next > to + noise) {
-            p.at.quiet = next;
-            ++p.at.next_detour;
-            return noise;
-        }
-    }
+    u64 noise;
+    if (p.at.next_detour != NONE && follow(p.plan->source, p.at, from, to, noise)) return noise;
     Noise found = look_up(*p.plan, p.rank, p.replica, from, to);
     p.at.quiet = found.quiet.until;
     p.at.next_detour = found.quiet.next;
@@ -474,12 +471,23 @@ INLINE void makes_ready(Process &p, u32 operations, u64 t) {
     p.at.created = t;
 }
 
+// A receive is posted.
+INLINE void post(Process &p) {
+    u32 slot = p.cycle * p.plan->slots + p.entry.recv_slot;
+    ++p.at.span;
+    if (!(letters(p, slot) & has_run(slot))) ++p.at.open;
+}
+
 INLINE void enter(Process &p, u64 t) {
     p.entry = entry_at(*p.plan, p.rank, p.stage);
     p.at.afterwards = 0;
     u32 operations = p.entry.to != NONE ? SEND : 0;
-    if (p.entry.recv_slot != NONE) operations |= RECV;
     if (p.entry.packed >> 8 & 255) operations |= CALC;
+    if (p.entry.recv_slot != NONE) {
+        // What runs beside a receive runs no sooner: then it makes no difference that the receive is posted now.
+        if (operations != 0) post(p);
+        else operations = RECV;
+    }
     makes_ready(p, operations, t);
 }
 
@@ -517,26 +525,20 @@ INLINE bool before(const Process &p, const Waiting &a, const Waiting &b) {
     return a.arrived != UNKNOWN && sender_of(*p.plan, p.rank, a.slot) < sender_of(*p.plan, p.rank, b.slot);
 }
 
-// The messages that run next. Those that arrive after the window may be among them.
-INLINE void find_messages(Process &p) {
-    p.first = p.second = {UNKNOWN, 0};
-    p.more = false;
-    u32 top = p.plan->groups == 1 ? 64 : load((u32 *)p.plan->tops + p.index);
-    for (u32 begin = p.at.low / 64 * 64; begin < top; begin += 64) {
-        u64 bits = load(known_slots(p, begin, p.index));
-        for (; bits != 0; bits &= bits - 1) {
-            u32 slot = begin + lowest_bit(bits);
-            Waiting message = {load(arrival(p, slot, p.index)), slot};
-            if (before(p, message, p.first)) {
-                p.more |= p.second.arrived != UNKNOWN;
-                p.second = p.first;
-                p.first = message;
-            } else if (before(p, message, p.second)) {
-                p.more |= p.second.arrived != UNKNOWN;
-                p.second = message;
-            } else {
-                p.more = true;
-            }
+// The message that runs next. It may arrive after the window.
+INLINE void find_message(Process &p) {
+    p.first = {UNKNOWN, 0};
+    u32 top = p.plan->groups == 1 ? 32 : load((u32 *)p.plan->tops + p.index);
+    for (u32 begin = p.plan->groups == 1 ? 0 : p.at.low / 32 * 32; begin < top; begin += 32) {
+        u64 all = letters(p, begin);
+        // Two at a time: reading takes long.
+        ROLLED for (u32 bits = waiting_of(all); bits != 0; bits &= bits - 1) {
+            u32 one = begin + lowest_bit(bits);
+            if (bits & (bits - 1)) bits &= bits - 1;
+            u32 other = begin + lowest_bit(bits);
+            Waiting a = {load(arrival(p, one, p.index)), one}, b = {load(arrival(p, other, p.index)), other};
+            if (before(p, a, p.first)) p.first = a;
+            if (before(p, b, p.first)) p.first = b;
         }
     }
 }
@@ -547,38 +549,33 @@ INLINE u64 message_runs(const Process &p) {
 
 INLINE void run_message(Process &p, u64 t) {
     u32 slot = p.first.slot;
-    const Tariff *tariff = (const Tariff *)p.plan->tariffs + tariff_of(*p.plan, p.rank, slot);
-    u64 noise = charge_overhead(p, t, t + tariff->recv_overhead);
-    p.at.recv_free = t + tariff->nic;
-    p.at.cpu_free = t + tariff->message_cpu + noise;
-    clear_bits(known_slots(p, slot, p.index), 1ULL << slot % 64);
-    p.first = p.second;
-    p.second.arrived = UNKNOWN;
-    if (p.first.arrived == UNKNOWN && p.more) find_messages(p);
+    Tariff tariff = tariff_at(*p.plan, kind_of(*p.plan, p.rank, slot));
+    u64 noise = charge_overhead(p, t, t + tariff.recv_overhead);
+    p.at.recv_free = t + tariff.nic;
+    p.at.cpu_free = t + tariff.message_cpu + noise;
+    set_bits(inbox(p, slot, p.index), has_run(slot));
+    p.letters |= has_run(slot);
     if (slot < p.at.low + p.at.span) {
         --p.at.open;
         settle(p, t);
-    } else {
-        store(arrival(p, slot, p.index), RAN);
     }
 }
 
 INLINE void run_send(Process &p, u64 t) {
     const Plan &plan = *p.plan;
-    const Tariff *tariff = (const Tariff *)plan.tariffs + (p.entry.packed & 255);
-    u64 noise = charge_overhead(p, t, t + tariff->send_overhead);
-    p.at.cpu_free = t + tariff->send_cpu + noise;
-    p.at.send_free = t + tariff->nic;
+    Tariff tariff = tariff_at(plan, p.entry.packed & 255);
+    u64 noise = charge_overhead(p, t, t + tariff.send_overhead);
+    p.at.cpu_free = t + tariff.send_cpu + noise;
+    p.at.send_free = t + tariff.nic;
     u64 arrives = t + plan.flight;
-    u64 receiver = p.entry.to * plan.by_process + p.replica * plan.by_replica;
+    u32 receiver = p.entry.to * plan.by_process + p.replica * plan.by_replica;
     u32 slot = p.cycle * plan.slots + p.entry.send_slot;
     // Seen by this round or not: it arrives in a later window.
     store(arrival(p, slot, receiver), arrives);
-    set_bits(known_slots(p, slot, receiver), 1ULL << slot % 64);
+    set_bits(inbox(p, slot, receiver), known(slot));
     if (plan.groups > 1) raise((u32 *)plan.tops + receiver, slot + 1);
     p.next = sooner(p.next, arrives);
-    if (p.told != UNKNOWN) enlist(p, p.told, UNKNOWN);
-    p.told = receiver;
+    mark(p, receiver);
 }
 
 INLINE void run_computation(Process &p, u64 t) {
@@ -592,26 +589,20 @@ INLINE u64 send_runs(const Process &p) { return later(p.at.ready, later(p.at.cpu
 // When the first local operation may run.
 INLINE u64 local_runs(const Process &p) {
     if (p.at.pending == 0) return UNKNOWN;
-    u64 t = p.at.pending == SEND ? UNKNOWN : p.at.pending & RECV ? p.at.ready : later(p.at.ready, p.at.cpu_free);
+    if (p.at.pending == RECV) return p.at.ready;
+    u64 t = p.at.pending & CALC ? later(p.at.ready, p.at.cpu_free) : UNKNOWN;
     return p.at.pending & SEND ? sooner(t, send_runs(p)) : t;
 }
 
 // Runs the local operation whose turn it is, at `t`.
 INLINE void run_local(Process &p, u64 t) {
-    // A receive that is ready at the same time as a send is next: messages wait for the CPU.
-    bool sends = p.at.pending & SEND && send_runs(p) == t;
-    bool receives = p.at.pending & RECV && p.at.ready == t;
-    u64 arrived = UNKNOWN;
-    if (receives) arrived = load(arrival(p, p.cycle * p.plan->slots + p.entry.recv_slot, p.index));
-    if (sends) {
+    if (p.at.pending == RECV) {
+        p.at.pending = 0;
+        post(p);
+    } else if (p.at.pending & SEND && send_runs(p) == t) {
         p.at.pending &= ~SEND;
         run_send(p, t);
-    }
-    if (receives) {
-        p.at.pending &= ~RECV;
-        ++p.at.span;
-        if (arrived != RAN) ++p.at.open;
-    } else if (!sends) {
+    } else {
         p.at.pending &= ~CALC;
         run_computation(p, t);
     }
@@ -628,8 +619,9 @@ INLINE void load_state(Process &p) {
 #else
     p.at = *state_of(p);
 #endif
-    p.cycle = p.at.stage / p.plan->stages;
-    p.stage = p.at.stage % p.plan->stages;
+    // Most have one cycle, and a division takes long.
+    p.cycle = p.plan->cycles == 1 ? p.at.stage >= p.plan->stages : p.at.stage / p.plan->stages;
+    p.stage = p.at.stage - p.cycle * p.plan->stages;
     if (!ended(p)) p.entry = entry_at(*p.plan, p.rank, p.stage);
 }
 
@@ -650,40 +642,35 @@ INLINE bool is_message_first(const Process &p, u64 message, u64 local) {
     return message != UNKNOWN && p.first.arrived - p.plan->flight < p.at.created;
 }
 
-// Runs the events of a process in the window of its replica. A turn of the loop runs a message, then a local operation,
-// each if it is next: so threads that run side by side stay together.
-INLINE void advance(Process &p) {
-    find_messages(p);
-    gather(p.lanes);
-    u64 local = local_runs(p), message = message_runs(p);
-    while (any(p.lanes, sooner(local, message) < p.until)) {
-        if (message < p.until && is_message_first(p, message, local)) {
-            run_message(p, message);
-            local = local_runs(p);
-            message = message_runs(p);
-        }
-        gather(p.lanes);
-        if (local < p.until && !is_message_first(p, message, local)) {
-            run_local(p, local);
-            local = local_runs(p);
-            message = message_runs(p);
-        }
-        gather(p.lanes);
-    }
-    // When time has run out, nobody goes on.
-    u64 due = p.until == 0 ? UNKNOWN : sooner(local, message);
-    p.next = sooner(p.next, due);
-    enlist(p, p.told, due == UNKNOWN ? UNKNOWN : p.index);
+INLINE bool is_busy(const Process &p) { return sooner(p.local, p.message) < p.until; }
+
+INLINE void look(Process &p) {
+    p.local = local_runs(p);
+    p.message = message_runs(p);
+}
+
+// Runs a message, then a local operation, each if it is next in the window of the replica: so threads that run side by
+// side stay together.
+INLINE void turn(Process &p, u32 lanes) {
+    bool runs = p.message < p.until && is_message_first(p, p.message, p.local);
+    if (runs) run_message(p, p.message);
+    gather(lanes);
+    if (runs) find_message(p);
+    gather(lanes);
+    look(p);
+    if (p.local < p.until && !is_message_first(p, p.message, p.local)) run_local(p, p.local);
+    gather(lanes);
+    look(p);
 }
 
 // Which process of which replica has a place in the arrays.
-INLINE void who(const Plan &plan, u64 index, u32 &rank, u32 &replica) {
+INLINE void who(const Plan &plan, u32 index, u32 &rank, u32 &replica) {
     if (plan.by_process == 1) {
-        replica = (u32)((u32)index / plan.processes);
-        rank = (u32)index - replica * plan.processes;
+        replica = plan.shift != NONE ? index >> plan.shift : index / plan.processes;
+        rank = index - replica * plan.processes;
     } else {
-        rank = (u32)((u32)index / plan.replicas);
-        replica = (u32)index - rank * plan.replicas;
+        rank = index / plan.replicas;
+        replica = index - rank * plan.replicas;
     }
 }
 
@@ -691,62 +678,82 @@ INLINE u64 *soonest(const Plan &plan, u32 round, u32 replica) {
     return (u64 *)plan.soonest + (u64)(round % 3) * plan.replicas + replica;
 }
 
-INLINE u32 index_of(const Plan &plan, u32 round, u64 place) {
-    return round == 0 ? (u32)place : list_of(plan, round)[place];
-}
-
-INLINE u32 listed(const Plan &plan, u32 round) {
-    return round == 0 ? (u32)plan.threads : load(count_of(plan, round));
-}
-
-// Runs a process that is on the list of a round. Returns the first event of later windows that it knows of.
-INLINE u64 run_listed(const Plan &plan, u32 round, u32 index, u32 lanes, u32 &replica) {
+INLINE Process process_at(const Plan &plan, u32 round, u32 index) {
     Process p = Process();
     p.plan = &plan;
     p.round = round;
     p.index = index;
-    who(plan, p.index, p.rank, p.replica);
-    replica = p.replica;
+    who(plan, index, p.rank, p.replica);
     p.stages = plan.way == 0 ? constant((const u32 *)plan.stages_of + p.rank) : plan.stages;
-    u64 begins = round == 0 ? 0 : load(soonest(plan, round, p.replica));
-    p.until = begins + plan.flight;
-    p.next = p.told = UNKNOWN;
-    p.lanes = lanes;
-    if (round == 0) {
-        p.at.next_detour = NONE;
-        p.cycle = p.stages > 0 ? 0 : plan.cycles;
-        if (!ended(p)) enter(p, 0);
-    } else {
-        load_state(p);
-    }
+    p.next = UNKNOWN;
+    return p;
+}
+
+// A process that is marked for a round, ready for its turns.
+INLINE Process takes_up(const Plan &plan, u32 round, u32 index, u32 lanes) {
+    Process p = process_at(plan, round, index);
+    p.until = load(soonest(plan, round, p.replica)) + plan.flight;
+    if (plan.groups == 1) p.letters = load(inbox(p, 0, p.index));
+    load_state(p);
     if (p.until >= END_OF_TIME) {
-        *(volatile u32 *)plan.status = 1;
+        store((u32 *)plan.status, 1);
         p.until = 0;
     }
+    find_message(p);
     gather(lanes);
-    advance(p);
+    look(p);
+    return p;
+}
+
+// It has nothing more to do in the round.
+INLINE void lays_down(Process &p) {
     keep_state(p);
-    return p.next;
+    // When time has run out, nobody goes on.
+    u64 due = p.until == 0 ? UNKNOWN : sooner(p.local, p.message);
+    if (due == UNKNOWN) return;
+    p.next = sooner(p.next, due);
+    mark(p, p.index);
+}
+
+// What the processes of a replica have left for later windows.
+INLINE void tell(const Plan &plan, u32 round, u32 replica, u64 next) {
+    if (next == UNKNOWN) return;
+    u64 *begins = soonest(plan, round + 1, replica);
+    if (next < load(begins)) lower(begins, next);
+    store((u32 *)plan.goes_on + (round + 1) % 3, 1);
 }
 
 // What a round needs besides its processes: the next but one begins with nothing.
 INLINE void clear_ahead(const Plan &plan, u32 round, u64 thread) {
     if (thread < plan.replicas) *soonest(plan, round + 2, (u32)thread) = UNKNOWN;
-    if (thread == 0) ((u32 *)plan.counts)[(round + 2) % 3] = 0;
+    if (thread == 0) ((u32 *)plan.goes_on)[(round + 2) % 3] = 0;
 }
 
 INLINE void begin(const Plan &plan, u64 index) {
+    *mark_of(plan, 0, index) = *mark_of(plan, 1, index) = 0;
+    if (index >= plan.threads) return;
+    // A receiver may hear of a message before it sees when it arrives: until then it has not arrived.
     u64 slots = (u64)plan.slots * plan.cycles;
     for (u64 slot = 0; slot < slots; ++slot) ((u64 *)plan.arrivals)[slot * plan.threads + index] = UNKNOWN;
-    for (u64 group = 0; group < plan.groups; ++group) ((u64 *)plan.known)[group * plan.threads + index] = 0;
+    for (u64 group = 0; group < plan.groups; ++group) ((u64 *)plan.inbox)[group * plan.threads + index] = 0;
     ((u32 *)plan.tops)[index] = 0;
-    ((u32 *)plan.queued)[index] = 0;
+    Process p = process_at(plan, 0, (u32)index);
+    Quiet quiet = quiet_at_first(plan, p.rank, p.replica);
+    p.at.quiet = quiet.until;
+    p.at.next_detour = quiet.next;
+    p.cycle = p.stages > 0 ? 0 : plan.cycles;
+    if (!ended(p)) {
+        enter(p, 0);
+        *mark_of(plan, 0, index) = 1;
+    }
+    keep_state(p);
     if (index < plan.replicas) {
+        *soonest(plan, 0, (u32)index) = 0;
         *soonest(plan, 1, (u32)index) = UNKNOWN;
         ((u64 *)plan.latest)[index] = 0;
     }
     if (index == 0) {
-        ((u32 *)plan.counts)[1] = 0;
+        ((u32 *)plan.goes_on)[1] = 0;
         *(u32 *)plan.status = 0;
     }
 }
@@ -755,7 +762,7 @@ INLINE void begin(const Plan &plan, u64 index) {
 INLINE u64 finish_of(const Plan &plan, u64 index) {
     const State &state = ((const State *)plan.states)[index];
     u32 rank, replica;
-    who(plan, index, rank, replica);
+    who(plan, (u32)index, rank, replica);
     u32 stages = plan.way == 0 ? constant((const u32 *)plan.stages_of + rank) : plan.stages;
     bool has_ended = stages == 0 || state.stage / plan.stages == plan.cycles;
     return has_ended ? state.cpu_free : UNKNOWN;
@@ -763,11 +770,102 @@ INLINE u64 finish_of(const Plan &plan, u64 index) {
 
 INLINE void conclude(const Plan &plan, u64 index) {
     u32 rank, replica;
-    who(plan, index, rank, replica);
+    who(plan, (u32)index, rank, replica);
     u64 finish = finish_of(plan, index), *latest = (u64 *)plan.latest + replica;
     ((u64 *)plan.arrivals)[index] = finish;
     if (load(latest) < finish) raise(latest, finish);
 }
+
+#ifdef __CUDACC__
+
+// A warp looks for marks in chunks, of which every reader takes 8 bytes, and keeps what it found until there is a thread
+// for it.
+const u32 WARPS = 4, BYTES = 8, KEPT = 512;
+struct Found {
+    u32 items[KEPT];
+};
+
+// Adds the marks of a chunk to what a warp has found, and removes them. Returns how many there are.
+INLINE u32 find_marks(const Plan &plan, u32 round, u64 first, u32 readers, Found &found, u32 have) {
+    u32 lane = threadIdx.x % 32;
+    u64 own = first + lane * BYTES, *at = (u64 *)mark_of(plan, round, own), marks = 0;
+    if (lane < readers && own < plan.room) marks = *at;
+    if (marks != 0) *at = 0;
+    u32 count = __popcll(marks), upto = count;
+    for (u32 step = 1; step < 32; step *= 2) {
+        u32 before = __shfl_up_sync(~0U, upto, step);
+        if (lane >= step) upto += before;
+    }
+    ROLLED for (u32 place = have + upto - count; marks != 0; marks &= marks - 1, ++place) {
+        found.items[place % KEPT] = (u32)own + (__ffsll((long long)marks) - 1) / 8;
+    }
+    __syncwarp();
+    return __shfl_sync(~0U, upto, 31);
+}
+
+// Runs a round.
+INLINE void advance_all(const Plan &plan, u32 round) {
+    __shared__ Found of_warps[WARPS];
+    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, all = (u64)gridDim.x * blockDim.x;
+    for (u64 ahead = thread; ahead < plan.replicas || ahead == 0; ahead += all) clear_ahead(plan, round, ahead);
+    Found &found = of_warps[threadIdx.x / 32];
+    // Where there are few processes, all warps take part.
+    u32 readers = (u32)min(32ULL, max(4ULL, plan.room / BYTES / (all / 32)));
+    u64 chunk = thread / 32 * readers * BYTES;
+    u32 lane = threadIdx.x % 32, taken = 0, have = 0;
+    u32 replica = 0;
+    u64 next = UNKNOWN;
+    for (;;) {
+        for (; have - taken < 32 && chunk < plan.room; chunk += all / 32 * readers * BYTES) {
+            have += find_marks(plan, round, chunk, readers, found, have);
+        }
+        if (taken == have) break;
+        bool runs = taken + lane < have;
+        u32 index = found.items[(taken + lane) % KEPT], lanes = __ballot_sync(~0U, runs);
+        taken = min(have, taken + 32);
+        if (runs) {
+            Process p = takes_up(plan, round, index, lanes);
+            if (p.replica != replica) {
+                tell(plan, round, replica, next);
+                replica = p.replica;
+                next = UNKNOWN;
+            }
+            gather(lanes);
+            while (__any_sync(lanes, is_busy(p))) turn(p, lanes);
+            lays_down(p);
+            next = sooner(next, p.next);
+        }
+        __syncwarp();
+    }
+    // One of a warp speaks for all, where they are of one replica.
+    u32 of_first = __shfl_sync(~0U, replica, 0);
+    if (__all_sync(~0U, replica == of_first || next == UNKNOWN)) {
+        u32 high = __reduce_min_sync(~0U, (u32)(next >> 32));
+        u32 low = __reduce_min_sync(~0U, (u32)(next >> 32) == high ? (u32)next : NONE);
+        replica = of_first;
+        next = lane == 0 ? (u64)high << 32 | low : UNKNOWN;
+    }
+    tell(plan, round, replica, next);
+}
+
+#else
+
+static void advance_all(const Plan &plan, u32 round) {
+    for (u64 ahead = 0; ahead < plan.replicas; ++ahead) clear_ahead(plan, round, ahead);
+    for (u64 i = 0; i < plan.threads; ++i) {
+        // Backwards in every other round: no result may depend on the order of threads.
+        u64 index = round & 1 ? plan.threads - 1 - i : i;
+        u8 *mark = mark_of(plan, round, index);
+        if (!*mark) continue;
+        *mark = 0;
+        Process p = takes_up(plan, round, (u32)index, 1);
+        while (is_busy(p)) turn(p, 1);
+        lays_down(p);
+        tell(plan, round, p.replica, p.next);
+    }
+}
+
+#endif
 
 }  // namespace straggler
 
@@ -777,43 +875,11 @@ using namespace straggler;
 
 extern "C" __global__ void straggler_begin(const __grid_constant__ Plan plan) {
     u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (index < plan.threads) begin(plan, index);
+    if (index < plan.room) begin(plan, index);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 6) straggler_advance(const __grid_constant__ Plan plan, u32 round) {
-    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, all = (u64)gridDim.x * blockDim.x;
-    for (u64 ahead = thread; ahead < plan.replicas || ahead == 0; ahead += all) clear_ahead(plan, round, ahead);
-    if (threadIdx.x == 0) staged().turn = staged().count[0] = 0;
-    __syncthreads();
-    u32 count = listed(plan, round), turn = 0;
-    u64 place = thread;
-    u32 index = place < count ? index_of(plan, round, place) : 0;
-    for (u64 first = thread - threadIdx.x; first < count; first += all, turn ^= 1) {
-        u64 next = UNKNOWN;
-        u32 replica = 0, lanes = __ballot_sync(~0U, place < count), now = index;
-        bool runs = place < count;
-        place += all;
-        if (place < count) {
-            index = index_of(plan, round, place);
-            expect((const State *)plan.states + index);
-            expect((const u64 *)plan.known + index);
-        }
-        if (runs) next = run_listed(plan, round, now, lanes, replica);
-        __syncwarp();
-        // One of a warp speaks for all, where they are of one replica.
-        u32 of_first = __shfl_sync(~0U, replica, 0);
-        if (__all_sync(~0U, replica == of_first || next == UNKNOWN)) {
-            u32 high = __reduce_min_sync(~0U, (u32)(next >> 32));
-            u32 low = __reduce_min_sync(~0U, (u32)(next >> 32) == high ? (u32)next : NONE);
-            replica = of_first;
-            next = threadIdx.x % 32 == 0 ? (u64)high << 32 | low : UNKNOWN;
-        }
-        if (next != UNKNOWN) {
-            u64 *begins = soonest(plan, round + 1, replica);
-            if (next < load(begins)) lower(begins, next);
-        }
-        flush(list_of(plan, round + 1), count_of(plan, round + 1), turn);
-    }
+extern "C" __global__ void __launch_bounds__(32 * WARPS, 5) straggler_advance(const __grid_constant__ Plan plan, u32 round) {
+    advance_all(plan, round);
 }
 
 extern "C" __global__ void straggler_conclude(const __grid_constant__ Plan plan) {
@@ -824,20 +890,10 @@ extern "C" __global__ void straggler_conclude(const __grid_constant__ Plan plan)
 #else
 
 extern "C" void straggler_begin(const Plan *plan) {
-    for (u64 index = 0; index < plan->threads; ++index) begin(*plan, index);
+    for (u64 index = 0; index < plan->room; ++index) begin(*plan, index);
 }
 
-extern "C" void straggler_advance(const Plan *plan, u32 round) {
-    for (u64 ahead = 0; ahead < plan->replicas; ++ahead) clear_ahead(*plan, round, ahead);
-    u32 count = listed(*plan, round);
-    for (u32 i = 0; i < count; ++i) {
-        // Backwards in every other round: no result may depend on the order of threads.
-        u32 replica;
-        u32 place = round & 1 ? count - 1 - i : i;
-        u64 next = run_listed(*plan, round, index_of(*plan, round, place), 1, replica);
-        lower(soonest(*plan, round + 1, replica), next);
-    }
-}
+extern "C" void straggler_advance(const Plan *plan, u32 round) { advance_all(*plan, round); }
 
 extern "C" void straggler_conclude(const Plan *plan) {
     for (u64 index = 0; index < plan->threads; ++index) conclude(*plan, index);

@@ -2,7 +2,7 @@
 
 use crate::device::{Device, DeviceError, Kernel, Memory};
 use crate::injected::Injected;
-use crate::layout::{END_OF_TIME, Plan, STATE_BYTES, UNKNOWN};
+use crate::layout::{END_OF_TIME, MARKS_OF_WORD, NONE, Plan, SLOTS_OF_GROUP, STATE_BYTES, UNKNOWN};
 use crate::task::Task;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,8 +117,8 @@ impl<'d> Loaded<'d> {
     /// The bytes that a replica takes.
     pub fn replica_bytes(&self) -> u64 {
         let slots = self.task.slots();
-        // Arrivals and their bits, the state, the last slot, the last list, and places on two lists.
-        let of_process = 8 * (slots.max(1) + slots.div_ceil(64)) + STATE_BYTES + 16;
+        // Arrivals, the inbox, the state, the last slot, and two marks.
+        let of_process = 8 * (slots.max(1) + slots.div_ceil(SLOTS_OF_GROUP)) + STATE_BYTES + 4 + 2;
         of_process * u64::from(self.task.processes) + 32
     }
 
@@ -152,7 +152,7 @@ struct Batch<'d> {
     _held: Vec<Box<dyn Memory>>,
     /// Of arrivals at first, of finish times in the end.
     finish: Box<dyn Memory>,
-    counts: Box<dyn Memory>,
+    goes_on: Box<dyn Memory>,
     latest: Box<dyn Memory>,
     status: Box<dyn Memory>,
 }
@@ -169,17 +169,19 @@ impl<'d> Batch<'d> {
             Ok(address)
         };
         let (by_process, by_replica) = match tuning.layout {
-            Layout::Processes => (1, u64::from(task.processes)),
-            Layout::Replicas => (u64::from(count), 1),
+            Layout::Processes => (1, task.processes),
+            Layout::Replicas => (count, 1),
         };
         let [entries, stages_of, slot_from, slot_tariff, tariffs, durations] =
             loaded.tables.each_ref().map(|table| table.address());
-        let known = reserve(8 * task.slots().div_ceil(64) * threads)?;
-        let (tops, queued, lists) = (reserve(4 * threads)?, reserve(4 * threads)?, reserve(8 * threads)?);
+        let groups = task.slots().div_ceil(SLOTS_OF_GROUP);
+        let room = threads.next_multiple_of(MARKS_OF_WORD);
+        let (inbox, tops, marks) =
+            (reserve(8 * groups * threads)?, reserve(4 * threads)?, reserve(2 * room)?);
         let (states, soonest) = (reserve(STATE_BYTES * threads)?, reserve(24 * u64::from(count))?);
         let finish = device.reserve(8 * task.slots().max(1) * threads.max(2))?;
         let latest = device.reserve(8 * u64::from(count).max(2))?;
-        let (counts, status) = (device.reserve(16)?, device.reserve(16)?);
+        let (goes_on, status) = (device.reserve(16)?, device.reserve(16)?);
         let plan = Plan {
             entries,
             stages_of,
@@ -188,17 +190,17 @@ impl<'d> Batch<'d> {
             tariffs,
             durations,
             arrivals: finish.address(),
-            known,
+            inbox,
             tops,
             states,
-            queued,
-            lists,
-            counts: counts.address(),
+            marks,
+            goes_on: goes_on.address(),
             soonest,
             latest: latest.address(),
             status: status.address(),
             flight: task.flight.ps(),
             threads,
+            room,
             by_process,
             by_replica,
             processes: task.processes,
@@ -208,10 +210,12 @@ impl<'d> Batch<'d> {
             slots: task.tables.slots,
             way: task.tables.way as u32,
             tariffs_differ: u32::from(task.tables.tariffs.len() > 1),
-            groups: task.slots().div_ceil(64) as u32,
+            shift: if task.processes.is_power_of_two() { task.processes.ilog2() } else { NONE },
+            groups: groups as u32,
+            tariff: task.tables.tariffs.first().copied().unwrap_or_default(),
             ..Plan::default()
         };
-        Ok(Batch { loaded, plan, count, _held: held, finish, counts, latest, status })
+        Ok(Batch { loaded, plan, count, _held: held, finish, goes_on, latest, status })
     }
 
     /// Runs the replicas from `first` on.
@@ -236,10 +240,9 @@ impl<'d> Batch<'d> {
             if stop.load(Ordering::Relaxed) {
                 return Err(Failure::Interrupted);
             }
-            let mut counts = [0u32; 3];
-            device.read(&*self.counts, 0, bytemuck::bytes_of_mut(&mut counts))?;
-            // Nobody has anything to do in the next round.
-            if counts[round as usize % 3] == 0 {
+            let mut goes_on = [0u32; 3];
+            device.read(&*self.goes_on, 0, bytemuck::bytes_of_mut(&mut goes_on))?;
+            if goes_on[round as usize % 3] == 0 {
                 break;
             }
         }

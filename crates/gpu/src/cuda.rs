@@ -11,9 +11,9 @@ use std::sync::Arc;
 const AMPERE: &str = include_str!("../kernel/engine_80.ptx");
 const HOPPER: &str = include_str!("../kernel/engine_90.ptx");
 
-/// Threads of a block, and how many blocks of a round a multiprocessor gets.
+/// Threads of a block, and how many blocks of a round a multiprocessor has room for.
 const BLOCK: u32 = 128;
-const BLOCKS: u32 = 16;
+const BLOCKS: u32 = 5;
 
 /// A GPU that is ready to run the kernel.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ impl Device for Cuda {
         use cudarc::driver::{LaunchConfig, PushKernelArg};
         self.context.bind_to_thread()?;
         // A block for all threads, which have numbers of 32 bits; the threads of a round take one process after another.
-        let all = plan.threads.div_ceil(u64::from(BLOCK)).max(1) as u32;
+        let all = plan.room.div_ceil(u64::from(BLOCK)).max(1) as u32;
         let blocks = match kernel {
             Kernel::Advance(_) => all.min(self.multiprocessors * BLOCKS),
             Kernel::Begin | Kernel::Conclude => all,

@@ -74,6 +74,7 @@ impl Injected {
     pub fn enter(&self, plan: &mut Plan) {
         plan.sources = self.table.as_ref().map_or(0, |table| table.address());
         plan.source_count = self.sources.len() as u32;
+        plan.source = self.sources.first().copied().unwrap_or_default();
         plan.wallclock = self.wallclock.into();
         plan.computation_only = self.computation_only.into();
         match &self.phases {

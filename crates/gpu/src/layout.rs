@@ -10,7 +10,7 @@ pub const UNKNOWN: u64 = u64::MAX;
 pub const END_OF_TIME: u64 = 1 << 62;
 
 /// What a message of some size costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Tariff {
     pub send_overhead: u64,
@@ -54,6 +54,10 @@ pub struct Source {
 
 /// A process between its events; see the kernel.
 pub const STATE_BYTES: u64 = 64;
+/// Slots whose messages have a word for all of them.
+pub const SLOTS_OF_GROUP: u64 = 32;
+/// Marks of so many threads are read at once.
+pub const MARKS_OF_WORD: u64 = 8;
 
 /// When a detour of a trace starts, and the durations of all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -76,12 +80,11 @@ pub struct Plan {
     pub sources: u64,
     pub offsets: u64,
     pub arrivals: u64,
-    pub known: u64,
+    pub inbox: u64,
     pub tops: u64,
     pub states: u64,
-    pub queued: u64,
-    pub lists: u64,
-    pub counts: u64,
+    pub marks: u64,
+    pub goes_on: u64,
     pub soonest: u64,
     pub latest: u64,
     pub status: u64,
@@ -89,8 +92,9 @@ pub struct Plan {
     pub seed: u64,
     pub flight: u64,
     pub threads: u64,
-    pub by_process: u64,
-    pub by_replica: u64,
+    pub room: u64,
+    pub by_process: u32,
+    pub by_replica: u32,
     pub processes: u32,
     pub replicas: u32,
     pub first_replica: u32,
@@ -99,12 +103,16 @@ pub struct Plan {
     pub slots: u32,
     pub way: u32,
     pub tariffs_differ: u32,
+    pub shift: u32,
     pub source_count: u32,
     pub phases: u32,
     pub given: u32,
     pub wallclock: u32,
     pub computation_only: u32,
     pub groups: u32,
+    pub padding: u32,
+    pub tariff: Tariff,
+    pub source: Source,
 }
 
-const _: () = assert!(size_of::<Plan>() == 240 && size_of::<Source>() == 64 && size_of::<Entry>() == 16);
+const _: () = assert!(size_of::<Plan>() == 344 && size_of::<Source>() == 64 && size_of::<Entry>() == 16);
