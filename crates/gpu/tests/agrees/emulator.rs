@@ -7,7 +7,25 @@ use straggler_gpu::{Device, DeviceError, Kernel, Memory};
 #[derive(Debug)]
 pub struct Emulator {
     /// What it says is free.
-    pub bytes: u64,
+    bytes: u64,
+    source: Source,
+}
+
+/// A way to compile the kernel's source: as plain C++, or as a GPU takes it, with threads of the CPU for those of a warp.
+#[derive(Debug)]
+enum Source {
+    Plain,
+    Warps,
+}
+
+impl Emulator {
+    pub fn new(bytes: u64) -> Emulator {
+        Emulator { bytes, source: Source::Plain }
+    }
+
+    pub fn of_warps(bytes: u64) -> Emulator {
+        Emulator { bytes, source: Source::Warps }
+    }
 }
 
 /// Memory of the host, aligned as the kernel needs it.
@@ -51,10 +69,13 @@ impl Device for Emulator {
         let plan = std::ptr::from_ref(plan).cast();
         // SAFETY: the plan's addresses are of memory that was reserved for it.
         unsafe {
-            match kernel {
-                Kernel::Begin => straggler_gpu_kernel::begin(plan),
-                Kernel::Advance(round) => straggler_gpu_kernel::advance(plan, round),
-                Kernel::Conclude => straggler_gpu_kernel::conclude(plan),
+            match (&self.source, kernel) {
+                (Source::Plain, Kernel::Begin) => straggler_gpu_kernel::begin(plan),
+                (Source::Plain, Kernel::Advance(round)) => straggler_gpu_kernel::advance(plan, round),
+                (Source::Plain, Kernel::Conclude) => straggler_gpu_kernel::conclude(plan),
+                (Source::Warps, Kernel::Begin) => straggler_gpu_kernel::warps::begin(plan),
+                (Source::Warps, Kernel::Advance(round)) => straggler_gpu_kernel::warps::advance(plan, round),
+                (Source::Warps, Kernel::Conclude) => straggler_gpu_kernel::warps::conclude(plan),
             }
         }
         Ok(())

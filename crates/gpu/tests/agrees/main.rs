@@ -104,7 +104,7 @@ fn agree(workload: &Workload, simulation: &Simulation<'_>, replicas: u32, tuning
     let task = Task::new(workload, simulation).unwrap();
     // Room for two replicas at a time.
     let of_replica = u64::from(task.processes) * (task.slots() * 9 + 96) + 64;
-    let emulator = Emulator { bytes: (of_replica * 5 / 2).max(1 << 14) };
+    let emulator = Emulator::new((of_replica * 5 / 2).max(1 << 14));
     let all = run_on(&emulator, &task, simulation.noise, replicas, tuning);
     assert_eq!(all.len(), replicas as usize);
     if let Some(gpu) = gpu() {
@@ -128,6 +128,32 @@ fn every_collective_agrees_with_the_reference() {
                 let noise = noise(spec, Phases::Drawn { seed: 5, replica: 0 }, false);
                 let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
                 agree(&workload, &simulation, 3, Tuning::default());
+            }
+        }
+    }
+}
+
+/// The side of the source that only a GPU takes, with its warps: uniform tables and listed ones, one word of messages and
+/// several, processes of which some do nothing.
+#[test]
+fn warps_agree_with_the_reference() {
+    let network = Network::parse("L=2500ns,o=1500ns,g=1000ns,G=6ns,O=1ns,S=65535").unwrap();
+    let cases = [
+        ("barrier:dissemination", 75, 1),
+        ("allreduce:recursive-doubling", 64, 1),
+        ("bcast:binomial", 45, 9),
+    ];
+    for (collective, processes, cycles) in cases {
+        let workload = workload(collective, processes, 100, cycles, 2_000).unwrap();
+        for spec in &NOISES[1..3] {
+            let noise = noise(spec, Phases::Drawn { seed: 5, replica: 0 }, false);
+            let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+            let task = Task::new(&workload, &simulation).unwrap();
+            let device = Emulator::of_warps(1 << 20);
+            for ran in run_on(&device, &task, simulation.noise, 3, Tuning { rounds: 1, ..Tuning::default() })
+            {
+                let expected = reference(&workload, &simulation, ran.replica);
+                assert_eq!(ran.finish, expected, "{workload:?} replica {}", ran.replica);
             }
         }
     }
@@ -157,7 +183,7 @@ fn the_end_of_time_is_told() {
     let thirty_days = 30 * 24 * 3_600 * 1_000_000_000;
     let workload = workload("barrier:dissemination", 8, 1, 3, thirty_days).unwrap();
     let task = Task::new(&workload, &simulation).unwrap();
-    let device = Emulator { bytes: 1 << 20 };
+    let device = Emulator::new(1 << 20);
     let loaded = Loaded::new(&device, &task, Tuning::default()).unwrap();
     let ended = loaded.run(Injection::QUIET, 0..2, false, &STOP, &mut |_| ());
     assert_eq!(ended, Err(Failure::EndOfTime));

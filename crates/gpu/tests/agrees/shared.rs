@@ -47,7 +47,7 @@ impl Device for Doomed {
 
 /// So little memory that few replicas of 40 processes go at the same time.
 fn small() -> Emulator {
-    Emulator { bytes: 60_000 }
+    Emulator::new(60_000)
 }
 
 fn emulators(count: usize) -> Gpus {
@@ -159,7 +159,7 @@ fn study(gpus: Option<&Gpus>) -> Results {
 #[test]
 fn a_study_is_the_same() {
     let expected = study(None);
-    let large = || Box::new(Emulator { bytes: 1 << 20 }) as Box<dyn Device>;
+    let large = || Box::new(Emulator::new(1 << 20)) as Box<dyn Device>;
     let gpus = Gpus::new(vec![large(), large()], Tuning::default());
     assert_eq!(study(Some(&gpus)), expected);
     assert!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>() > 100);

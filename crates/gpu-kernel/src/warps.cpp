@@ -1,0 +1,166 @@
+// The kernel's source as nvcc takes it, on the CPU: what CUDA provides is written here, and 32 threads of the CPU are a
+// warp. So tests see what only a GPU's side of the source does: marks that a warp looks for, and threads that wait for
+// each other. One warp runs at a time.
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#define __CUDACC__
+#define __device__
+#define __forceinline__ inline
+#define __noinline__
+#define __global__
+#define __grid_constant__
+#define __launch_bounds__(...)
+// There is one block at a time.
+#define __shared__ static
+
+namespace {
+
+using std::max;
+using std::min;
+
+struct Position {
+    unsigned x;
+};
+
+thread_local Position threadIdx;
+Position blockIdx, blockDim, gridDim;
+
+struct uint4 {
+    unsigned x, y, z, w;
+};
+
+struct ulonglong2 {
+    unsigned long long x, y;
+};
+
+template <typename T> T __ldg(const T *at) { return *at; }
+unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+int __ffs(int bits) { return __builtin_ffs(bits); }
+int __ffsll(long long bits) { return __builtin_ffsll(bits); }
+int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
+
+template <typename T> void replace_if(T *at, T value, bool (*better)(T, T)) {
+    T before = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (better(value, before) &&
+           !__atomic_compare_exchange_n(at, &before, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+template <typename T> void atomicMin(T *at, T value) { replace_if<T>(at, value, [](T a, T b) { return a < b; }); }
+template <typename T> void atomicMax(T *at, T value) { replace_if<T>(at, value, [](T a, T b) { return a > b; }); }
+template <typename T> void atomicOr(T *at, T bits) { __atomic_fetch_or(at, bits, __ATOMIC_RELAXED); }
+
+// Where the threads of a mask wait for each other, and what each brings.
+struct Meeting {
+    unsigned arrived = 0;
+    unsigned brought[32] = {};
+};
+
+std::mutex guard;
+std::condition_variable complete;
+// By mask, in their order.
+std::map<unsigned, std::vector<std::unique_ptr<Meeting>>> meetings;
+// How many meetings of a mask a thread has been to.
+thread_local std::map<unsigned, unsigned> attended;
+
+const Meeting &meet(unsigned mask, unsigned value) {
+    unsigned lane = threadIdx.x % 32;
+    // On a GPU this would be undefined.
+    if (!(mask >> lane & 1)) std::abort();
+    std::unique_lock<std::mutex> lock(guard);
+    auto &of_mask = meetings[mask];
+    unsigned number = attended[mask]++;
+    if (of_mask.size() <= number) of_mask.push_back(std::make_unique<Meeting>());
+    Meeting &meeting = *of_mask[number];
+    meeting.brought[lane] = value;
+    meeting.arrived |= 1U << lane;
+    complete.notify_all();
+    // Threads that never meet would hang a GPU.
+    if (!complete.wait_for(lock, std::chrono::seconds(60), [&] { return meeting.arrived == mask; })) std::abort();
+    return meeting;
+}
+
+unsigned __ballot_sync(unsigned mask, bool one) {
+    const Meeting &meeting = meet(mask, one);
+    unsigned all = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) all |= meeting.brought[lane] << lane;
+    return all;
+}
+bool __any_sync(unsigned mask, bool one) { return __ballot_sync(mask, one) != 0; }
+bool __all_sync(unsigned mask, bool one) { return __ballot_sync(mask, one) == mask; }
+void __syncwarp(unsigned mask = ~0U) { meet(mask, 0); }
+unsigned __shfl_sync(unsigned mask, unsigned value, unsigned from) { return meet(mask, value).brought[from]; }
+unsigned __shfl_up_sync(unsigned mask, unsigned value, unsigned distance) {
+    const Meeting &meeting = meet(mask, value);
+    unsigned lane = threadIdx.x % 32;
+    return lane >= distance ? meeting.brought[lane - distance] : value;
+}
+unsigned __reduce_min_sync(unsigned mask, unsigned value) {
+    const Meeting &meeting = meet(mask, value);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        if (mask >> lane & 1) value = min(value, meeting.brought[lane]);
+    }
+    return value;
+}
+
+}  // namespace
+
+// The same functions as in the plain C++ of the kernel, in one program.
+#define straggler simt
+#define straggler_begin straggler_warps_begin_thread
+#define straggler_advance straggler_warps_advance_thread
+#define straggler_conclude straggler_warps_conclude_thread
+#include "../../gpu/kernel/engine.cu"
+
+namespace {
+
+template <typename Kernel> void launch(unsigned blocks, const Kernel &kernel) {
+    gridDim.x = blocks;
+    blockDim.x = 32 * WARPS;
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+        for (unsigned warp = 0; warp < WARPS; ++warp) {
+            meetings.clear();
+            std::vector<std::thread> lanes;
+            for (unsigned lane = 0; lane < 32; ++lane) {
+                lanes.emplace_back([&kernel, warp, lane] {
+                    threadIdx.x = 32 * warp + lane;
+                    kernel();
+                });
+            }
+            for (std::thread &lane : lanes) lane.join();
+        }
+    }
+}
+
+unsigned blocks_for(const Plan &plan) { return (unsigned)((plan.room + 32 * WARPS - 1) / (32 * WARPS)); }
+
+// Warps share the static variables of this file.
+std::mutex whole;
+
+}  // namespace
+
+extern "C" void straggler_warps_begin(const Plan *plan) {
+    std::lock_guard<std::mutex> alone(whole);
+    launch(blocks_for(*plan), [plan] { straggler_begin(*plan); });
+}
+
+// Few blocks, as on a GPU that has more processes than room.
+extern "C" void straggler_warps_advance(const Plan *plan, u32 round) {
+    std::lock_guard<std::mutex> alone(whole);
+    launch(min(blocks_for(*plan), 2U), [plan, round] { straggler_advance(*plan, round); });
+}
+
+extern "C" void straggler_warps_conclude(const Plan *plan) {
+    std::lock_guard<std::mutex> alone(whole);
+    launch(blocks_for(*plan), [plan] { straggler_conclude(*plan); });
+}
