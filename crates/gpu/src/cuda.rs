@@ -36,22 +36,36 @@ impl From<DriverError> for DeviceError {
     }
 }
 
+/// The GPUs of a machine.
+#[derive(Debug)]
+pub struct Found {
+    /// At least one.
+    pub usable: Vec<Cuda>,
+    /// Why others are not.
+    pub unusable: Vec<DeviceError>,
+}
+
 impl Cuda {
-    /// All GPUs of the machine that can run the kernel; why not, where there are none.
-    pub fn all() -> Result<Vec<Cuda>, DeviceError> {
+    /// All GPUs of the machine; why none can run the kernel, where that is so.
+    pub fn all() -> Result<Found, DeviceError> {
         // SAFETY: the library's constructors run when it is loaded; it is the driver's own.
         if !unsafe { sys::is_culib_present() } {
             return Err(DeviceError::Other("the CUDA driver (libcuda.so) is not installed".into()));
         }
         let count = CudaContext::device_count()?;
-        let found: Vec<Result<Cuda, DeviceError>> =
-            (0..count).map(|ordinal| Cuda::new(ordinal as usize)).collect();
-        if found.is_empty() {
-            return Err(DeviceError::Other("the CUDA driver finds no GPU".into()));
+        let mut found = Found { usable: Vec::new(), unusable: Vec::new() };
+        for ordinal in 0..count {
+            match Cuda::new(ordinal as usize) {
+                Ok(gpu) => found.usable.push(gpu),
+                Err(fault) => found.unusable.push(fault),
+            }
         }
         // One that works is enough.
-        let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
-        if good.is_empty() { bad.into_iter().collect() } else { good.into_iter().collect() }
+        if !found.usable.is_empty() {
+            return Ok(found);
+        }
+        let nothing = || DeviceError::Other("the CUDA driver finds no GPU".into());
+        Err(found.unusable.into_iter().next().unwrap_or_else(nothing))
     }
 
     /// The GPU with this number.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use straggler_model::noise::Injection;
-use straggler_sim::{Accelerated, Accelerator, Ended, RunError, Simulation, Workload};
+use straggler_sim::{Accelerated, Accelerator, Ended, RunError, Simulation, Wanted, Workload};
 
 /// A task, or why there is none.
 type Planned = Result<Arc<Task>, Unfit>;
@@ -86,8 +86,10 @@ impl Gpus {
         let device = &*self.devices[index];
         let loaded = Loaded::new(device, task, self.tuning)?;
         while let Some(replicas) = asked.take(loaded.side_by_side(asked.share)?) {
-            loaded.run(asked.noise, replicas, asked.finish, asked.stop, &mut |ran| {
-                self.ran[index].fetch_add(1, Ordering::Relaxed);
+            let finish = asked.wanted != Wanted::Makespans;
+            loaded.run(asked.noise, replicas, finish, asked.stop, &mut |ran| {
+                let counts = asked.wanted != Wanted::FinishTimesToo;
+                self.ran[index].fetch_add(counts.into(), Ordering::Relaxed);
                 // Whoever asked is there until all devices have ended.
                 let _ = ended.send(ran);
             })?;
@@ -99,7 +101,7 @@ impl Gpus {
 /// The replicas that are left, and how to run them.
 struct Asked<'a> {
     noise: &'a Injection,
-    finish: bool,
+    wanted: Wanted,
     stop: &'a std::sync::atomic::AtomicBool,
     /// What one device takes at most at a time, so that all get some.
     share: u32,
@@ -128,7 +130,7 @@ impl Accelerator for Gpus {
         let devices = self.devices.len().max(1) as u32;
         let left = Asked {
             noise: asked.simulation.noise.unwrap_or(Injection::QUIET),
-            finish: asked.finish,
+            wanted: asked.wanted,
             stop: asked.stop,
             share: (end - start).div_ceil(devices).max(1),
             next: AtomicU32::new(start),

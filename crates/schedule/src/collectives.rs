@@ -37,7 +37,7 @@ mod tests;
 pub mod tree;
 mod two_level;
 
-use crate::steps::{Step, Steps};
+use crate::steps::{Step, Steps, Symmetry};
 use std::ops::Range;
 use std::sync::Arc;
 use straggler_model::Rank;
@@ -158,6 +158,10 @@ impl Steps for Collective {
 
     fn overlaps(&self) -> bool {
         each!(self, steps => steps.overlaps())
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        each!(self, steps => steps.symmetry())
     }
 
     fn messages(&self) -> u64 {

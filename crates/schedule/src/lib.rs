@@ -13,4 +13,4 @@ pub mod workloads;
 
 pub use graph::{Graph, GraphBuilder, Operation, OperationKind, RankBuilder, RankView};
 pub use script::{Cycles, Script};
-pub use steps::{Message, Step, Steps, Then};
+pub use steps::{Message, Step, Steps, Symmetry, Then};

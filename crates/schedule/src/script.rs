@@ -4,7 +4,7 @@
 //! compute–communicate cycles is a script of equal phases; a workload is one of different phases. Like
 //! steps, a script is a pure function of (rank, phase, stage) and takes no memory for a process.
 
-use crate::{Graph, GraphBuilder, Operation, RankBuilder, Step, Steps, Then};
+use crate::{Graph, GraphBuilder, Operation, RankBuilder, Step, Steps, Symmetry, Then};
 use straggler_model::{Rank, Time};
 
 /// A schedule in phases. All functions are pure.
@@ -20,6 +20,10 @@ pub trait Script: Sync {
     fn largest_message(&self) -> u64;
     /// Whether any step lets the next begin before it has completed.
     fn overlaps(&self) -> bool;
+    /// The same in every phase; what spares a look at every rank.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Unknown
+    }
     /// How many messages all ranks send together.
     fn messages(&self) -> u64;
     /// How many operations all ranks execute together.
@@ -119,6 +123,10 @@ impl<S: Steps> Script for Cycles<S> {
         self.steps.overlaps()
     }
 
+    fn symmetry(&self) -> Symmetry {
+        self.steps.symmetry()
+    }
+
     fn messages(&self) -> u64 {
         self.steps.messages().saturating_mul(u64::from(self.cycles))
     }
@@ -147,8 +155,14 @@ impl<S: Steps + ?Sized> Steps for &S {
     fn largest_message(&self) -> u64 {
         (**self).largest_message()
     }
+    fn tags(&self) -> u32 {
+        (**self).tags()
+    }
     fn overlaps(&self) -> bool {
         (**self).overlaps()
+    }
+    fn symmetry(&self) -> Symmetry {
+        (**self).symmetry()
     }
     fn messages(&self) -> u64 {
         (**self).messages()

@@ -87,6 +87,18 @@ impl Step {
 }
 
 /// A schedule of steps. All functions are pure.
+/// How what every rank does follows from what rank 0 does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Symmetry {
+    /// It may not, or nobody has looked.
+    #[default]
+    Unknown,
+    /// The partners of rank r are those of rank 0 plus r, modulo the number of processes.
+    Shifted,
+    /// The partners of rank r are those of rank 0 with the bits of r flipped.
+    Flipped,
+}
+
 pub trait Steps: Sync {
     fn processes(&self) -> u32;
     /// How many steps `rank` takes; fewer than [`MOST_STAGES`].
@@ -107,6 +119,10 @@ pub trait Steps: Sync {
     /// Whether any step lets the next begin before it has completed.
     fn overlaps(&self) -> bool {
         false
+    }
+    /// What spares a look at every rank.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Unknown
     }
     /// How many messages all ranks send together.
     fn messages(&self) -> u64 {

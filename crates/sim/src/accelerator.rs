@@ -14,10 +14,18 @@ pub struct Accelerated<'a> {
     /// Its noise is drawn again for each replica.
     pub simulation: &'a Simulation<'a>,
     pub replicas: Range<u32>,
-    /// Whether the finish time of every process is wanted.
-    pub finish: bool,
+    pub wanted: Wanted,
     /// Set from outside to stop all runs.
     pub stop: &'a AtomicBool,
+}
+
+/// What is wanted of replicas.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    Makespans,
+    FinishTimes,
+    /// Of replicas that ran before for their makespans, and count once.
+    FinishTimesToo,
 }
 
 /// A replica that came to its end.

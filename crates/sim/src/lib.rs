@@ -37,7 +37,7 @@ pub mod simulation;
 pub mod windowed;
 pub mod workload;
 
-pub use accelerator::{Accelerated, Accelerator, Ended};
+pub use accelerator::{Accelerated, Accelerator, Ended, Wanted};
 pub use control::{Control, Progress};
 pub use observer::{Nothing, Observer};
 pub use outcome::{Outcome, RunError, Stuck};

@@ -1,7 +1,7 @@
 //! Runs of one workload with noise drawn again for each. Small ones go side by side, one thread each; large ones
 //! one after another on all threads. The numbers are the same either way.
 
-use crate::accelerator::{Accelerated, Accelerator, Ended};
+use crate::accelerator::{Accelerated, Accelerator, Ended, Wanted};
 use crate::checkpoint::Checkpoints;
 use crate::cluster::Cluster;
 use crate::control::{Control, Progress};
@@ -72,7 +72,7 @@ impl<'a> Replicas<'a> {
         replicas: Range<u32>,
         keep: impl Fn(u32, Run) -> T + Sync,
     ) -> Result<Vec<T>, RunError> {
-        self.each_with(workload, replicas, true, keep)
+        self.each_with(workload, replicas, Wanted::FinishTimes, keep)
     }
 
     /// The same where the finish times of all processes are not asked for: an accelerator leaves them out.
@@ -82,17 +82,23 @@ impl<'a> Replicas<'a> {
         replicas: Range<u32>,
         keep: impl Fn(u32, Run) -> T + Sync,
     ) -> Result<Vec<T>, RunError> {
-        self.each_with(workload, replicas, false, keep)
+        self.each_with(workload, replicas, Wanted::Makespans, keep)
+    }
+
+    /// The whole run of a replica of which [`Replicas::each_makespan`] told the makespan.
+    pub fn whole(&self, workload: &Workload, replica: u32) -> Result<Option<Run>, RunError> {
+        let runs = self.each_with(workload, replica..replica + 1, Wanted::FinishTimesToo, |_, run| run)?;
+        Ok(runs.into_iter().next())
     }
 
     fn each_with<T: Send>(
         &self,
         workload: &Workload,
         replicas: Range<u32>,
-        finish: bool,
+        wanted: Wanted,
         keep: impl Fn(u32, Run) -> T + Sync,
     ) -> Result<Vec<T>, RunError> {
-        let ended = self.accelerated(workload, replicas.clone(), finish)?;
+        let ended = self.accelerated(workload, replicas.clone(), wanted)?;
         let (processes, messages) = (workload.processes(), workload.messages());
         let elsewhere = |replica: u32| {
             let ended = ended.get((replica - replicas.start) as usize)?.clone()?;
@@ -119,7 +125,7 @@ impl<'a> Replicas<'a> {
         &self,
         workload: &Workload,
         replicas: Range<u32>,
-        finish: bool,
+        wanted: Wanted,
     ) -> Result<Vec<Option<Ended>>, RunError> {
         let Some(accelerator) =
             self.accelerator.filter(|_| self.cluster.is_none() && self.checkpoints.is_none())
@@ -132,11 +138,13 @@ impl<'a> Replicas<'a> {
             workload,
             simulation: &self.simulation,
             replicas: replicas.clone(),
-            finish,
+            wanted,
             stop: self.stop,
         };
         accelerator.run(&asked, &mut |one| {
-            (self.advance)(messages);
+            if wanted != Wanted::FinishTimesToo {
+                (self.advance)(messages);
+            }
             let place =
                 one.replica.checked_sub(replicas.start).and_then(|place| ended.get_mut(place as usize));
             if let Some(place) = place {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 use straggler_model::Time;
 use straggler_sim::replicas::is_small;
-use straggler_sim::{Accelerated, Accelerator, Simulation};
+use straggler_sim::{Accelerated, Accelerator, Simulation, Wanted};
 
 /// What an accelerator runs in one go, in messages: a second or so.
 const ACCELERATED_WORK: u64 = 1 << 32;
@@ -39,8 +39,8 @@ impl Runner<'_> {
                 if state.error.is_some() || left == 0 { None } else { state.tracks.take(index, left) }
             };
             while let Some(replicas) = take() {
-                let (simulation, finish, stop) = (&simulation, false, self.stop);
-                let asked = Accelerated { workload, simulation, replicas, finish, stop };
+                let (simulation, wanted, stop) = (&simulation, Wanted::Makespans, self.stop);
+                let asked = Accelerated { workload, simulation, replicas, wanted, stop };
                 self.accelerate_task(shared, index, &asked, accelerator);
             }
         }

@@ -11,7 +11,7 @@ mod target;
 mod when;
 mod words;
 
-use crate::commands::gpu;
+use crate::commands::gpu::{self, GpuAnswer};
 use crate::commands::simulate::estimate::seconds_for;
 use crate::commands::simulate::{NetworkAnswer, stuck_failure};
 use crate::commands::{command_line, quoted, refuse_unwritable, threads};
@@ -47,6 +47,7 @@ pub struct Report {
     pub wall_seconds: f64,
     /// The simulations had so much time.
     pub simulation_seconds: f64,
+    pub gpus: Vec<GpuAnswer>,
     /// Where the noise can be read again.
     pub noise_file: Option<PathBuf>,
 }
@@ -67,7 +68,7 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
     let (subject, said) =
         subject.leave_out(&plan.ignore).map_err(|failure| with_kept(failure, noise_file.as_deref()))?;
     warnings.extend(said);
-    let (answer, simulation_seconds) = simulate(plan, &subject, &target, console).map_err(interrupted)?;
+    let simulated = simulate(plan, &subject, &target, console).map_err(interrupted)?;
     interrupt::check().map_err(interrupted)?;
     let (processes, bytes) = match plan.what {
         What::Collectives { processes, bytes } => (processes, Some(bytes)),
@@ -82,10 +83,11 @@ pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
         threshold: plan.threshold,
         seed: plan.seed,
         threads: threads(plan.threads),
-        answer,
+        answer: simulated.answer,
         warnings,
         wall_seconds: began.elapsed().as_secs_f64(),
-        simulation_seconds,
+        simulation_seconds: simulated.seconds,
+        gpus: simulated.gpus,
         noise_file: noise_file.clone(),
     };
     let findings = findings::findings(&report);
@@ -143,8 +145,15 @@ const LEAST_SECONDS: f64 = 40.0;
 /// Where much is asked for, they may take so many times as long as the least of it takes on an idle machine.
 const TIMES_IDLE: f64 = 3.0;
 
-/// What was found, and how many seconds there were for it.
-fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<(Answer, f64)> {
+/// What the simulations found.
+struct Simulated {
+    answer: Answer,
+    /// How much time there was for them.
+    seconds: f64,
+    gpus: Vec<GpuAnswer>,
+}
+
+fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) -> Outcome<Simulated> {
     let threads = threads(plan.threads);
     let stages = Stages::new(console, 1.0 / seconds_for(1.0, threads));
     // How much there is to do shows only on the way: much, unless little was asked for.
@@ -177,14 +186,14 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
     question.limit.seconds = seconds;
     stages.end_after(seconds);
     let answer = question.answer();
-    gpus.iter().for_each(|gpus| gpu::tell(gpus, console));
+    let gpus = gpu::tell(gpus.as_ref(), console);
     match answer {
         Err(AssessError::Stuck { processes, stuck }) => {
             let what =
                 target.program.as_ref().map_or_else(String::new, |program| format!("{}, ", program.name));
             Err(stuck_failure(&format!("{what}{} processes: ", grouped(processes)), &stuck))
         }
-        answer => Ok((answer?, seconds)),
+        answer => Ok(Simulated { answer: answer?, seconds, gpus }),
     }
 }
 
@@ -209,6 +218,9 @@ pub struct Json<'a> {
     #[serde(flatten)]
     answer: &'a Answer,
     wall_seconds: f64,
+    /// What GPUs ran of the replicas.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    gpus: &'a [GpuAnswer],
 }
 
 impl<'a> Json<'a> {
@@ -228,6 +240,7 @@ impl<'a> Json<'a> {
             seed: report.seed,
             answer: &report.answer,
             wall_seconds: report.wall_seconds,
+            gpus: &report.gpus,
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::args::device::TypedDevice;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
+use serde::Serialize;
 use straggler_gpu::cuda::Cuda;
 use straggler_gpu::{Device, DeviceError, Gpus, Tuning};
 use straggler_report::numbers::grouped;
@@ -21,9 +22,10 @@ pub fn open(device: TypedDevice, messages: u64, console: &Console) -> Outcome<Op
         return Ok(None);
     }
     match Cuda::all() {
-        Ok(all) => {
+        Ok(found) => {
+            found.unusable.iter().for_each(|fault| console.warn(&format!("a GPU is not used: {fault}")));
             let devices: Vec<Box<dyn Device>> =
-                all.into_iter().map(|one| Box::new(one) as Box<dyn Device>).collect();
+                found.usable.into_iter().map(|one| Box::new(one) as Box<dyn Device>).collect();
             Ok(Some(Gpus::new(devices, Tuning::default())))
         }
         Err(fault) if device == TypedDevice::Gpu => Err(missing(&fault)),
@@ -49,13 +51,23 @@ fn missing(fault: &DeviceError) -> Failure {
     ))
 }
 
+/// What a GPU ran; the rest ran on the CPU.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct GpuAnswer {
+    pub device: String,
+    pub replicas: u64,
+}
+
 /// Says what ran where.
-pub fn tell(gpus: &Gpus, console: &Console) {
-    for (name, replicas) in gpus.ran() {
-        if replicas > 0 {
-            let noun = if replicas == 1 { "replica" } else { "replicas" };
-            console.note(&format!("{} {noun} ran on {name}", grouped(replicas)));
-        }
+pub fn tell(gpus: Option<&Gpus>, console: &Console) -> Vec<GpuAnswer> {
+    let Some(gpus) = gpus else { return Vec::new() };
+    let ran = gpus.ran().into_iter().filter(|&(_, replicas)| replicas > 0);
+    let answers: Vec<GpuAnswer> =
+        ran.map(|(name, replicas)| GpuAnswer { device: name.to_string(), replicas }).collect();
+    for GpuAnswer { device, replicas } in &answers {
+        let noun = if *replicas == 1 { "replica" } else { "replicas" };
+        console.note(&format!("{} {noun} ran on {device}", grouped(*replicas)));
     }
     gpus.notes().iter().for_each(|note| console.warn(note));
+    answers
 }

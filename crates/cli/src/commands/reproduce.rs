@@ -210,7 +210,12 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
     }
     let Findings { comparisons, remarks, mut section, synthesised } = match entry.kind {
         Kind::Study(text) => from_study::run(text, &setting)?,
-        Kind::Own { run, .. } => run(&setting)?,
+        Kind::Own { run, .. } => {
+            if setting.device == TypedDevice::Gpu {
+                console.note(&format!("{} runs on the CPU: only studies run on GPUs", entry.name));
+            }
+            run(&setting)?
+        }
     };
     section.title = format!("{}: {}", description.figure, description.title);
     let mut text = vec![description.about.clone(), format!("Input. {}", description.input)];

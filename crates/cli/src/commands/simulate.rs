@@ -19,7 +19,8 @@ pub use stuck::circle;
 
 use crate::args::device::TypedDevice;
 use crate::checkpoints::Folder;
-use crate::commands::{command_line, gpu, refuse_missing_folder, report};
+use crate::commands::gpu::{self, GpuAnswer};
+use crate::commands::{command_line, refuse_missing_folder, report};
 use crate::console::{Console, to_json};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -48,6 +49,7 @@ struct Findings {
     /// What the members of a cluster told each other.
     exchange: Option<Exchange>,
     details: Details,
+    gpus: Vec<GpuAnswer>,
 }
 
 /// Runs the plan, with all members of a cluster if there is one.
@@ -193,7 +195,7 @@ fn simulate(
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let took = began.elapsed();
-    gpus.iter().for_each(|gpus| gpu::tell(gpus, console));
+    let gpus = gpu::tell(gpus.as_ref(), console);
     let exchange = metered.as_ref().map(|metered| metered.summary(took)).transpose()?;
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
     let details = if replicas.stuck().is_none_or(|stuck| stuck.unfinished == 0) {
@@ -207,7 +209,7 @@ fn simulate(
     }
     let (wall_seconds, windows) = (took.as_secs_f64(), replicas.shown().windows);
     console.detail(&format!("simulated in {wall_seconds:.3} s, {windows} windows"));
-    Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, exchange, details })
+    Ok(Findings { replicas, quiet_makespan, wall_seconds, load_seconds, exchange, details, gpus })
 }
 
 /// Why the run counts as one that could not finish, if it does.

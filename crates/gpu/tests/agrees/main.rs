@@ -83,7 +83,7 @@ fn reference(workload: &Workload, simulation: &Simulation<'_>, replica: u32) -> 
 /// A GPU, if the machine has one: then everything runs there, too.
 fn gpu() -> Option<&'static Cuda> {
     static GPU: OnceLock<Option<Cuda>> = OnceLock::new();
-    GPU.get_or_init(|| Cuda::all().ok().and_then(|all| all.into_iter().next())).as_ref()
+    GPU.get_or_init(|| Cuda::all().ok().and_then(|found| found.usable.into_iter().next())).as_ref()
 }
 
 fn run_on(

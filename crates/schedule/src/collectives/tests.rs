@@ -9,7 +9,7 @@ use super::sizes::Sizes;
 use super::{Algorithm, Collective, Data, Job, Name, Operation};
 use crate::script::materialise;
 use crate::validate::validate;
-use crate::{Cycles, Step, Steps};
+use crate::{Cycles, Message, Step, Steps, Symmetry};
 use straggler_model::network::PerByte;
 use straggler_model::{Rank, Time};
 
@@ -167,6 +167,37 @@ fn closed_formulas_count_what_is_there() {
         });
         assert!(collective.overlaps() || !overlaps, "{operation}:{algorithm} {job:?}");
     });
+}
+
+#[test]
+fn symmetries_hold() {
+    let mut seen = std::collections::BTreeSet::new();
+    each(33, |operation, algorithm, job, collective| {
+        let processes = job.processes;
+        let moved = |of_first: Message, rank: Rank| {
+            let peer = match collective.symmetry() {
+                Symmetry::Unknown => unreachable!("nothing is claimed"),
+                Symmetry::Shifted => (of_first.peer + rank) % processes,
+                Symmetry::Flipped => of_first.peer ^ rank,
+            };
+            Message { peer, ..of_first }
+        };
+        if collective.symmetry() == Symmetry::Unknown {
+            return;
+        }
+        seen.insert(format!("{:?}", collective.symmetry()));
+        for rank in 0..processes {
+            assert_eq!(collective.stages(rank), collective.stages(0), "{operation}:{algorithm} {job:?}");
+            for stage in 0..collective.stages(rank) {
+                let first = collective.step(0, stage);
+                let send = first.send.map(|message| moved(message, rank));
+                let recv = first.recv.map(|message| moved(message, rank));
+                let expected = Step { send, recv, ..first };
+                assert_eq!(collective.step(rank, stage), expected, "{operation}:{algorithm} {job:?}");
+            }
+        }
+    });
+    assert_eq!(seen.len(), 2);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::inputs::Inputs;
 use super::replicas::Replicas;
 use super::stuck::StuckAnswer;
 use crate::commands::drawn_latency::LatencyAnswer;
+use crate::commands::gpu::GpuAnswer;
 use crate::memory::peak_rss_bytes;
 use crate::on_cluster::Exchange;
 use crate::plan::simulate::Plan;
@@ -30,6 +31,9 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_reason: Option<&'static str>,
     pub no_lookahead: bool,
+    /// What GPUs ran of the replicas.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<GpuAnswer>,
     pub threads: usize,
     pub seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +138,7 @@ impl Answer {
             engine: shown.engine.name(),
             engine_reason: shown.no_lookahead.then_some(NO_LOOKAHEAD),
             no_lookahead: shown.no_lookahead,
+            gpus: findings.gpus.clone(),
             threads: replicas.threads,
             seed: plan.seed,
             replica_makespan_ps: several.then(|| makespans(replicas)),

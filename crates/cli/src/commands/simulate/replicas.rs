@@ -104,9 +104,8 @@ impl<'a> Runner<'a> {
         let mut all = Replicas::new(runs, threads.into_iter().max().unwrap_or(1).max(beside));
         if all.shown().engine == Engine::Gpu && brief {
             let (shown, one) = (all.shown, all.shown().replica);
-            let whole = self.replicas.each(self.workload, one..one + 1, of_run)?;
-            for whole in whole {
-                all.runs[shown] = whole?.0;
+            if let Some(whole) = self.replicas.whole(self.workload, one)? {
+                all.runs[shown] = of_run(one, whole)?.0;
             }
         }
         Ok(all)

@@ -2,7 +2,7 @@
 
 use super::{PAGE, RESULTS, provenance};
 use crate::args::device::TypedDevice;
-use crate::commands::gpu;
+use crate::commands::gpu::{self, GpuAnswer};
 use crate::commands::simulate::estimate::{LONG_SECONDS, in_words, seconds_for};
 use crate::commands::{make_folder, threads};
 use crate::console::Console;
@@ -54,6 +54,7 @@ pub struct Session<'a> {
     pub plan: &'a Plan,
     pub tracks: &'a Tracks,
     pub threads: usize,
+    pub gpus: Vec<GpuAnswer>,
     pub wall_seconds: f64,
     pub sessions: u32,
 }
@@ -171,10 +172,10 @@ fn lead(
     let _orderly = Orderly::begin();
     let threads = threads(options.threads);
     let on = On { threads, device: options.device, cluster };
-    let (tracks, results) = simulate(&plan, tracks, &on, &mut opened.journal, console)?;
+    let (tracks, results, gpus) = simulate(&plan, tracks, &on, &mut opened.journal, console)?;
     let wall_seconds = began.elapsed().as_secs_f64();
-    let session =
-        Session { plan: &plan, tracks: &tracks, threads, wall_seconds, sessions: opened.sessions + 1 };
+    let sessions = opened.sessions + 1;
+    let session = Session { plan: &plan, tracks: &tracks, threads, gpus, wall_seconds, sessions };
     if !complete {
         // Of the run that found something, not of one that only looked.
         put(folder, PROVENANCE, provenance::text(&session)?.as_bytes())?;
@@ -241,7 +242,7 @@ fn simulate(
     on: &On<'_>,
     journal: &mut Journal,
     console: &Console,
-) -> Outcome<(Tracks, Results)> {
+) -> Outcome<(Tracks, Results, Vec<GpuAnswer>)> {
     let left = plan
         .tasks
         .iter()
@@ -268,10 +269,10 @@ fn simulate(
         }
     };
     drop(meter);
-    gpus.iter().for_each(|gpus| gpu::tell(gpus, console));
+    let gpus = gpu::tell(gpus.as_ref(), console);
     journal.sync()?;
     match results {
-        Ok(results) => Ok((tracks, results)),
+        Ok(results) => Ok((tracks, results, gpus)),
         Err(StudyRunError::Interrupted) => Err(interrupted(plan, &tracks)),
         Err(StudyRunError::Keep(fault)) => Err(fault.into()),
         Err(error) => Err(Failure::bad_input(error.to_string())),

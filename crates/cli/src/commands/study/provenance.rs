@@ -3,6 +3,7 @@
 use super::about::FittedAnswer;
 use super::driver::Session;
 use crate::commands::command_line;
+use crate::commands::gpu::GpuAnswer;
 use crate::console::to_json;
 use crate::exit::Outcome;
 use serde::Serialize;
@@ -19,6 +20,9 @@ struct Provenance<'a> {
     date: String,
     machine: Machine,
     threads: usize,
+    /// What GPUs ran in the last session.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    gpus: &'a [GpuAnswer],
     /// Of the last session.
     wall_seconds: f64,
     /// How often the study was begun or gone on with.
@@ -50,6 +54,7 @@ pub fn text(session: &Session<'_>) -> Outcome<String> {
         date: utc_now(),
         machine: machine::this(),
         threads: session.threads,
+        gpus: &session.gpus,
         wall_seconds: session.wall_seconds,
         sessions: session.sessions,
         fitted: session.plan.fitted.iter().map(FittedAnswer::of).collect(),

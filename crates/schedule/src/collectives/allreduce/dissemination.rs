@@ -2,7 +2,7 @@
 //! it and receives from the rank 2^k before it, for any number of processes.
 
 use crate::collectives::{COMBINE, Job, Meaning, Take, add_modulo, bits, piece, subtract_modulo};
-use crate::steps::{Message, Step, Steps};
+use crate::steps::{Message, Step, Steps, Symmetry};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
@@ -50,6 +50,10 @@ impl Steps for Dissemination {
 
     fn largest_message(&self) -> u64 {
         if self.rounds == 0 { 0 } else { self.bytes }
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Shifted
     }
 
     fn messages(&self) -> u64 {

@@ -7,7 +7,7 @@ use crate::collectives::hops::Hops;
 use crate::collectives::{
     COMBINE, CollectiveError, Job, Meaning, Name, Take, add_modulo, piece, subtract_modulo,
 };
-use crate::steps::{Message, Step, Steps};
+use crate::steps::{Message, Step, Steps, Symmetry};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
@@ -59,6 +59,10 @@ impl Steps for NWayDissemination {
 
     fn overlaps(&self) -> bool {
         self.hops.overlap()
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Shifted
     }
 
     fn messages(&self) -> u64 {

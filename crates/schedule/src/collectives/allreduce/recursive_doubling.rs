@@ -4,7 +4,7 @@
 //! odd one before the rounds, waits, and gets the result after them.
 
 use crate::collectives::{COMBINE, Job, Meaning, PLACE, Take, piece};
-use crate::steps::{Message, Step, Steps};
+use crate::steps::{Message, Step, Steps, Symmetry};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
@@ -86,6 +86,10 @@ impl Steps for RecursiveDoubling {
 
     fn largest_message(&self) -> u64 {
         if self.processes == 1 { 0 } else { self.bytes }
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        if self.folded == 0 { Symmetry::Flipped } else { Symmetry::Unknown }
     }
 
     fn messages(&self) -> u64 {
