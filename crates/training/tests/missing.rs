@@ -142,3 +142,17 @@ fn losses_in_all_steps_are_told() {
     let error = trace(&job, Sizes::guessed(&job)).unwrap_err().to_string();
     assert!(error.starts_with("step 0, rank 4: grads-reduce-scatter is missing"), "{error}");
 }
+
+/// Transfers with a worker that was not recorded take as long as others wait for it: that is no fault of a link.
+#[test]
+fn links_are_not_blamed_for_workers_that_are_missing() {
+    for (dp, pp, rank) in [(4, 4, 5), (4, 4, 9), (4, 1, 2), (1, 4, 2), (2, 2, 3)] {
+        let fault = Fault { dp_rank: rank % dp, stage: rank / dp, from_step: 0, what: What::Slow(1.6) };
+        let of = Synthetic { dp, pp, steps: 8, faults: vec![fault], ..Synthetic::default() };
+        let mut all = rows(&of);
+        all.retain(|row| row.rank != rank);
+        let found = answers(&job(all));
+        let blamed = found.causes.iter().find(|cause| cause.kind == CauseKind::Communication);
+        assert!(blamed.is_none(), "{dp} x {pp} without rank {rank}: {blamed:?}");
+    }
+}

@@ -155,16 +155,10 @@ fn within(job: &Job, of_steps: &[Vec<i64>]) -> Vec<(i64, usize)> {
 /// The worker that takes part in most of the contradictions of a step.
 fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
     let mut counts = vec![0u32; job.workers.len()];
-    for members in groups(job, step) {
-        let start = |&(worker, instance): &(usize, usize)| job.start[instance].saturating_add(shift[worker]);
-        let end = |member: &(usize, usize)| start(member).saturating_add(job.duration[member.1]);
-        let (last, first) =
-            (members.iter().max_by_key(|of| start(of)), members.iter().min_by_key(|of| end(of)));
-        if let (Some(last), Some(first)) = (last, first)
-            && start(last).saturating_sub(end(first)) > GOOD
-        {
-            counts[last.0] += 1;
-            counts[first.0] += 1;
+    for clash in groups(job, step).filter_map(|members| Clash::of(job, &members, shift)) {
+        if clash.by > GOOD {
+            counts[clash.late] += 1;
+            counts[clash.early] += 1;
         }
     }
     (0..counts.len()).rev().max_by_key(|&worker| counts[worker]).unwrap_or(0)
@@ -195,18 +189,30 @@ impl Correction {
     }
 }
 
-/// Members of the groups of a step that have several: worker and instance.
-fn groups(job: &Job, step: usize) -> impl Iterator<Item = Vec<(usize, usize)>> {
+/// Who takes part in a group.
+struct Member {
+    worker: usize,
+    instance: usize,
+    /// Whether it receives what another one sends.
+    receives: bool,
+}
+
+/// Members of the groups of a step that have several.
+fn groups(job: &Job, step: usize) -> impl Iterator<Item = Vec<Member>> {
     let (shape, of) = (job.shape(step), job.steps[step]);
     let (graph, columns) = (&shape.graph, of.columns as usize);
     let member = move |column: usize, op: u32| {
         let op = op as usize;
-        (job.worker(step, column, op), of.first + column * shape.ops.len() + op)
+        Member {
+            worker: job.worker(step, column, op),
+            instance: of.first + column * shape.ops.len() + op,
+            receives: job.kinds[shape.ops[op].kind as usize].posted,
+        }
     };
     (0..graph.groups.len())
         .flat_map(move |group| {
             let ops = graph.groups.of(group);
-            let of_columns = move |columns: std::ops::Range<usize>| -> Vec<(usize, usize)> {
+            let of_columns = move |columns: std::ops::Range<usize>| -> Vec<Member> {
                 columns.flat_map(|column| ops.iter().map(move |&op| member(column, op))).collect()
             };
             let wide = graph.wide[group];
@@ -216,22 +222,36 @@ fn groups(job: &Job, step: usize) -> impl Iterator<Item = Vec<(usize, usize)>> {
         .filter(|members| members.len() > 1)
 }
 
+/// The last start of a group and the first end that needs it: workers, and how long the end comes before the start. A send may
+/// return before anybody receives it; nobody receives what has not been sent, and nobody leaves a collective alone.
+struct Clash {
+    late: usize,
+    early: usize,
+    by: i64,
+}
+
+impl Clash {
+    fn of(job: &Job, members: &[Member], shift: &[i64]) -> Option<Clash> {
+        let start = |of: &Member| job.start[of.instance].saturating_add(shift[of.worker]);
+        let end = |of: &Member| start(of).saturating_add(job.duration[of.instance]);
+        let message = members.iter().any(|of| of.receives);
+        let late = members.iter().filter(|of| !message || !of.receives).max_by_key(|of| start(of))?;
+        let early = members.iter().filter(|of| !message || of.receives).min_by_key(|of| end(of))?;
+        Some(Clash { late: late.worker, early: early.worker, by: start(late).saturating_sub(end(early)) })
+    }
+}
+
 /// How long before the last start of a group a member has ended, at most.
 fn contradiction(job: &Job, step: usize, shift: &[i64]) -> i64 {
-    let of_group = |members: Vec<(usize, usize)>| {
-        let start = |&(worker, instance): &(usize, usize)| job.start[instance].saturating_add(shift[worker]);
-        let end = |member: &(usize, usize)| start(member).saturating_add(job.duration[member.1]);
-        let (last, first) = (members.iter().map(start).max(), members.iter().map(end).min());
-        last.zip(first).map_or(0, |(last, first)| last.saturating_sub(first))
-    };
-    groups(job, step).map(of_group).max().unwrap_or(0)
+    let clashes = groups(job, step).filter_map(|members| Clash::of(job, &members, shift));
+    clashes.map(|clash| clash.by).max().unwrap_or(0)
 }
 
 /// What ends together in a step.
 fn meetings(job: &Job, step: usize, shift: &[i64]) -> Vec<Ends> {
-    let end = |(worker, instance): (usize, usize)| {
-        let end = job.start[instance].saturating_add(job.duration[instance]);
-        (worker as u32, end.saturating_add(shift[worker]))
+    let end = |of: Member| {
+        let end = job.start[of.instance].saturating_add(job.duration[of.instance]);
+        (of.worker as u32, end.saturating_add(shift[of.worker]))
     };
     let mut meetings: Vec<Ends> =
         groups(job, step).map(|members| members.into_iter().map(end).collect()).collect();

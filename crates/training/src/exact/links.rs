@@ -3,8 +3,8 @@
 
 use super::pools::median;
 use super::times::StepTimes;
-use crate::Job;
 use crate::graph::Graph;
+use crate::{Job, Kind};
 use std::collections::{BTreeMap, HashMap};
 
 /// A link is slow if its transfers take so many times the usual.
@@ -12,12 +12,15 @@ pub const STANDS_OUT: f64 = 1.3;
 /// The fast links are the usual ones if they are this part of all.
 const USUAL: usize = 3;
 
+/// In a table, a group without a link.
+const NO_LINK: u32 = u32::MAX;
+
 /// The links of a job.
 #[derive(Debug, Default)]
 pub struct Links {
     /// Places of their workers, ascending.
     pub members: Vec<Vec<u32>>,
-    /// By group and column, once for each shape and number of columns.
+    /// By group and column, once for each shape and number of columns; [`NO_LINK`] for none.
     tables: Vec<Vec<u32>>,
     /// By step: its table.
     of_step: Vec<usize>,
@@ -40,12 +43,13 @@ impl Links {
         links
     }
 
-    /// The link that an operation of a column goes over; none if nobody else takes part.
+    /// The link that an operation of a column goes over; none if nobody else takes part, or somebody who was not recorded: how
+    /// long it takes is then how long it waits for that one.
     pub fn link(&self, job: &Job, step: usize, op: usize, column: usize) -> Option<usize> {
         let group = job.shape(step).graph.group(op)? as usize;
         let columns = job.steps[step].columns as usize;
-        let link = self.tables[self.of_step[step]][group * columns + column] as usize;
-        (self.members[link].len() > 1).then_some(link)
+        let link = self.tables[self.of_step[step]][group * columns + column];
+        (link != NO_LINK).then_some(link as usize)
     }
 
     /// What the transfers of a kind take, by link. Empty for links that it does not use.
@@ -66,18 +70,36 @@ impl Links {
     }
 }
 
+/// By kind: how many workers take part in a transfer, recorded or not; two at least.
+fn all_of(job: &Job) -> Vec<usize> {
+    if !job.is_table() {
+        return vec![2; job.kinds.len()];
+    }
+    let all = |kind: &Kind| match kind {
+        kind if kind.is_of_stage() => job.workers.len() / job.stages(),
+        Kind::OptimizerClipMainGrad => job.workers.len(),
+        _ => 2,
+    };
+    Kind::ALL.iter().map(|kind| all(kind).max(2)).collect()
+}
+
 /// The links of a step, by group and column.
 fn table(job: &Job, step: usize, known: &mut HashMap<Vec<u32>, u32>) -> Vec<u32> {
     let graph: &Graph = &job.shape(step).graph;
     let columns = job.steps[step].columns as usize;
+    let all_of = all_of(job);
     let mut table = Vec::with_capacity(graph.groups.len() * columns);
     for group in 0..graph.groups.len() {
         let ops = graph.groups.of(group);
+        let least = ops.first().map_or(2, |&op| all_of[job.shape(step).ops[op as usize].kind as usize]);
         let mut link = |columns: std::ops::Range<usize>| {
             let all = columns.flat_map(|column| ops.iter().map(move |&op| (op as usize, column)));
             let mut members: Vec<u32> = all.map(|(op, column)| job.worker(step, column, op) as u32).collect();
             members.sort_unstable();
             members.dedup();
+            if members.len() < least {
+                return NO_LINK;
+            }
             let next = known.len() as u32;
             *known.entry(members).or_insert(next)
         };

@@ -88,10 +88,15 @@ impl Looking<'_> {
         for &kind in kinds {
             (is_it[kind], usual[kind]) = (true, self.usual(kind));
         }
-        let won = self.won(|_, at| {
+        let (job, links) = (self.replays.job, &self.replays.links);
+        let won = self.won(|step, at| {
             let kind = at.op.kind as usize;
-            let takes = if is_it[kind] { usual[kind].min(at.takes) } else { at.takes };
-            (takes, at.delay)
+            let column = at.worker / (job.workers.len() / job.steps[step].columns as usize);
+            let is_it = is_it[kind] && at.takes > usual[kind];
+            match is_it && links.link(job, step, at.place, column).is_some() {
+                true => (usual[kind], at.delay),
+                false => at.real(),
+            }
         });
         let cause = self.cause(CauseKind::Communication, won, says)?;
         Some(Cause { fix: "Check what else uses the network.".into(), ..cause })
