@@ -41,6 +41,17 @@ pub enum JobError {
         "data-parallel rank {dp_rank} of stage {stage} is rank {rank} and rank {other}: are these two jobs?"
     )]
     TwoRanks { dp_rank: u32, stage: u32, rank: u32, other: u32 },
+    #[error(
+        "rank {rank} (step {step}) and rank {other} (step {other_step}) have no step in common: are these two jobs? Give the rows \
+         of one"
+    )]
+    NeverTogether { rank: u32, step: i64, other: u32, other_step: i64 },
+    #[error(
+        "rank {rank} is data-parallel rank {} of stage {}, and data-parallel rank {} of stage {}: a rank has one place. Are these \
+         two jobs?",
+        place.0, place.1, other.0, other.1
+    )]
+    TwoPlaces { rank: u32, place: (u32, u32), other: (u32, u32) },
     #[error("{workers} workers are more than can be analysed: are dp_rank and stage right?")]
     TooMany { workers: u64 },
     #[error("{recorded} workers of {workers} were recorded: are dp_rank and stage numbered from 0 on?")]
@@ -83,7 +94,13 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
     }
     let workers = Workers::of(&rows)?;
     let job = derived(&rows, &workers, source)?;
-    match clocks::correction(&job) {
+    // What was matched without the rows that it belongs to says nothing of clocks.
+    match if job.incomplete { None } else { clocks::correction(&job) } {
+        Some(correction) if correction.changes_nothing() => {
+            let mut job = job;
+            job.notes.extend(correction.notes);
+            Ok(job)
+        }
         Some(correction) => {
             correction.apply(&mut rows, &workers);
             let mut job = derived(&rows, &workers, source)?;
@@ -97,7 +114,8 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
 /// Derives the job from rows in order.
 fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobError> {
     let mut job = Job { source: source.into(), kinds: kinds(), ..Job::default() };
-    let Chosen { steps, notes } = whole::chosen(rows, workers)?;
+    let Chosen { steps, incomplete, notes } = whole::chosen(rows, workers)?;
+    job.incomplete = incomplete;
     let habits = Habits {
         chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),

@@ -15,7 +15,7 @@ mod pools;
 mod replay;
 mod times;
 
-pub use answers::{Answers, Slowdowns, WorkerAnswer, analyse};
+pub use answers::{Answers, Distrust, Slowdowns, WorkerAnswer, analyse};
 pub use causes::{Cause, CauseKind, Split};
 pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};

@@ -1,6 +1,6 @@
 //! Clocks of tables that are off.
 
-use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse};
 use straggler_training::synthetic::{Fault, Synthetic, What, rows};
 use straggler_training::{Kind, Row, derive};
 
@@ -157,5 +157,30 @@ fn there_are_no_causes_without_a_verdict() {
     let is_late = |row: &&mut Row| row.rank == 5 && row.start > 0.4 * (1.0 + row.step as f64 / 10.0);
     all.iter_mut().filter(is_late).for_each(|row| row.start += 2.0);
     let found = answers(all);
-    assert!(found.clocks_differ() && found.causes.is_empty(), "{} {:?}", found.cut_seconds, found.causes);
+    assert!(
+        found.distrust == Some(Distrust::Clocks) && found.causes.is_empty(),
+        "{} {:?}",
+        found.cut_seconds,
+        found.causes
+    );
+}
+
+/// Some ranks of one job and some of another: no clock has jumped, and the ranks that are named are of both.
+#[test]
+fn ranks_of_two_jobs_are_no_jumps() {
+    let one = rows(&Synthetic { steps: 12, ..Synthetic::default() });
+    let other = rows(&Synthetic { steps: 12, seed: 9, forward: 0.13, ..Synthetic::default() });
+    for moves in [0.0, 3.3] {
+        let mut all: Vec<Row> = one.iter().filter(|row| row.dp_rank < 2).copied().collect();
+        let late = |row: &Row| Row { start: row.start + moves * row.step as f64, ..*row };
+        all.extend(other.iter().filter(|row| row.dp_rank >= 2).map(late));
+        let found = answers(all);
+        assert_eq!((found.notes.len(), found.causes.len()), (1, 0), "{:?}", found.notes);
+        let note = &found.notes[0];
+        assert!(note.starts_with("The times of ranks contradict each other in 1"), "{note}");
+        assert!(note.ends_with("Are these ranks of two jobs?"), "{note}");
+        let rank = |after: &str| note.split_once(after).unwrap().1.split(' ').next().unwrap().parse::<u32>();
+        let ranks = [rank(", rank ").unwrap() % 4, rank("before rank ").unwrap() % 4];
+        assert!(ranks[0] < 2 && ranks[1] >= 2, "{note}");
+    }
 }

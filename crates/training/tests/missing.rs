@@ -1,6 +1,6 @@
 //! Recordings that lack workers, steps or rows.
 
-use straggler_training::exact::{Answers, CauseKind, Replays, analyse, slowness};
+use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse, slowness};
 use straggler_training::synthetic::{Fault, Synthetic, What, rows};
 use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
 
@@ -155,4 +155,61 @@ fn links_are_not_blamed_for_workers_that_are_missing() {
         let blamed = found.causes.iter().find(|cause| cause.kind == CauseKind::Communication);
         assert!(blamed.is_none(), "{dp} x {pp} without rank {rank}: {blamed:?}");
     }
+}
+
+/// Without a tenth of the rows, sends and receives are matched wrongly. Clocks have nothing to do with that.
+#[test]
+fn rows_that_are_missing_everywhere_say_nothing_of_clocks() {
+    let mut all = rows(&Synthetic { steps: 12, ..Synthetic::default() });
+    let mut random = 12345u64;
+    all.retain(|_| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % 10 != 0
+    });
+    let found = answers(&job(all));
+    assert!(found.notes.iter().all(|note| !note.contains("lock")), "{:?}", found.notes);
+    let told = "No step has all its rows: steps are analysed without them";
+    assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
+    assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Rows), 0));
+}
+
+/// Nobody is blamed where the replay is far off the recorded steps: something decides how long they take, and was not recorded.
+#[test]
+fn a_replay_that_is_far_off_blames_nobody() {
+    for (wait, distrust) in [(0.1, None), (2.0, Some(Distrust::Replay))] {
+        let mut all = rows(&slowed(4, 2, 10));
+        let waits = |row: &&mut Row| {
+            row.step % 2 == 1 && matches!(row.kind, Kind::OptimizerClipMainGrad | Kind::Optimizer)
+        };
+        all.iter_mut().filter(waits).for_each(|row| row.start += wait);
+        let found = answers(&job(all));
+        assert_eq!(
+            (found.distrust, found.causes.is_empty()),
+            (distrust, wait > 1.0),
+            "{}",
+            found.replay_error
+        );
+    }
+}
+
+/// Recordings that have no step in common are of two jobs.
+#[test]
+fn ranks_without_a_common_step_are_refused() {
+    let mut all = rows(&slowed(4, 2, 10));
+    all.iter_mut().filter(|row| row.dp_rank >= 2).for_each(|row| row.step += 100);
+    let error = derive::job(all, "synthetic").unwrap_err().to_string();
+    let says = "rank 0 (step 0) and rank 2 (step 100) have no step in common: are these two jobs? Give the rows of one";
+    assert_eq!(error, says);
+}
+
+/// A rank has one place.
+#[test]
+fn a_rank_at_two_places_is_refused() {
+    let mut all = rows(&slowed(4, 2, 2));
+    all.iter_mut().filter(|row| row.rank == 6).for_each(|row| row.rank = 1);
+    let error = derive::job(all, "synthetic").unwrap_err().to_string();
+    assert!(
+        error.starts_with("rank 1 is data-parallel rank 1 of stage 0, and data-parallel rank 2 of stage 1: "),
+        "{error}"
+    );
 }

@@ -21,7 +21,11 @@ const COMPARED: usize = 32;
 /// A step that contradicts itself by a share of its length of one in so many cannot be analysed.
 const HARMLESS: i64 = 10;
 
+/// In so many steps clocks do not jump again and again.
+const MANY: usize = 4;
+
 /// What is added to the starts of workers.
+#[derive(Default)]
 pub struct Correction {
     /// By number of the step, then by worker of the job, in picoseconds.
     shift: BTreeMap<i64, Vec<i64>>,
@@ -54,14 +58,32 @@ pub fn correction(job: &Job) -> Option<Correction> {
     let of_steps: Vec<Vec<i64>> =
         (0..steps).into_par_iter().map(|step| of_step(job, step, &common)).collect();
     let jumps = jumps(job, &of_steps, &common);
-    let left_out = within(job, &of_steps);
+    let bad = bad_steps(job, &of_steps);
+    if 2 * bad.len() > steps {
+        return Some(Correction { notes: vec![misfit(job, &bad)], ..Correction::default() });
+    }
+    let left_out: Vec<(i64, usize)> =
+        bad.iter().map(|&step| (job.steps[step].number, suspect(job, step, &of_steps[step]))).collect();
     if jumps.len() + left_out.len() + notes.len() == 0 {
         return None;
     }
-    if !jumps.is_empty() {
+    let moved: BTreeSet<i64> = jumps.iter().map(|jump| jump.step).collect();
+    if steps >= MANY && 2 * moved.len() >= steps {
+        let ranks: BTreeSet<u32> = jumps.iter().map(|jump| rank(jump.worker)).collect();
+        let ranks: Vec<u32> = ranks.into_iter().collect();
+        notes.push(format!(
+            "The clocks of {} move against the others in {} of {steps} steps: each step was aligned on its own. Are these ranks of \
+             another job?",
+            words::of("rank", &ranks),
+            moved.len()
+        ));
+    } else if !jumps.is_empty() {
+        let told = |jump: &Jump| {
+            format!("rank {} by {} at step {}", rank(jump.worker), words::time(jump.by), jump.step)
+        };
         notes.push(format!(
             "Clocks jump during the recording: {}. Steps before and after that were aligned apart",
-            words::list(&jumps)
+            words::list(&jumps.iter().map(told).collect::<Vec<String>>())
         ));
     }
     if !left_out.is_empty() {
@@ -103,8 +125,16 @@ fn of_step(job: &Job, step: usize, common: &[i64]) -> Vec<i64> {
     (before > GOOD).then(own).flatten().unwrap_or_else(|| common.to_vec())
 }
 
-/// Ranks whose shift changes from a step to the next by clearly more than shifts do by chance, with the step and by how much.
-fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<String> {
+/// A clock that moves against most of the others.
+struct Jump {
+    worker: usize,
+    /// The number of the first step after that.
+    step: i64,
+    by: i64,
+}
+
+/// Workers whose shift changes from a step to the next by clearly more than shifts do by chance.
+fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<Jump> {
     let moved: Vec<Vec<i64>> = of_steps.windows(2).map(|pair| moved(&pair[0], &pair[1])).collect();
     let largest = |of: &[i64]| of.iter().map(|by| by.saturating_abs()).max().unwrap_or(0);
     // Between steps that are both aligned on their own, shifts differ by what ends differ by chance.
@@ -120,8 +150,7 @@ fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<String> {
         let by_chance = usual.max(distances.get(distances.len().saturating_sub(1) / 4).copied().unwrap_or(0));
         let clearly = GOOD.max(by_chance.saturating_mul(CLEARLY));
         for (worker, &by) in moved.iter().enumerate().filter(|(_, by)| by.saturating_abs() > clearly) {
-            let (rank, step) = (job.workers[worker].rank, job.steps[place + 1].number);
-            jumps.push(format!("rank {rank} by {} at step {step}", words::time(by)));
+            jumps.push(Jump { worker, step: job.steps[place + 1].number, by });
         }
     }
     jumps
@@ -137,19 +166,38 @@ fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
     moved.into_iter().map(|by| by.saturating_sub(middle)).collect()
 }
 
-/// Steps that still contradict themselves by too much, unless all do, with the worker whose clock is the likeliest to have jumped.
-fn within(job: &Job, of_steps: &[Vec<i64>]) -> Vec<(i64, usize)> {
+/// Steps that still contradict themselves by too much, as places.
+fn bad_steps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<usize> {
     let mut spans: Vec<i64> = (0..of_steps.len()).map(|step| span(job, step, &of_steps[step])).collect();
     let usual = crate::exact::median(&mut spans);
     let is_bad = |step: &usize| {
         let left = contradiction(job, *step, &of_steps[*step]);
         left > GOOD && left > usual / HARMLESS
     };
-    let bad: Vec<usize> = (0..of_steps.len()).filter(is_bad).collect();
-    if bad.len() == of_steps.len() {
-        return Vec::new();
-    }
-    bad.into_iter().map(|step| (job.steps[step].number, suspect(job, step, &of_steps[step]))).collect()
+    (0..of_steps.len()).filter(is_bad).collect()
+}
+
+/// Times that no shift of clocks brings together in most steps, with the two workers that are farthest apart in the first of them.
+fn misfit(job: &Job, bad: &[usize]) -> String {
+    let rank = |worker: usize| job.workers[worker].rank;
+    let as_recorded = vec![0; job.workers.len()];
+    let clashes = groups(job, bad[0]).filter_map(|members| Clash::of(job, &members, &as_recorded));
+    let worst = clashes.max_by_key(|clash| clash.by);
+    let example = worst.map_or(String::new(), |clash| {
+        format!(
+            " In step {}, rank {} ends a transfer {} before rank {} begins it.",
+            job.steps[bad[0]].number,
+            rank(clash.early),
+            words::time(clash.by),
+            rank(clash.late)
+        )
+    });
+    format!(
+        "The times of ranks contradict each other in {} of {} steps, and no shift of clocks helps.{example} Are these ranks of two \
+         jobs?",
+        bad.len(),
+        job.steps.len()
+    )
 }
 
 /// The worker that takes part in most of the contradictions of a step.
@@ -178,6 +226,11 @@ fn span(job: &Job, step: usize, shift: &[i64]) -> i64 {
 }
 
 impl Correction {
+    /// Whether all there is are notes.
+    pub fn changes_nothing(&self) -> bool {
+        self.shift.is_empty() && self.left_out.is_empty()
+    }
+
     /// Moves the starts of rows, and leaves out those of steps that cannot be mended.
     pub fn apply(&self, rows: &mut Vec<Row>, workers: &Workers) {
         rows.retain(|row| !self.left_out.contains(&row.step));

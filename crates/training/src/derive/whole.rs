@@ -16,6 +16,8 @@ const EARLY: usize = 2;
 /// The steps that are analysed, and what there is to say of the others.
 pub struct Chosen<'a> {
     pub steps: Vec<&'a [Row]>,
+    /// Whether they lack rows.
+    pub incomplete: bool,
     pub notes: Vec<String>,
 }
 
@@ -24,6 +26,7 @@ type Place = (u32, u32);
 /// From rows in order of step and worker.
 pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobError> {
     let steps: Vec<&[Row]> = rows.chunk_by(|a, b| a.step == b.step).collect();
+    refuse_two_jobs(&steps, workers)?;
     let spans = spans(&steps, workers);
     let mut incomplete: BTreeMap<i64, String> = BTreeMap::new();
     let mut whole = Vec::new();
@@ -57,8 +60,33 @@ pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobE
         ));
     }
     let lost = lost(&whole);
-    notes.extend(without_lost(&mut whole, &lost));
-    Ok(Chosen { steps: whole, notes })
+    let incomplete = !without_lost(&mut whole, &lost, &mut notes);
+    Ok(Chosen { steps: whole, incomplete, notes })
+}
+
+/// Workers that share no step with others, not even by way of a third one, are of another job.
+fn refuse_two_jobs(steps: &[&[Row]], workers: &Workers) -> Result<(), JobError> {
+    let number = |row: &Row| (row.dp_rank * workers.pp + row.stage) as usize;
+    let mut same: Vec<usize> = (0..workers.all()).collect();
+    fn root(same: &mut [usize], mut worker: usize) -> usize {
+        while same[worker] != worker {
+            same[worker] = same[same[worker]];
+            worker = same[worker];
+        }
+        worker
+    }
+    for of_step in steps {
+        let first = root(&mut same, number(&of_step[0]));
+        for rows in of_step.chunk_by(same_worker) {
+            let own = root(&mut same, number(&rows[0]));
+            same[own] = first;
+        }
+    }
+    let mut of = |rows: &[Row]| root(&mut same, number(&rows[0]));
+    let job = of(steps[0]);
+    let Some(other) = steps.iter().position(|rows| of(rows) != job) else { return Ok(()) };
+    let (one, other) = (&steps[0][0], &steps[other][0]);
+    Err(JobError::NeverTogether { rank: one.rank, step: one.step, other: other.rank, other_step: other.step })
 }
 
 fn at(row: &Row) -> Place {
@@ -121,21 +149,23 @@ fn shorter(
     if list.is_empty() { Vec::new() } else { vec![note] }
 }
 
-/// Leaves out steps that lack rows, as long as any are left, and says so.
-fn without_lost(steps: &mut Vec<&[Row]>, lost: &[Lost]) -> Option<String> {
+/// Leaves out steps that lack rows, as long as any are left, and says so. Returns whether the steps have all their rows now.
+fn without_lost(steps: &mut Vec<&[Row]>, lost: &[Lost], notes: &mut Vec<String>) -> bool {
     let faulty: BTreeSet<i64> = lost.iter().map(|lost| lost.step).collect();
     if lost.is_empty() {
-        return None;
+        return true;
     }
     let names = listed(lost.iter().map(Lost::to_string));
     let rows = format!("{} {} missing: {names}", lost.len(), plural(lost.len(), "row is", "rows are"));
     let left = steps.iter().filter(|rows| !faulty.contains(&rows[0].step)).count();
     if left == 0 {
-        return Some(format!(
-            "{rows}. All steps lack some: they are analysed without them, as if nobody had waited there"
+        notes.push(format!(
+            "{rows}. No step has all its rows: steps are analysed without them, as if nobody had waited there"
         ));
+        return false;
     }
     steps.retain(|rows| !faulty.contains(&rows[0].step));
     let numbers = listed(faulty.iter().map(i64::to_string));
-    Some(format!("{rows}. Left out for that: {} {numbers}", plural(faulty.len(), "step", "steps")))
+    notes.push(format!("{rows}. Left out for that: {} {numbers}", plural(faulty.len(), "step", "steps")));
+    true
 }

@@ -38,6 +38,12 @@ impl Workers {
                 return Err(JobError::TwoRanks { dp_rank, stage, rank: known, other: rank });
             }
         }
+        let mut places: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for (&other, &rank) in &ranks {
+            if let Some(place) = places.insert(rank, other) {
+                return Err(JobError::TwoPlaces { rank, place, other });
+            }
+        }
         if count > MOST_UNRECORDED.max(4 * ranks.len() as u64) {
             return Err(JobError::Sparse { recorded: ranks.len(), workers: count });
         }
@@ -58,11 +64,18 @@ impl Workers {
             let missing = places.filter(|place| !self.ranks.contains_key(place));
             let names =
                 missing.map(|(dp_rank, stage)| format!("data-parallel rank {dp_rank} of stage {stage}"));
+            let words = match all - self.ranks.len() {
+                1 => ["was", "it", "it"],
+                _ => ["were", "they", "them"],
+            };
             notes.push(format!(
-                "{} of {all} workers were not recorded: {}. What they did to the others shows as waiting of the others, \
-                 and cannot be put down to them",
+                "{} of {all} workers {} not recorded: {}. What {} did to the others shows as waiting of the others, \
+                 and cannot be put down to {}",
                 all - self.ranks.len(),
-                listed(names)
+                words[0],
+                listed(names),
+                words[1],
+                words[2]
             ));
         }
         if !self.ends {

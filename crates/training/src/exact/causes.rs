@@ -100,9 +100,8 @@ pub struct Found {
 /// All causes, the largest gain first. Workers are in the order of their slowdowns.
 pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) -> Found {
     let steps = replays.all(|_, at| at.real());
-    let mut looking =
-        Looking { replays, facts: Facts::of(replays), spread: Spread::default(), real: mean(&steps) };
-    looking.spread = Spread::of(&looking);
+    let spread = Spread::of(replays);
+    let looking = Looking { replays, facts: Facts::of(replays, &spread), spread, real: mean(&steps) };
     let mut causes: Vec<Cause> = Vec::new();
     causes.extend(looking.slow_workers(order));
     causes.extend(looking.partition());

@@ -70,6 +70,27 @@ impl Links {
     }
 }
 
+impl Links {
+    /// What the transfers of a kind take on a link, by place of the step; steps without any are not there.
+    pub fn by_step(
+        &self,
+        job: &Job,
+        times: &[StepTimes],
+        kind: usize,
+        link: usize,
+    ) -> Vec<(usize, Vec<i64>)> {
+        let of_step = |(step, times): (usize, &StepTimes)| {
+            let columns = job.steps[step].columns as usize;
+            let ops = job.shape(step).ops.iter().enumerate().filter(|(_, op)| op.kind as usize == kind);
+            let all = ops.flat_map(|(place, _)| (0..columns).map(move |column| (place, column)));
+            let own = all.filter(|&(place, column)| self.link(job, step, place, column) == Some(link));
+            let takes: Vec<i64> = own.map(|(place, column)| times.takes[place * columns + column]).collect();
+            (!takes.is_empty()).then_some((step, takes))
+        };
+        times.iter().enumerate().filter_map(of_step).collect()
+    }
+}
+
 /// By kind: how many workers take part in a transfer, recorded or not; two at least.
 fn all_of(job: &Job) -> Vec<usize> {
     if !job.is_table() {

@@ -3,6 +3,7 @@
 
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::pools::median;
+use super::workers::rise;
 use super::{Cause, CauseKind, Looking, time};
 use crate::{Role, words};
 use rayon::prelude::*;
@@ -10,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// More slow links than this share are the rule, not the exception.
 const EXCEPTION: f64 = 2.0 / 3.0;
+/// Links are alike if the slowest takes less than so many times the usual.
+const ALIKE: f64 = 1.05;
 /// Links that are told as evidence.
 const TOLD: usize = 5;
 
@@ -21,6 +24,8 @@ struct Slow<'a> {
     part: &'static str,
     takes: i64,
     usual: i64,
+    /// The place of the step that it is slow since, where that is not the first.
+    since: Option<usize>,
 }
 
 impl Looking<'_> {
@@ -58,20 +63,51 @@ impl Looking<'_> {
                 _ => "Check the links of these ranks, and what else uses the network.",
             };
             let (evidence, fix) = (self.evidence_of_links(&own), fix.into());
-            causes.extend(cause.map(|cause| Cause { ranks, evidence, fix, class, ..cause }));
+            // What began with all slow links, where none was slow before.
+            let since = own.iter().map(|slow| slow.since).min().flatten();
+            let since_step = since.map(|step| self.replays.job.steps[step].number);
+            causes.extend(cause.map(|cause| {
+                let says = match since_step {
+                    Some(step) => format!("{} since step {step}", cause.says),
+                    None => cause.says,
+                };
+                Cause { says, ranks, evidence, fix, class, since_step, ..cause }
+            }));
         }
         classes.retain(|class, _| !of_slow.contains(class));
         for (class, kinds) in &classes {
             let says = format!("Transfers of {class} take longer than usual");
             causes.extend(self.usual_transfers(kinds, says).map(|cause| Cause {
-                evidence: vec![
-                    "They are alike on all links: as a rule as usual, and now and then much longer.".into(),
-                ],
+                evidence: self.no_link_stands_out(kinds).into_iter().collect(),
                 class: Some((*class).into()),
                 ..cause
             }));
         }
         causes
+    }
+
+    /// What there is to say of links that are all much the same: the one with the longest transfers, as a rule.
+    fn no_link_stands_out(&self, kinds: &[usize]) -> Option<String> {
+        let (job, links) = (self.replays.job, &self.replays.links);
+        let of_kind = |&kind: &usize| {
+            let mut transfers = links.transfers(job, &self.replays.times, kind);
+            let longest = transfers.iter().flatten().copied().max()?;
+            let medians = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
+            let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
+            Some((longest, Slow { class: "", link, part: "", takes, usual: self.usual(kind), since: None }))
+        };
+        let (longest, slowest) = kinds.iter().filter_map(of_kind).max_by_key(|(longest, _)| *longest)?;
+        let (longest, usual) = (time(longest as f64), time(slowest.usual as f64));
+        Some(match slowest.factor() < ALIKE {
+            true => {
+                format!("They are alike on all links: {usual} as a rule, and now and then up to {longest}.")
+            }
+            false => format!(
+                "No link stands out: usual is {usual}, on the slowest link, {}, {} as a rule; the longest takes {longest}.",
+                self.between(&slowest),
+                time(slowest.takes as f64)
+            ),
+        })
     }
 
     /// What a transfer of a kind usually takes: the ideal, unless half of all transfers are slow.
@@ -141,14 +177,34 @@ impl Looking<'_> {
                 if !as_a_rule && !is_long(upper, usual_upper) {
                     continue;
                 }
-                let (part, takes) = if as_a_rule { ("Half", middle) } else { ("A quarter", upper) };
-                if slow.get(&link).is_none_or(|known| known.takes < takes) {
-                    slow.insert(link, Slow { class, link, part, takes, usual });
+                let (part, takes) = if as_a_rule { ("half", middle) } else { ("a quarter", upper) };
+                let found = Slow { class, link, part, takes, usual, since: None };
+                let found = self.since(&found, kind).unwrap_or(found);
+                if slow.get(&link).is_none_or(|known| known.takes < found.takes) {
+                    slow.insert(link, found);
                 }
             }
         }
         let is_exception = slow.len() as f64 <= EXCEPTION * used.len() as f64;
         if is_exception { slow.into_values().collect() } else { Vec::new() }
+    }
+
+    /// A link that becomes slow with a step and stays so, with what its transfers take from then on.
+    fn since<'a>(&self, slow: &Slow<'a>, kind: usize) -> Option<Slow<'a>> {
+        let (job, links) = (self.replays.job, &self.replays.links);
+        let steps = links.by_step(job, &self.replays.times, kind, slow.link);
+        let middle = |takes: &[i64]| median(&mut takes.to_vec());
+        let levels: Vec<f64> =
+            steps.iter().map(|(_, takes)| middle(takes) as f64 / slow.usual.max(1) as f64).collect();
+        let from = rise(&levels)?;
+        let later: Vec<i64> = steps[from..].iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
+        let takes = middle(&later);
+        is_long(takes, slow.usual).then_some(Slow {
+            part: "half",
+            takes,
+            since: Some(steps[from].0),
+            ..*slow
+        })
     }
 
     fn members(&self, slow: &Slow<'_>) -> impl Iterator<Item = u32> {
@@ -182,16 +238,23 @@ impl Looking<'_> {
     }
 
     fn told(&self, slow: &Slow<'_>) -> String {
-        let ranks = self.ranks(self.members(slow));
-        let between = if ranks.len() == 2 { "between" } else { "among" };
-        format!(
-            "{} of the transfers of {} {between} {} take {} or more; usual is {}.",
+        let since = slow.since.map(|step| format!("since step {}, ", self.replays.job.steps[step].number));
+        let line = format!(
+            "{}{} of the transfers of {} {} take {} or more; usual is {}.",
+            since.unwrap_or_default(),
             slow.part,
             slow.class,
-            words::of("rank", &ranks),
+            self.between(slow),
             time(slow.takes as f64),
             time(slow.usual as f64)
-        )
+        );
+        line[..1].to_uppercase() + &line[1..]
+    }
+
+    /// `between ranks 3 and 5`, `among ranks 3, 4 and 5`.
+    fn between(&self, slow: &Slow<'_>) -> String {
+        let ranks = self.ranks(self.members(slow));
+        format!("{} {}", if ranks.len() == 2 { "between" } else { "among" }, words::of("rank", &ranks))
     }
 }
 

@@ -15,7 +15,8 @@ impl Looking<'_> {
             (0..job.kinds.len()).filter(|&kind| is_microbatch(&job.kinds[kind])).collect();
         let of_step = |step: usize| -> Vec<Option<f64>> {
             let mut workers = vec![Vec::new(); job.stages()];
-            for (place, worker) in job.workers.iter().enumerate() {
+            let typical = job.workers.iter().enumerate().filter(|(place, _)| self.facts.is_typical(*place));
+            for (place, worker) in typical {
                 let means = kinds.iter().filter_map(|&kind| self.facts.mean_in(step, place, kind));
                 let work: f64 = means.sum();
                 workers[worker.stage as usize].extend((work > 0.0).then_some(work));
