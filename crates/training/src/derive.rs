@@ -87,7 +87,7 @@ impl Found {
 
 /// Derives the job. Rows are in any order.
 pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
-    rows.par_sort_unstable_by_key(|row| (row.step, row.dp_rank, row.stage, row.kind, row.seq));
+    rows.par_sort_unstable_by_key(identity);
     if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
         let Row { step, rank, seq, .. } = pair[1];
         return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
@@ -109,6 +109,15 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
         }
         None => Ok(job),
     }
+}
+
+/// By how much clocks contradict each other as they are recorded, in a sentence; nothing where they do not.
+pub fn clocks_note(rows: &[Row]) -> Option<String> {
+    let mut rows = rows.to_vec();
+    rows.par_sort_unstable_by_key(identity);
+    let workers = Workers::of(&rows).ok()?;
+    let job = derived(&rows, &workers, "").ok()?;
+    if job.incomplete { None } else { clocks::as_recorded(&job) }
 }
 
 /// Derives the job from rows in order.

@@ -171,10 +171,21 @@ impl<'a> Replays<'a> {
 
     /// Every step with the times that are chosen, which may differ from step to step.
     pub fn all(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
-        (0..self.job.steps.len())
-            .into_par_iter()
-            .map_init(Room::default, |room, step| self.step(step, room, &|at: &At<'_>| choose(step, at)))
-            .collect()
+        self.all_told(choose, &|| {})
+    }
+
+    /// The same, and tells of every step that is done.
+    pub fn all_told(
+        &self,
+        choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync,
+        done: &(dyn Fn() + Sync),
+    ) -> Vec<i64> {
+        let one = |room: &mut Room, step: usize| {
+            let takes = self.step(step, room, &|at: &At<'_>| choose(step, at));
+            done();
+            takes
+        };
+        (0..self.job.steps.len()).into_par_iter().map_init(Room::default, one).collect()
     }
 }
 

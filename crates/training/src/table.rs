@@ -71,6 +71,8 @@ pub enum TableError {
     NoColumn { path: PathBuf, name: &'static str },
     #[error("{0}: which step it belongs to is not known")]
     Row(Box<Fault>),
+    #[error("{} is given twice{}: give it once", path.display(), if path == other { String::new() } else { format!(", also as {}", other.display()) })]
+    GivenTwice { path: PathBuf, other: PathBuf },
     #[error("{} and {} are of two jobs: {why}. Give the tables of one job", first.display(), second.display())]
     TwoJobs { first: PathBuf, second: PathBuf, why: String },
 }
@@ -118,6 +120,14 @@ impl Table {
         }
         job.notes.extend(clock::note(&self.clocks));
         Ok(job)
+    }
+}
+
+impl Table {
+    /// What makes the numbers of an analysis doubtful that takes rows as they are: units, and clocks.
+    pub fn doubts(&self) -> Vec<String> {
+        let notes = [magnitude::note(&self.rows), derive::clocks_note(&self.rows), clock::note(&self.clocks)];
+        notes.into_iter().flatten().collect()
     }
 }
 

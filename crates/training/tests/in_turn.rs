@@ -1,5 +1,8 @@
 //! What is slow for a while, and what is slow by chance.
 
+#[path = "public_jobs/folder.rs"]
+mod public_jobs;
+
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
 use straggler_training::{derive, read_table, whatif};
@@ -112,7 +115,7 @@ fn a_slow_worker_is_found_among_unequal_lengths() {
 /// The public job of which lengths are the cause, where it is.
 #[test]
 fn lengths_explain_the_workers_of_a_real_job() {
-    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let Some(folder) = public_jobs::folder() else { return };
     let path = std::path::Path::new(&folder).join("trace-SE.parquet");
     let job = read_table(&path).unwrap().job("SE").unwrap();
     let found = analyse(&Replays::new(&job).unwrap(), None);

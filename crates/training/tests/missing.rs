@@ -213,3 +213,37 @@ fn a_rank_at_two_places_is_refused() {
         "{error}"
     );
 }
+
+/// Which of several rows stands for those that are lost is not left to chance.
+#[test]
+fn lost_rows_are_named_alike_every_time() {
+    // Some workers do their microbatches in another order, so that the same one has other numbers.
+    let mut all = rows(&slowed(4, 1, 6));
+    for row in all.iter_mut().filter(|row| row.kind.is_compute()) {
+        row.microbatch = (row.microbatch + (row.dp_rank / 2) as i32) % 8;
+    }
+    all.retain(|row| (row.rank, row.step, row.kind, row.microbatch) != (1, 2, Kind::ForwardCompute, 3));
+    let first = job(all.clone()).notes;
+    assert!(first[0].starts_with("1 row is missing: forward-compute "), "{first:?}");
+    for _ in 0..20 {
+        assert_eq!(job(all.clone()).notes, first);
+    }
+}
+
+/// One worker was, several were.
+#[test]
+fn one_worker_was_not_recorded() {
+    let mut all = rows(&slowed(4, 2, 4));
+    all.retain(|row| row.rank != 2);
+    let one = job(all.clone());
+    assert!(one.notes[0].starts_with("1 of 8 workers was not recorded: "), "{:?}", one.notes);
+    assert!(
+        one.notes[0].ends_with(
+            "What it did to the others shows as waiting of the others, and cannot be put down to it"
+        )
+    );
+    let error = trace(&one, Sizes::guessed(&one)).unwrap_err().to_string();
+    assert_eq!(error, "1 worker was not recorded: a trace needs all of them");
+    all.retain(|row| row.rank != 3);
+    assert!(job(all).notes[0].starts_with("2 of 8 workers were not recorded: "));
+}

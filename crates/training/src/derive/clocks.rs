@@ -177,6 +177,25 @@ fn bad_steps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<usize> {
     (0..of_steps.len()).filter(is_bad).collect()
 }
 
+/// The worst contradiction of all steps, in a sentence.
+pub fn as_recorded(job: &Job) -> Option<String> {
+    let rank = |worker: usize| job.workers[worker].rank;
+    let as_recorded = vec![0; job.workers.len()];
+    let worst = |step: usize| {
+        let clashes = groups(job, step).filter_map(|members| Clash::of(job, &members, &as_recorded));
+        clashes.map(|clash| (clash.by, step, clash.early, clash.late)).max()
+    };
+    let all: Vec<_> = (0..job.steps.len()).into_par_iter().filter_map(worst).collect();
+    let (by, step, early, late) = all.into_iter().max().filter(|(by, ..)| *by > GOOD)?;
+    Some(format!(
+        "clocks differ: in step {}, rank {} ends a transfer {} before rank {} begins it. Times are taken as they are",
+        job.steps[step].number,
+        rank(early),
+        words::time(by),
+        rank(late)
+    ))
+}
+
 /// Times that no shift of clocks brings together in most steps, with the two workers that are farthest apart in the first of them.
 fn misfit(job: &Job, bad: &[usize]) -> String {
     let rank = |worker: usize| job.workers[worker].rank;

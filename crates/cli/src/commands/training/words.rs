@@ -98,15 +98,20 @@ fn interval(answers: &Answers) -> String {
     }
 }
 
+/// A replay that does not explain the recorded steps.
+pub fn far_off(replay_error: f64) -> Option<String> {
+    (replay_error.abs() > FAR_OFF).then(|| {
+        format!(
+            "the replay is {} off the recorded steps: something that decides how long they take was not recorded",
+            percent(replay_error.abs())
+        )
+    })
+}
+
 /// What makes the numbers doubtful.
 pub fn doubts(answers: &Answers) -> Vec<String> {
     let mut list = answers.notes.clone();
-    if answers.replay_error.abs() > FAR_OFF {
-        list.push(format!(
-            "the replay is {} off the recorded steps: something that decides how long they take was not recorded",
-            percent(answers.replay_error.abs())
-        ));
-    }
+    list.extend(far_off(answers.replay_error));
     if answers.unexplained_seconds > UNEXPLAINED * answers.step_seconds
         && answers.replay_error.abs() > UNEXPLAINED
     {

@@ -46,12 +46,13 @@ impl Looking<'_> {
         ));
         if let Some(worst) = &worst {
             cause.evidence.push(format!(
-                "The longest: rank {}, step {}, {} before {} {}.",
+                "The longest: rank {}, step {}, {} before {}{}.",
                 job.workers[worst.worker].rank,
                 job.steps[worst.step].number,
                 time(worst.by as f64),
                 job.kinds[worst.op.kind as usize].name,
-                worst.op.seq
+                // Names of kernels have numbers of their own.
+                if job.is_table() { format!(" {}", worst.op.seq) } else { String::new() }
             ));
         }
         if share(at_begin) >= 0.5 {
