@@ -87,7 +87,10 @@ impl Found {
 
 /// Derives the job. Rows are in any order.
 pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
-    rows.par_sort_unstable_by_key(identity);
+    // As a rule they are in order, and looking is cheap.
+    if !rows.is_sorted_by_key(identity) {
+        rows.par_sort_unstable_by_key(identity);
+    }
     if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
         let Row { step, rank, seq, .. } = pair[1];
         return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });

@@ -182,8 +182,7 @@ pub fn as_recorded(job: &Job) -> Option<String> {
     let rank = |worker: usize| job.workers[worker].rank;
     let as_recorded = vec![0; job.workers.len()];
     let worst = |step: usize| {
-        let clashes = groups(job, step).filter_map(|members| Clash::of(job, &members, &as_recorded));
-        clashes.map(|clash| (clash.by, step, clash.early, clash.late)).max()
+        worst_clash(job, step, &as_recorded).map(|clash| (clash.by, step, clash.early, clash.late))
     };
     let all: Vec<_> = (0..job.steps.len()).into_par_iter().filter_map(worst).collect();
     let (by, step, early, late) = all.into_iter().max().filter(|(by, ..)| *by > GOOD)?;
@@ -200,9 +199,7 @@ pub fn as_recorded(job: &Job) -> Option<String> {
 fn misfit(job: &Job, bad: &[usize]) -> String {
     let rank = |worker: usize| job.workers[worker].rank;
     let as_recorded = vec![0; job.workers.len()];
-    let clashes = groups(job, bad[0]).filter_map(|members| Clash::of(job, &members, &as_recorded));
-    let worst = clashes.max_by_key(|clash| clash.by);
-    let example = worst.map_or(String::new(), |clash| {
+    let example = worst_clash(job, bad[0], &as_recorded).map_or(String::new(), |clash| {
         format!(
             " In step {}, rank {} ends a transfer {} before rank {} begins it.",
             job.steps[bad[0]].number,
@@ -222,12 +219,12 @@ fn misfit(job: &Job, bad: &[usize]) -> String {
 /// The worker that takes part in most of the contradictions of a step.
 fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
     let mut counts = vec![0u32; job.workers.len()];
-    for clash in groups(job, step).filter_map(|members| Clash::of(job, &members, shift)) {
+    each_clash(job, step, shift, |clash| {
         if clash.by > GOOD {
             counts[clash.late] += 1;
             counts[clash.early] += 1;
         }
-    }
+    });
     (0..counts.len()).rev().max_by_key(|&worker| counts[worker]).unwrap_or(0)
 }
 
@@ -269,11 +266,11 @@ struct Member {
     receives: bool,
 }
 
-/// Members of the groups of a step that have several.
-fn groups(job: &Job, step: usize) -> impl Iterator<Item = Vec<Member>> {
+/// Visits the members of each group of a step that has several.
+fn each_group(job: &Job, step: usize, mut visit: impl FnMut(&[Member])) {
     let (shape, of) = (job.shape(step), job.steps[step]);
     let (graph, columns) = (&shape.graph, of.columns as usize);
-    let member = move |column: usize, op: u32| {
+    let member = |column: usize, op: u32| {
         let op = op as usize;
         Member {
             worker: job.worker(step, column, op),
@@ -281,17 +278,39 @@ fn groups(job: &Job, step: usize) -> impl Iterator<Item = Vec<Member>> {
             receives: job.kinds[shape.ops[op].kind as usize].posted,
         }
     };
-    (0..graph.groups.len())
-        .flat_map(move |group| {
-            let ops = graph.groups.of(group);
-            let of_columns = move |columns: std::ops::Range<usize>| -> Vec<Member> {
-                columns.flat_map(|column| ops.iter().map(move |&op| member(column, op))).collect()
-            };
-            let wide = graph.wide[group];
-            let count = if wide { 1 } else { columns };
-            (0..count).map(move |column| of_columns(if wide { 0..columns } else { column..column + 1 }))
-        })
-        .filter(|members| members.len() > 1)
+    let mut members = Vec::new();
+    for group in 0..graph.groups.len() {
+        let ops = graph.groups.of(group);
+        let together = if graph.wide[group] { columns } else { 1 };
+        for first in (0..columns).step_by(together) {
+            members.clear();
+            let of_columns = first..first + together;
+            members.extend(
+                of_columns
+                    .flat_map(|column| ops.iter().map(move |&op| (column, op)))
+                    .map(|(column, op)| member(column, op)),
+            );
+            if members.len() > 1 {
+                visit(&members);
+            }
+        }
+    }
+}
+
+/// Visits what contradicts itself in a step, or nearly does: one for each group.
+fn each_clash(job: &Job, step: usize, shift: &[i64], mut visit: impl FnMut(Clash)) {
+    each_group(job, step, |members| Clash::of(job, members, shift).into_iter().for_each(&mut visit));
+}
+
+/// The worst of a step.
+fn worst_clash(job: &Job, step: usize, shift: &[i64]) -> Option<Clash> {
+    let mut worst: Option<Clash> = None;
+    each_clash(job, step, shift, |clash| {
+        if worst.as_ref().is_none_or(|worst| worst.by < clash.by) {
+            worst = Some(clash);
+        }
+    });
+    worst
 }
 
 /// The last start of a group and the first end that needs it: workers, and how long the end comes before the start. A send may
@@ -315,18 +334,17 @@ impl Clash {
 
 /// How long before the last start of a group a member has ended, at most.
 fn contradiction(job: &Job, step: usize, shift: &[i64]) -> i64 {
-    let clashes = groups(job, step).filter_map(|members| Clash::of(job, &members, shift));
-    clashes.map(|clash| clash.by).max().unwrap_or(0)
+    worst_clash(job, step, shift).map_or(0, |clash| clash.by)
 }
 
 /// What ends together in a step.
 fn meetings(job: &Job, step: usize, shift: &[i64]) -> Vec<Ends> {
-    let end = |of: Member| {
+    let end = |of: &Member| {
         let end = job.start[of.instance].saturating_add(job.duration[of.instance]);
         (of.worker as u32, end.saturating_add(shift[of.worker]))
     };
-    let mut meetings: Vec<Ends> =
-        groups(job, step).map(|members| members.into_iter().map(end).collect()).collect();
+    let mut meetings: Vec<Ends> = Vec::new();
+    each_group(job, step, |members| meetings.push(members.iter().map(end).collect()));
     meetings.sort_by_key(|ends| ends.iter().map(|&(_, end)| end).max());
     meetings
 }

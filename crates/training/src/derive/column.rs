@@ -56,7 +56,7 @@ pub struct Building<'a> {
     /// The last collection that was taken out of an operation.
     pub last_inside: BTreeMap<usize, usize>,
     pub queues: Vec<Vec<usize>>,
-    edges: BTreeSet<(u32, u32)>,
+    edges: Vec<(u32, u32)>,
     pub found: Found,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Building<'a> {
             inside: vec![false; rows.len()],
             last_inside: BTreeMap::new(),
             queues: Vec::new(),
-            edges: BTreeSet::new(),
+            edges: Vec::new(),
             found: Found::default(),
         }
     }
@@ -141,12 +141,14 @@ impl<'a> Building<'a> {
         let mut groups = partners.pairs(&mut self.found);
         let (in_column, wide) = self.meetings(habits.clip_meets);
         groups.extend(in_column);
+        self.edges.sort_unstable();
+        self.edges.dedup();
         Column {
             dp_rank: self.rows[0].dp_rank,
             ops: self.rows.iter().zip(&self.inside).map(|(row, &inside)| op(row, inside)).collect(),
             start: self.start,
             duration: self.duration,
-            edges: self.edges.into_iter().collect(),
+            edges: self.edges,
             groups,
             wide,
             queues: self.queues,
@@ -178,7 +180,7 @@ impl Building<'_> {
     }
 
     pub fn edge(&mut self, after: usize, before: usize) {
-        self.edges.insert((after as u32, before as u32));
+        self.edges.push((after as u32, before as u32));
     }
 
     pub fn chain(&mut self, ops: &[usize]) {

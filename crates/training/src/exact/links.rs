@@ -5,12 +5,15 @@ use super::pools::median;
 use super::times::StepTimes;
 use crate::graph::Graph;
 use crate::{Job, Kind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A link is slow if its transfers take so many times the usual.
 pub const STANDS_OUT: f64 = 1.3;
 /// The fast links are the usual ones if they are this part of all.
 const USUAL: usize = 3;
+
+/// By link: steps, as places, and what transfers take there.
+pub type BySteps = BTreeMap<usize, Vec<(usize, Vec<i64>)>>;
 
 /// In a table, a group without a link.
 const NO_LINK: u32 = u32::MAX;
@@ -71,23 +74,25 @@ impl Links {
 }
 
 impl Links {
-    /// What the transfers of a kind take on a link, by place of the step; steps without any are not there.
-    pub fn by_step(
-        &self,
-        job: &Job,
-        times: &[StepTimes],
-        kind: usize,
-        link: usize,
-    ) -> Vec<(usize, Vec<i64>)> {
-        let of_step = |(step, times): (usize, &StepTimes)| {
+    /// What the transfers of a kind take on some links, by link and place of the step; steps without any are not there.
+    pub fn by_step(&self, job: &Job, times: &[StepTimes], kind: usize, some: &BTreeSet<usize>) -> BySteps {
+        let mut by_step: BySteps = some.iter().map(|&link| (link, Vec::new())).collect();
+        for (step, times) in times.iter().enumerate().filter(|_| !some.is_empty()) {
             let columns = job.steps[step].columns as usize;
             let ops = job.shape(step).ops.iter().enumerate().filter(|(_, op)| op.kind as usize == kind);
-            let all = ops.flat_map(|(place, _)| (0..columns).map(move |column| (place, column)));
-            let own = all.filter(|&(place, column)| self.link(job, step, place, column) == Some(link));
-            let takes: Vec<i64> = own.map(|(place, column)| times.takes[place * columns + column]).collect();
-            (!takes.is_empty()).then_some((step, takes))
-        };
-        times.iter().enumerate().filter_map(of_step).collect()
+            for (place, column) in ops.flat_map(|(place, _)| (0..columns).map(move |column| (place, column)))
+            {
+                let link = self.link(job, step, place, column);
+                let Some(steps) = link.and_then(|link| by_step.get_mut(&link)) else { continue };
+                if steps.last().is_none_or(|(last, _)| *last != step) {
+                    steps.push((step, Vec::new()));
+                }
+                if let Some((_, takes)) = steps.last_mut() {
+                    takes.push(times.takes[place * columns + column]);
+                }
+            }
+        }
+        by_step
     }
 }
 

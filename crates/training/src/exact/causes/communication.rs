@@ -172,14 +172,17 @@ impl Looking<'_> {
             let mut uppers: Vec<i64> = levels.iter().map(|(_, _, upper)| *upper).collect();
             uppers.sort_unstable();
             let usual_upper = uppers.get(uppers.len().saturating_sub(1) / 2).copied().unwrap_or(0).max(usual);
-            for (link, middle, upper) in levels {
+            let is_slow = |&&(_, middle, upper): &&(usize, i64, i64)| {
+                is_long(middle, usual) || is_long(upper, usual_upper)
+            };
+            let of_kind: Vec<&(usize, i64, i64)> = levels.iter().filter(is_slow).collect();
+            let some = of_kind.iter().map(|(link, _, _)| *link).collect();
+            let by_step = links.by_step(job, &self.replays.times, kind, &some);
+            for &&(link, middle, upper) in &of_kind {
                 let as_a_rule = is_long(middle, usual);
-                if !as_a_rule && !is_long(upper, usual_upper) {
-                    continue;
-                }
                 let (part, takes) = if as_a_rule { ("half", middle) } else { ("a quarter", upper) };
                 let found = Slow { class, link, part, takes, usual, since: None };
-                let found = self.since(&found, kind).unwrap_or(found);
+                let found = found.since(&by_step[&link]).unwrap_or(found);
                 if slow.get(&link).is_none_or(|known| known.takes < found.takes) {
                     slow.insert(link, found);
                 }
@@ -187,24 +190,6 @@ impl Looking<'_> {
         }
         let is_exception = slow.len() as f64 <= EXCEPTION * used.len() as f64;
         if is_exception { slow.into_values().collect() } else { Vec::new() }
-    }
-
-    /// A link that becomes slow with a step and stays so, with what its transfers take from then on.
-    fn since<'a>(&self, slow: &Slow<'a>, kind: usize) -> Option<Slow<'a>> {
-        let (job, links) = (self.replays.job, &self.replays.links);
-        let steps = links.by_step(job, &self.replays.times, kind, slow.link);
-        let middle = |takes: &[i64]| median(&mut takes.to_vec());
-        let levels: Vec<f64> =
-            steps.iter().map(|(_, takes)| middle(takes) as f64 / slow.usual.max(1) as f64).collect();
-        let from = rise(&levels)?;
-        let later: Vec<i64> = steps[from..].iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
-        let takes = middle(&later);
-        is_long(takes, slow.usual).then_some(Slow {
-            part: "half",
-            takes,
-            since: Some(steps[from].0),
-            ..*slow
-        })
     }
 
     fn members(&self, slow: &Slow<'_>) -> impl Iterator<Item = u32> {
@@ -255,6 +240,23 @@ impl Looking<'_> {
     fn between(&self, slow: &Slow<'_>) -> String {
         let ranks = self.ranks(self.members(slow));
         format!("{} {}", if ranks.len() == 2 { "between" } else { "among" }, words::of("rank", &ranks))
+    }
+}
+
+impl<'a> Slow<'a> {
+    /// A link that becomes slow with a step and stays so, with what its transfers take from then on.
+    fn since(&self, steps: &[(usize, Vec<i64>)]) -> Option<Slow<'a>> {
+        let middle = |takes: &[i64]| median(&mut takes.to_vec());
+        let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
+        let from = rise(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
+        let later: Vec<i64> = steps[from..].iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
+        let takes = middle(&later);
+        is_long(takes, self.usual).then_some(Slow {
+            part: "half",
+            takes,
+            since: Some(steps[from].0),
+            ..*self
+        })
     }
 }
 
