@@ -1,6 +1,7 @@
 //! Transfers that take longer than usual, and between whom. All who take part in a transfer end it together, so that its times
 //! blame a link: two ranks, or a whole group. A single rank is named only where every slow link has it in common.
 
+use super::super::Replays;
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::pools::median;
 use super::workers::rise;
@@ -26,6 +27,19 @@ struct Slow<'a> {
     usual: i64,
     /// The place of the step that it is slow since, where that is not the first.
     since: Option<usize>,
+}
+
+/// By kind: what a transfer usually takes: the ideal, unless half of all transfers are slow.
+pub fn usual(replays: &Replays<'_>) -> Vec<i64> {
+    let of_kind = |kind: usize| {
+        if replays.job.kinds[kind].role != Role::Communication {
+            return 0;
+        }
+        let mut transfers = replays.links.transfers(replays.job, &replays.times, kind);
+        let ideal = replays.ideal.takes_of(0, kind as u16);
+        usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal))
+    };
+    (0..replays.job.kinds.len()).into_par_iter().map(of_kind).collect()
 }
 
 impl Looking<'_> {
@@ -94,7 +108,7 @@ impl Looking<'_> {
             let longest = transfers.iter().flatten().copied().max()?;
             let medians = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
             let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
-            Some((longest, Slow { class: "", link, part: "", takes, usual: self.usual(kind), since: None }))
+            Some((longest, Slow { class: "", link, part: "", takes, usual: self.usual[kind], since: None }))
         };
         let (longest, slowest) = kinds.iter().filter_map(of_kind).max_by_key(|(longest, _)| *longest)?;
         let (longest, usual) = (time(longest as f64), time(slowest.usual as f64));
@@ -110,19 +124,12 @@ impl Looking<'_> {
         })
     }
 
-    /// What a transfer of a kind usually takes: the ideal, unless half of all transfers are slow.
-    fn usual(&self, kind: usize) -> i64 {
-        let mut transfers = self.replays.links.transfers(self.replays.job, &self.replays.times, kind);
-        let ideal = self.replays.ideal.takes_of(0, kind as u16);
-        usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal))
-    }
-
     /// What is won if transfers of some kinds take no longer than usual.
     fn usual_transfers(&self, kinds: &[usize], says: String) -> Option<Cause> {
         let mut is_it = vec![false; self.replays.job.kinds.len()];
         let mut usual = vec![0; is_it.len()];
         for &kind in kinds {
-            (is_it[kind], usual[kind]) = (true, self.usual(kind));
+            (is_it[kind], usual[kind]) = (true, self.usual[kind]);
         }
         let (job, links) = (self.replays.job, &self.replays.links);
         let won = self.won(|step, at| {
@@ -168,7 +175,7 @@ impl Looking<'_> {
             let levels: Vec<(usize, i64, i64)> =
                 own.map(|(link, takes)| (link, median(takes), upper_quartile(takes))).collect();
             used.extend(levels.iter().map(|(link, _, _)| *link));
-            let usual = self.usual(kind);
+            let usual = self.usual[kind];
             let mut uppers: Vec<i64> = levels.iter().map(|(_, _, upper)| *upper).collect();
             uppers.sort_unstable();
             let usual_upper = uppers.get(uppers.len().saturating_sub(1) / 2).copied().unwrap_or(0).max(usual);

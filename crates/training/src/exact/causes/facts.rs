@@ -33,14 +33,17 @@ impl Facts {
         let (job, kinds) = (replays.job, replays.job.kinds.len());
         let of_step = |step: usize| {
             let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+            let per_column = job.workers.len() / columns;
             let mut sums = vec![(0i64, 0u64); job.workers.len() * kinds];
             for (place, op) in shape.ops.iter().enumerate() {
-                for column in 0..columns {
+                let takes = &replays.times[step].takes[place * columns..(place + 1) * columns];
+                for (column, takes) in takes.iter().enumerate() {
                     if job.is_filler(job.instance(step, column, place)) {
                         continue;
                     }
-                    let sum = &mut sums[job.worker(step, column, place) * kinds + op.kind as usize];
-                    *sum = (sum.0 + replays.times[step].takes[place * columns + column], sum.1 + 1);
+                    let worker = column * per_column + op.worker as usize;
+                    let sum = &mut sums[worker * kinds + op.kind as usize];
+                    *sum = (sum.0 + takes, sum.1 + 1);
                 }
             }
             sums

@@ -120,6 +120,11 @@ impl Looking<'_> {
     fn stall(&self, name: &str, kind: CauseKind, says: &str, fix: &str) -> Option<Cause> {
         let job = self.replays.job;
         let number = job.kinds.iter().position(|kind| kind.name == name)?;
+        if !(0..job.workers.len())
+            .any(|worker| self.facts.mean(worker, number).is_some_and(|mean| mean > 0.0))
+        {
+            return None;
+        }
         let won = self.won(|_, at| if at.op.kind as usize == number { (0, at.delay) } else { at.real() });
         let mut cause = self.cause(kind, won, says.into())?;
         let means: Vec<(usize, f64)> = (0..job.workers.len())
