@@ -88,12 +88,12 @@ impl Found {
 /// Derives the job. Rows are in any order.
 pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
     // As a rule they are in order, and looking is cheap.
-    if !rows.is_sorted_by_key(identity) {
+    if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
         rows.par_sort_unstable_by_key(identity);
-    }
-    if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
-        let Row { step, rank, seq, .. } = pair[1];
-        return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
+        if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
+            let Row { step, rank, seq, .. } = pair[1];
+            return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
+        }
     }
     let workers = Workers::of(&rows)?;
     let job = derived(&rows, &workers, source)?;
@@ -129,7 +129,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     let Chosen { steps, incomplete, notes } = whole::chosen(rows, workers)?;
     job.incomplete = incomplete;
     let habits = Habits {
-        chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
+        chunks: rows.par_iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
     };
     let built: Vec<Result<Built, JobError>> =
@@ -139,8 +139,8 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     for (rows, step) in steps.iter().zip(built) {
         match step {
             Ok(step) => {
-                let there = rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage)).count();
-                if step.columns != workers.dp && there == workers.all() {
+                let there = || rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage)).count();
+                if step.columns != workers.dp && there() == workers.all() {
                     merged.push(rows[0].step);
                 }
                 found.add(step.found);
@@ -183,12 +183,13 @@ struct Habits {
 /// its own gradients.
 fn clip_meets(steps: &[&[Row]]) -> bool {
     let is_apart = |rows: &&&[Row]| {
-        let clips = || rows.iter().filter(|row| row.kind == Kind::OptimizerClipMainGrad);
-        let last = clips().map(|row| row.start).fold(f64::NEG_INFINITY, f64::max);
-        let first = clips().map(|row| row.start + row.duration).fold(f64::INFINITY, f64::min);
+        let clips = rows.iter().filter(|row| row.kind == Kind::OptimizerClipMainGrad);
+        let (last, first) = clips.fold((f64::NEG_INFINITY, f64::INFINITY), |(last, first), row| {
+            (f64::max(last, row.start), f64::min(first, row.start + row.duration))
+        });
         first + 1e-12 * column::SLACK as f64 <= last
     };
-    2 * steps.iter().filter(is_apart).count() <= steps.len()
+    2 * steps.par_iter().filter(is_apart).count() <= steps.len()
 }
 
 /// All kinds, in the order of [`Kind::ALL`].

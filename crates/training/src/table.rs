@@ -106,7 +106,9 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
 impl Table {
     /// Derives the job, without the steps that have faults.
     pub fn job(mut self, source: &str) -> Result<Job, JobError> {
-        self.rows.retain(|row| !self.faults.leaves_out(row.step));
+        if self.faults.leaves_any_out() {
+            self.rows.retain(|row| !self.faults.leaves_out(row.step));
+        }
         if self.rows.is_empty()
             && let Some(fault) = self.faults.first()
         {

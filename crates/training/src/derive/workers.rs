@@ -3,6 +3,7 @@
 use super::{JobError, MOST};
 use crate::words::listed;
 use crate::{Kind, Row, Worker};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Where so many workers seem to take part and few were recorded, the numbers are wrong.
@@ -20,11 +21,11 @@ pub struct Workers {
 
 impl Workers {
     pub fn of(rows: &[Row]) -> Result<Workers, JobError> {
-        let (Some(dp), Some(pp)) =
-            (rows.iter().map(|row| row.dp_rank).max(), rows.iter().map(|row| row.stage).max())
-        else {
+        if rows.is_empty() {
             return Err(JobError::Empty);
-        };
+        }
+        let largest = |one: (u32, u32), other: (u32, u32)| (one.0.max(other.0), one.1.max(other.1));
+        let (dp, pp) = rows.par_iter().map(|row| (row.dp_rank, row.stage)).reduce(|| (0, 0), largest);
         let (dp, pp) = (dp.saturating_add(1), pp.saturating_add(1));
         let count = u64::from(dp) * u64::from(pp);
         if count > MOST {

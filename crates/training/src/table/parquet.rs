@@ -20,11 +20,12 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     let most = length.saturating_mul(ROWS_PER_BYTE);
     let mut readers = vec![open(file, path)?];
     let groups = readers[0].num_row_groups();
-    let rows =
-        |number: usize| usize::try_from(readers[0].metadata().row_group(number).num_rows()).unwrap_or(0);
-    let before: Vec<usize> = (0..groups)
-        .scan(0usize, |sum, number| Some(std::mem::replace(sum, sum.saturating_add(rows(number)))))
-        .collect();
+    // By row group: how many rows there are before it, and in all.
+    let mut before = vec![0usize];
+    for group in readers[0].metadata().row_groups() {
+        let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+        before.push(before[before.len() - 1].saturating_add(rows));
+    }
     // Row groups are read in parallel, each by a handle of its own: threads that share one share its place in the file.
     while readers.len() < rayon::current_num_threads().min(groups) {
         readers.push(open(File::open(path).map_err(io)?, path)?);
@@ -34,6 +35,9 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
         Group { reader: &*group, path }.table(before[number], most)
     };
     let mut whole = Table::default();
+    // Where there is no room for all at once, there may be for what the file really has.
+    let all = before[groups];
+    drop(whole.rows.try_reserve_exact(if all as u64 <= most { all } else { 0 }));
     // As many at a time as there are handles: what groups take while they are read is more than what is kept.
     for first in (0..groups).step_by(readers.len()) {
         let numbers = first..groups.min(first + readers.len());

@@ -74,7 +74,7 @@ impl Facts {
                 .fold((0i128, 0u64), |all, sums| (all.0 + i128::from(sums[at].0), all.1 + sums[at].1));
             (sum as f64 / count.max(1) as f64, count)
         };
-        let means = (0..job.workers.len() * kinds).map(total).collect();
+        let means = (0..job.workers.len() * kinds).into_par_iter().map(total).collect();
         Facts {
             kinds,
             means,
