@@ -113,6 +113,18 @@ fn clocks_that_jump_are_named_and_aligned() {
     }
 }
 
+/// A clock that moves in every step does not jump again and again: it may be that of another job.
+#[test]
+fn a_clock_that_moves_in_every_step_is_not_said_to_jump() {
+    let mut all = rows(&synthetic());
+    let moved = |row: &&mut Row| row.rank == 5 && row.step > 0;
+    all.iter_mut().filter(moved).for_each(|row| row.start += [0.5, 2.0, 1.0][row.step as usize % 3]);
+    let found = answers(all);
+    assert!(found.notes.iter().all(|note| !note.contains("jump")), "{:?}", found.notes);
+    let told = "The clock of rank 5 moves against the others in 7 of 8 steps";
+    assert!(found.notes.iter().any(|note| note.starts_with(told)), "{:?}", found.notes);
+}
+
 /// Ends of collectives differ by a millisecond or so; only the clock that has jumped is named, whichever it is.
 #[test]
 fn clocks_that_do_not_jump_are_not_named() {

@@ -71,11 +71,16 @@ pub fn correction(job: &Job) -> Option<Correction> {
     if steps >= MANY && 2 * moved.len() >= steps {
         let ranks: BTreeSet<u32> = jumps.iter().map(|jump| rank(jump.worker)).collect();
         let ranks: Vec<u32> = ranks.into_iter().collect();
+        let [clocks, are] = match ranks.len() {
+            1 => ["clock", "moves"],
+            _ => ["clocks", "move"],
+        };
         notes.push(format!(
-            "The clocks of {} move against the others in {} of {steps} steps: each step was aligned on its own. Are these ranks of \
+            "The {clocks} of {} {are} against the others in {} of {steps} steps, so that each step was aligned on its own: {} of \
              another job?",
             words::of("rank", &ranks),
-            moved.len()
+            moved.len(),
+            words::plural(ranks.len(), "is this a rank", "are these ranks")
         ));
     } else if !jumps.is_empty() {
         let told = |jump: &Jump| {
