@@ -113,12 +113,12 @@ fn clocks_that_jump_are_named_and_aligned() {
     }
 }
 
-/// A clock that moves in every step does not jump again and again: it may be that of another job.
+/// A clock that moves to and fro in every step does not jump again and again: it may be that of another job.
 #[test]
 fn a_clock_that_moves_in_every_step_is_not_said_to_jump() {
     let mut all = rows(&synthetic());
-    let moved = |row: &&mut Row| row.rank == 5 && row.step > 0;
-    all.iter_mut().filter(moved).for_each(|row| row.start += [0.5, 2.0, 1.0][row.step as usize % 3]);
+    let moved = |row: &&mut Row| row.rank == 5 && row.step % 2 == 1;
+    all.iter_mut().filter(moved).for_each(|row| row.start += 2.0);
     let found = answers(all);
     assert!(found.notes.iter().all(|note| !note.contains("jump")), "{:?}", found.notes);
     let told = "The clock of rank 5 moves against the others in 7 of 8 steps";
