@@ -41,6 +41,17 @@ pub enum JobError {
         "data-parallel rank {dp_rank} of stage {stage} is rank {rank} and rank {other}: are these two jobs?"
     )]
     TwoRanks { dp_rank: u32, stage: u32, rank: u32, other: u32 },
+    #[error(
+        "rank {rank} (step {step}) and rank {other} (step {other_step}) have no step in common: are these two jobs? Give the rows \
+         of one"
+    )]
+    NeverTogether { rank: u32, step: i64, other: u32, other_step: i64 },
+    #[error(
+        "rank {rank} is data-parallel rank {} of stage {}, and data-parallel rank {} of stage {}: a rank has one place. Are these \
+         two jobs?",
+        place.0, place.1, other.0, other.1
+    )]
+    TwoPlaces { rank: u32, place: (u32, u32), other: (u32, u32) },
     #[error("{workers} workers are more than can be analysed: are dp_rank and stage right?")]
     TooMany { workers: u64 },
     #[error("{recorded} workers of {workers} were recorded: are dp_rank and stage numbered from 0 on?")]
@@ -76,14 +87,23 @@ impl Found {
 
 /// Derives the job. Rows are in any order.
 pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
-    rows.par_sort_unstable_by_key(|row| (row.step, row.dp_rank, row.stage, row.kind, row.seq));
-    if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
-        let Row { step, rank, seq, .. } = pair[1];
-        return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
+    // As a rule they are in order, and looking is cheap.
+    if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
+        rows.par_sort_unstable_by_key(identity);
+        if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
+            let Row { step, rank, seq, .. } = pair[1];
+            return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
+        }
     }
     let workers = Workers::of(&rows)?;
     let job = derived(&rows, &workers, source)?;
-    match clocks::correction(&job) {
+    // What was matched without the rows that it belongs to says nothing of clocks.
+    match if job.incomplete { None } else { clocks::correction(&job) } {
+        Some(correction) if correction.changes_nothing() => {
+            let mut job = job;
+            job.notes.extend(correction.notes);
+            Ok(job)
+        }
         Some(correction) => {
             correction.apply(&mut rows, &workers);
             let mut job = derived(&rows, &workers, source)?;
@@ -94,12 +114,22 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
     }
 }
 
+/// By how much clocks contradict each other as they are recorded, in a sentence; nothing where they do not.
+pub fn clocks_note(rows: &[Row]) -> Option<String> {
+    let mut rows = rows.to_vec();
+    rows.par_sort_unstable_by_key(identity);
+    let workers = Workers::of(&rows).ok()?;
+    let job = derived(&rows, &workers, "").ok()?;
+    if job.incomplete { None } else { clocks::as_recorded(&job) }
+}
+
 /// Derives the job from rows in order.
 fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobError> {
     let mut job = Job { source: source.into(), kinds: kinds(), ..Job::default() };
-    let Chosen { steps, notes } = whole::chosen(rows, workers)?;
+    let Chosen { steps, incomplete, notes } = whole::chosen(rows, workers)?;
+    job.incomplete = incomplete;
     let habits = Habits {
-        chunks: rows.iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
+        chunks: rows.par_iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
     };
     let built: Vec<Result<Built, JobError>> =
@@ -109,8 +139,8 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     for (rows, step) in steps.iter().zip(built) {
         match step {
             Ok(step) => {
-                let there = rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage)).count();
-                if step.columns != workers.dp && there == workers.all() {
+                let there = || rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage)).count();
+                if step.columns != workers.dp && there() == workers.all() {
                     merged.push(rows[0].step);
                 }
                 found.add(step.found);
@@ -153,12 +183,13 @@ struct Habits {
 /// its own gradients.
 fn clip_meets(steps: &[&[Row]]) -> bool {
     let is_apart = |rows: &&&[Row]| {
-        let clips = || rows.iter().filter(|row| row.kind == Kind::OptimizerClipMainGrad);
-        let last = clips().map(|row| row.start).fold(f64::NEG_INFINITY, f64::max);
-        let first = clips().map(|row| row.start + row.duration).fold(f64::INFINITY, f64::min);
+        let clips = rows.iter().filter(|row| row.kind == Kind::OptimizerClipMainGrad);
+        let (last, first) = clips.fold((f64::NEG_INFINITY, f64::INFINITY), |(last, first), row| {
+            (f64::max(last, row.start), f64::min(first, row.start + row.duration))
+        });
         first + 1e-12 * column::SLACK as f64 <= last
     };
-    2 * steps.iter().filter(is_apart).count() <= steps.len()
+    2 * steps.par_iter().filter(is_apart).count() <= steps.len()
 }
 
 /// All kinds, in the order of [`Kind::ALL`].

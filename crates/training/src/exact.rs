@@ -15,7 +15,7 @@ mod pools;
 mod replay;
 mod times;
 
-pub use answers::{Answers, Slowdowns, WorkerAnswer, analyse};
+pub use answers::{Answers, Distrust, Slowdowns, WorkerAnswer, analyse};
 pub use causes::{Cause, CauseKind, Split};
 pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};
@@ -146,35 +146,47 @@ impl<'a> Replays<'a> {
     ) {
         let (job, times) = (self.job, &self.times[step]);
         let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
-        room.takes.clear();
-        room.delays.clear();
+        let per_column = job.workers.len() / columns;
+        let rows = if meet == Meet::InPairs { 2 * columns } else { columns };
+        room.takes.resize(shape.ops.len() * rows, 0);
+        room.delays.resize(shape.ops.len() * rows, 0);
         room.carried.clone_from(&times.carried);
         room.absent.clear();
-        for (place, op) in shape.ops.iter().enumerate() {
+        let rooms = room.takes.chunks_exact_mut(rows).zip(room.delays.chunks_exact_mut(rows));
+        for ((place, op), (room_takes, room_delays)) in shape.ops.iter().enumerate().zip(rooms) {
             let stage = job.workers[job.worker(step, 0, place)].stage;
             let (ideal_takes, ideal_delay) = (self.ideal.takes(stage, op), self.ideal.delay(op));
-            let first = place * columns;
-            for column in 0..columns {
-                let worker = job.worker(step, column, place);
-                let (takes, delay) = (times.takes[first + column], times.delays[first + column]);
-                let (takes, delay) =
-                    choose(&At { op, place, worker, takes, delay, ideal_takes, ideal_delay });
-                room.takes.push(takes);
-                room.delays.push(delay);
-            }
-            if meet == Meet::InPairs {
-                room.takes.resize(room.takes.len() + columns, ideal_takes);
-                room.delays.resize(room.delays.len() + columns, ideal_delay);
+            let range = place * columns..(place + 1) * columns;
+            let (own_takes, ideal) = room_takes.split_at_mut(columns);
+            ideal.fill(ideal_takes);
+            let (own_delays, ideal) = room_delays.split_at_mut(columns);
+            ideal.fill(ideal_delay);
+            let own = own_takes.iter_mut().zip(own_delays);
+            let all = times.takes[range.clone()].iter().zip(&times.delays[range]);
+            for (column, ((&takes, &delay), own)) in all.zip(own).enumerate() {
+                let worker = column * per_column + op.worker as usize;
+                (*own.0, *own.1) = choose(&At { op, place, worker, takes, delay, ideal_takes, ideal_delay });
             }
         }
     }
 
     /// Every step with the times that are chosen, which may differ from step to step.
     pub fn all(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
-        (0..self.job.steps.len())
-            .into_par_iter()
-            .map_init(Room::default, |room, step| self.step(step, room, &|at: &At<'_>| choose(step, at)))
-            .collect()
+        self.all_told(choose, &|| {})
+    }
+
+    /// The same, and tells of every step that is done.
+    pub fn all_told(
+        &self,
+        choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync,
+        done: &(dyn Fn() + Sync),
+    ) -> Vec<i64> {
+        let one = |room: &mut Room, step: usize| {
+            let takes = self.step(step, room, &|at: &At<'_>| choose(step, at));
+            done();
+            takes
+        };
+        (0..self.job.steps.len()).into_par_iter().map_init(Room::default, one).collect()
     }
 }
 

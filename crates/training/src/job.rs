@@ -115,6 +115,8 @@ pub struct Job {
     pub duration: Vec<i64>,
     /// Instances that only stand for those of other columns, and take no time: garbage collections and loads. In order.
     pub fillers: Vec<usize>,
+    /// Whether rows of its steps are missing, so that some of what meets was matched wrongly.
+    pub incomplete: bool,
     /// What was not found, or left out, and what that means for the analysis: sentences.
     pub notes: Vec<String>,
 }

@@ -81,6 +81,11 @@ impl Kind {
         matches!(self, Kind::ForwardSend | Kind::ForwardRecv | Kind::BackwardSend | Kind::BackwardRecv)
     }
 
+    /// Whether all data-parallel ranks of a stage do it together.
+    pub fn is_of_stage(self) -> bool {
+        matches!(self, Kind::ParamsAllGather | Kind::GradsReduceScatter | Kind::SeparateGradsAllReduce)
+    }
+
     /// Whether its ideal duration is the mean of all, and not the median.
     pub fn pools_by_mean(self) -> bool {
         self.is_compute() || matches!(self, Kind::Optimizer | Kind::Gc)

@@ -291,7 +291,10 @@ impl<'a> Drawn<'a> {
 
     fn delay(&self, row: &Row) -> f64 {
         let stalls = self.faults(row).map(|what| if let What::Stall(seconds) = what { seconds } else { 0.0 });
-        if row.kind == Kind::ForwardCompute && row.seq == 0 { stalls.sum() } else { 0.0 }
+        // A worker that is alone begins its steps with the first forward: nobody would see that late.
+        let alone = self.of.dp == 1 && self.of.pp == 1;
+        let late = if alone { Kind::BackwardCompute } else { Kind::ForwardCompute };
+        if row.kind == late && row.seq == 0 { stalls.sum() } else { 0.0 }
     }
 }
 

@@ -71,6 +71,8 @@ pub enum TableError {
     NoColumn { path: PathBuf, name: &'static str },
     #[error("{0}: which step it belongs to is not known")]
     Row(Box<Fault>),
+    #[error("{} is given twice{}: give it once", path.display(), if path == other { String::new() } else { format!(", also as {}", other.display()) })]
+    GivenTwice { path: PathBuf, other: PathBuf },
     #[error("{} and {} are of two jobs: {why}. Give the tables of one job", first.display(), second.display())]
     TwoJobs { first: PathBuf, second: PathBuf, why: String },
 }
@@ -104,7 +106,9 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
 impl Table {
     /// Derives the job, without the steps that have faults.
     pub fn job(mut self, source: &str) -> Result<Job, JobError> {
-        self.rows.retain(|row| !self.faults.leaves_out(row.step));
+        if self.faults.leaves_any_out() {
+            self.rows.retain(|row| !self.faults.leaves_out(row.step));
+        }
         if self.rows.is_empty()
             && let Some(fault) = self.faults.first()
         {
@@ -118,6 +122,14 @@ impl Table {
         }
         job.notes.extend(clock::note(&self.clocks));
         Ok(job)
+    }
+}
+
+impl Table {
+    /// What makes the numbers of an analysis doubtful that takes rows as they are: units, and clocks.
+    pub fn doubts(&self) -> Vec<String> {
+        let notes = [magnitude::note(&self.rows), derive::clocks_note(&self.rows), clock::note(&self.clocks)];
+        notes.into_iter().flatten().collect()
     }
 }
 

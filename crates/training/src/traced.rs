@@ -8,7 +8,7 @@
 mod whole;
 
 use crate::exact::times;
-use crate::{Job, Kind, Op};
+use crate::{Job, Kind, Op, words};
 use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::{
@@ -53,7 +53,7 @@ impl Sizes {
 pub enum TracedError {
     #[error("only jobs from tables of operations become traces: others do not say what is sent to whom")]
     NotATable,
-    #[error("{missing} workers were not recorded: a trace needs all of them")]
+    #[error("{missing} {} not recorded: a trace needs all of them", words::plural(*missing, "worker was", "workers were"))]
     Missing { missing: usize },
     #[error(
         "step {step}, rank {rank}: {name} is missing, and other ranks wait for it there: leave the step out of the table, or \

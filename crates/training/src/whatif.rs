@@ -134,12 +134,24 @@ impl Scenario {
 
     /// Replays a draw.
     pub fn outcome(&self, replays: &Replays<'_>, draw: u32) -> Result<Outcome, ScenarioError> {
+        self.outcome_told(replays, draw, &|| {})
+    }
+
+    /// Replays a draw, and tells of every step that is done.
+    pub fn outcome_told(
+        &self,
+        replays: &Replays<'_>,
+        draw: u32,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Outcome, ScenarioError> {
         let hit = Hit::drawn(self, replays.job, draw)?;
         let begins = begins(replays);
         let steps: Result<Vec<i64>, ScenarioError> = (0..replays.job.steps.len())
             .into_par_iter()
             .map_init(Room::default, |room, step| {
-                self.step(replays, &hit, Base { draw, step, begin: begins[step] }, room)
+                let takes = self.step(replays, &hit, Base { draw, step, begin: begins[step] }, room);
+                done();
+                takes
             })
             .collect();
         Ok(Outcome { steps: steps?, samples: hit.samples(replays.job), hit: hit.whom })

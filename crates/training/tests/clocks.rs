@@ -1,8 +1,11 @@
 //! Clocks of tables that are off.
 
-use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
+#[path = "public_jobs/folder.rs"]
+mod public_jobs;
+
+use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse};
 use straggler_training::synthetic::{Fault, Synthetic, What, rows};
-use straggler_training::{Row, derive};
+use straggler_training::{Kind, Row, derive};
 
 fn synthetic() -> Synthetic {
     let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: What::Slow(1.5) };
@@ -44,10 +47,33 @@ fn clocks_that_are_good_are_left_alone() {
     }
 }
 
+/// Sends that return at once, long before their receives are posted, contradict nothing. A receive that ends before its send
+/// begins does.
+#[test]
+fn a_send_may_end_before_its_receive_begins() {
+    let mut all = rows(&Synthetic { transfer: 0.005, ..synthetic() });
+    for row in &mut all {
+        match row.kind {
+            Kind::ForwardSend | Kind::BackwardSend => row.duration = 0.0001,
+            Kind::ForwardRecv | Kind::BackwardRecv => {
+                let end = row.start + row.duration;
+                (row.start, row.duration) = (end - 0.001, 0.001);
+            }
+            _ => {}
+        }
+    }
+    let found = answers(all.clone());
+    assert!(found.notes.is_empty() && found.cut == 0, "{:?} {}", found.notes, found.cut);
+    assert!(found.replay_error.abs() < 0.02, "{}", found.replay_error);
+    assert_eq!(found.causes[0].ranks, [6], "{:?}", found.causes[0]);
+    all.iter_mut().filter(|row| row.stage == 1).for_each(|row| row.start += 0.2);
+    assert!(answers(all).notes[0].starts_with("Clocks were aligned"));
+}
+
 /// The public jobs, where they are: their clocks are good, and their answers are those of the guide.
 #[test]
 fn public_jobs_keep_their_answers() {
-    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let Some(folder) = public_jobs::folder() else { return };
     for (name, s) in [("AR", 2.140), ("SE", 1.540), ("ST", 1.191)] {
         let path = std::path::Path::new(&folder).join(format!("trace-{name}.parquet"));
         let job = straggler_training::read_table(&path).unwrap().job(name).unwrap();
@@ -85,6 +111,18 @@ fn clocks_that_jump_are_named_and_aligned() {
         assert_eq!(found.steps, 8);
         assert_like(&found, &expected);
     }
+}
+
+/// A clock that moves to and fro in every step does not jump again and again: it may be that of another job.
+#[test]
+fn a_clock_that_moves_in_every_step_is_not_said_to_jump() {
+    let mut all = rows(&synthetic());
+    let moved = |row: &&mut Row| row.rank == 5 && row.step % 2 == 1;
+    all.iter_mut().filter(moved).for_each(|row| row.start += 2.0);
+    let found = answers(all);
+    assert!(found.notes.iter().all(|note| !note.contains("jump")), "{:?}", found.notes);
+    let told = "The clock of rank 5 moves against the others in 7 of 8 steps";
+    assert!(found.notes.iter().any(|note| note.starts_with(told)), "{:?}", found.notes);
 }
 
 /// Ends of collectives differ by a millisecond or so; only the clock that has jumped is named, whichever it is.
@@ -134,5 +172,30 @@ fn there_are_no_causes_without_a_verdict() {
     let is_late = |row: &&mut Row| row.rank == 5 && row.start > 0.4 * (1.0 + row.step as f64 / 10.0);
     all.iter_mut().filter(is_late).for_each(|row| row.start += 2.0);
     let found = answers(all);
-    assert!(found.clocks_differ() && found.causes.is_empty(), "{} {:?}", found.cut_seconds, found.causes);
+    assert!(
+        found.distrust == Some(Distrust::Clocks) && found.causes.is_empty(),
+        "{} {:?}",
+        found.cut_seconds,
+        found.causes
+    );
+}
+
+/// Some ranks of one job and some of another: no clock has jumped, and the ranks that are named are of both.
+#[test]
+fn ranks_of_two_jobs_are_no_jumps() {
+    let one = rows(&Synthetic { steps: 12, ..Synthetic::default() });
+    let other = rows(&Synthetic { steps: 12, seed: 9, forward: 0.13, ..Synthetic::default() });
+    for moves in [0.0, 3.3] {
+        let mut all: Vec<Row> = one.iter().filter(|row| row.dp_rank < 2).copied().collect();
+        let late = |row: &Row| Row { start: row.start + moves * row.step as f64, ..*row };
+        all.extend(other.iter().filter(|row| row.dp_rank >= 2).map(late));
+        let found = answers(all);
+        assert_eq!((found.notes.len(), found.causes.len()), (1, 0), "{:?}", found.notes);
+        let note = &found.notes[0];
+        assert!(note.starts_with("The times of ranks contradict each other in 1"), "{note}");
+        assert!(note.ends_with("Are these ranks of two jobs?"), "{note}");
+        let rank = |after: &str| note.split_once(after).unwrap().1.split(' ').next().unwrap().parse::<u32>();
+        let ranks = [rank(", rank ").unwrap() % 4, rank("before rank ").unwrap() % 4];
+        assert!(ranks[0] < 2 && ranks[1] >= 2, "{note}");
+    }
 }

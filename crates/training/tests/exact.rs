@@ -337,3 +337,30 @@ fn every_gather_belongs_to_the_forward_behind_it() {
     assert!(found.replay_error.abs() < 1e-9 && found.overlaps == 0 && found.cut == 0, "{found:?}");
     assert!((found.step_seconds - 1.46).abs() < 1e-9, "{}", found.step_seconds);
 }
+
+/// A stage that computes two chunks of a model takes as long for a microbatch as both do.
+#[test]
+fn work_of_a_stage_is_that_of_all_its_chunks() {
+    let of = Synthetic {
+        dp: 2,
+        pp: 2,
+        microbatches: 8,
+        steps: 3,
+        jitter: 0.0,
+        last_stage: 0.5,
+        ..Synthetic::default()
+    };
+    let evidence = |chunks: i32| {
+        let mut all = rows(&of);
+        for row in all.iter_mut().filter(|row| row.kind.is_compute()) {
+            row.chunk = row.microbatch % chunks;
+            row.model_chunk = row.chunk * 2 + row.stage as i32;
+            row.microbatch /= chunks;
+        }
+        let job = derive::job(all, "synthetic").unwrap();
+        let causes = analyse(&Replays::new(&job).unwrap(), None).causes;
+        causes.iter().find(|cause| cause.kind == CauseKind::Partition).unwrap().evidence[0].clone()
+    };
+    assert_eq!(evidence(1), "A microbatch computes 300 ms, 450 ms on stages 0 to 1.");
+    assert_eq!(evidence(2), "A microbatch computes 600 ms, 900 ms on stages 0 to 1.");
+}

@@ -1,16 +1,23 @@
 //! Imports of real recordings. They are read where `STRAGGLER_TRACES` says, and archives where
 //! `STRAGGLER_TRACES_UNPACKED` says; without these, nothing is tested here.
 
+use std::io::Write;
 use std::path::PathBuf;
 use straggler_training::{Job, Role, import};
 
 fn folder(variable: &str, path: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(std::env::var_os(variable)?).join(path);
-    let found = path.exists();
-    if !found {
-        eprintln!("skipped: {} is not there", path.display());
-    }
-    found.then_some(path)
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    let why = match &folder {
+        None => format!("{variable} does not name the folder of {path}"),
+        Some(folder) if !folder.join(path).exists() => {
+            format!("{} is not there", folder.join(path).display())
+        }
+        Some(folder) => return Some(folder.join(path)),
+    };
+    // Not by a macro, whose lines are kept back for tests that pass.
+    let name = std::thread::current().name().unwrap_or("a test").to_string();
+    let _ = writeln!(std::io::stderr(), "{name} is skipped: {why}");
+    None
 }
 
 fn traces(path: &str) -> Option<PathBuf> {

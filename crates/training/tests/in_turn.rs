@@ -1,8 +1,11 @@
 //! What is slow for a while, and what is slow by chance.
 
+#[path = "public_jobs/folder.rs"]
+mod public_jobs;
+
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
-use straggler_training::{derive, read_table};
+use straggler_training::{derive, read_table, whatif};
 
 fn answers(of: &Synthetic) -> Answers {
     let job = derive::job(rows(of), "synthetic").unwrap();
@@ -93,14 +96,85 @@ fn workers_with_long_microbatches_are_not_slow() {
     }
 }
 
+/// A worker that is a third slower, in a job in which lengths differ by more: other stages compute the same data.
+#[test]
+fn a_slow_worker_is_found_among_unequal_lengths() {
+    for (dp, pp, lengths) in [(4, 4, 0.3), (4, 4, 0.5), (8, 2, 0.5), (8, 1, 0.3), (8, 1, 0.5)] {
+        let fault = Fault { dp_rank: 2, stage: pp - 1, from_step: 0, what: What::Slow(1.3) };
+        let of = Synthetic { dp, pp, lengths, faults: vec![fault], ..Synthetic::default() };
+        let found = answers(&of);
+        let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
+        let slow = slow.unwrap_or_else(|| panic!("{dp} x {pp}, {lengths}: {:?}", found.causes));
+        assert_eq!(slow.ranks, [(pp - 1) * dp + 2], "{slow:?}");
+        let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });
+        let truth = 1.0 - healthy / mean_step(&of);
+        assert!((slow.gain - truth).abs() < 0.02, "{dp} x {pp}, {lengths}: {truth}: {slow:?}");
+    }
+}
+
 /// The public job of which lengths are the cause, where it is.
 #[test]
 fn lengths_explain_the_workers_of_a_real_job() {
-    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let Some(folder) = public_jobs::folder() else { return };
     let path = std::path::Path::new(&folder).join("trace-SE.parquet");
     let job = read_table(&path).unwrap().job("SE").unwrap();
     let found = analyse(&Replays::new(&job).unwrap(), None);
     assert_eq!(found.causes[0].kind, CauseKind::SequenceLengths, "{:?}", found.causes);
     let named = found.causes.iter().filter(|cause| cause.kind == CauseKind::Workers);
     assert_eq!(named.map(|cause| cause.ranks.len()).sum::<usize>(), 0, "{:?}", found.causes);
+}
+
+/// Most workers of a stage are slow: they have no more work than the others, which are as fast as they can be.
+#[test]
+fn slow_workers_are_no_uneven_stage() {
+    let slow = |dp_rank: u32, stage: u32, times: f64| Fault {
+        dp_rank,
+        stage,
+        from_step: 0,
+        what: What::Slow(times),
+    };
+    for times in [1.2, 1.5] {
+        let faults = (0..3).map(|dp_rank| slow(dp_rank, 1, times)).collect();
+        let of = Synthetic { faults, ..Synthetic::default() };
+        let found = answers(&of);
+        assert_eq!(found.causes[0].kind, CauseKind::Workers, "{:?}", found.causes);
+        assert_eq!(found.causes[0].ranks, [4, 5, 6]);
+        assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::Partition), "{:?}", found.causes);
+        let healthy = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() });
+        let truth = 1.0 - healthy / mean_step(&of);
+        assert!((found.causes[0].gain - truth).abs() < 0.01, "{truth}: {:?}", found.causes[0]);
+    }
+}
+
+/// Half of the workers, drawn at random: all of them are named.
+#[test]
+fn half_of_the_workers_may_be_slow() {
+    for seed in [1, 2] {
+        let mut of = Synthetic { seed, ..Synthetic::default() };
+        let half =
+            whatif::Fault { whom: whatif::Whom::Each(0.5), what: whatif::What::Slow(1.5), from_step: None };
+        of.add(&half).unwrap();
+        let mut hit: Vec<u32> = of.faults.iter().map(|fault| fault.stage * of.dp + fault.dp_rank).collect();
+        hit.sort_unstable();
+        let mut named = answers(&of).causes[0].ranks.clone();
+        named.sort_unstable();
+        assert_eq!(named, hit, "seed {seed}");
+    }
+}
+
+/// A first step that is no slower than some later ones is no start-up.
+#[test]
+fn steps_that_are_as_slow_later_are_no_start_up() {
+    let in_step = |step: u32| {
+        let all = |from_step: u32, times: f64| {
+            (0..4).map(move |dp_rank| Fault { dp_rank, stage: 0, from_step, what: What::Slow(times) })
+        };
+        all(step, 1.6).chain(all(step + 1, 1.0 / 1.6))
+    };
+    for (steps, expected) in [(vec![0], true), (vec![0, 9], false), (vec![0, 9, 15], false)] {
+        let faults = steps.iter().flat_map(|&step| in_step(step)).collect();
+        let found = answers(&Synthetic { pp: 1, faults, ..Synthetic::default() });
+        let told = found.causes.iter().any(|cause| cause.kind == CauseKind::StartUp);
+        assert_eq!(told, expected, "{steps:?}: {:?}", found.causes);
+    }
 }

@@ -56,9 +56,40 @@ fn a_slow_link_is_a_pair_of_ranks() {
     let of = Synthetic { faults: slow_link(100.0, Some((1, 2)), 0), ..Synthetic::default() };
     let first = first_cause(&of);
     assert_eq!((&first.says[..], &first.ranks[..]), ("The link between ranks 5 and 9 is slow", &[5, 9][..]));
+    let told = "between ranks 5 and 9 take 100.0 ms or more; usual is 1.00";
+    assert!(first.evidence[0].contains(told), "{first:?}");
+    assert_eq!(first.since_step, None);
     // Since half of the steps, or a little less.
     let of = Synthetic { faults: slow_link(100.0, Some((1, 2)), 12), ..Synthetic::default() };
-    assert_eq!(first_cause(&of).ranks, [5, 9]);
+    let first = first_cause(&of);
+    assert_eq!((&first.ranks[..], first.since_step), (&[5, 9][..], Some(12)));
+    assert_eq!(first.says, "The link between ranks 5 and 9 is slow since step 12");
+    assert!(first.evidence[0].starts_with("Since step 12, half of the transfers of "), "{first:?}");
+    assert!(
+        first.evidence.iter().any(|line| line.contains("take 100.0 ms or more; usual is 1.000 ms")),
+        "{first:?}"
+    );
+}
+
+/// Links that differ by less than what stands out are not called alike.
+#[test]
+fn links_that_differ_are_not_alike() {
+    let told = |times: f64| {
+        let of =
+            Synthetic { transfer: 0.1, faults: slow_link(times, Some((1, 2)), 0), ..Synthetic::default() };
+        let job = derive::job(rows(&of), "synthetic").unwrap();
+        // Now and then a transfer takes very long, on any link.
+        let job = Replays::new(&job).unwrap().changed(|_, at| {
+            let forward = at.op.kind == Kind::ForwardSend as u16 || at.op.kind == Kind::ForwardRecv as u16;
+            (at.takes + if forward && at.op.seq == 7 { 500_000_000_000 } else { 0 }, at.delay)
+        });
+        let causes = analyse(&Replays::new(&job).unwrap(), None).causes;
+        let first = causes.into_iter().find(|cause| cause.class.as_deref() == Some("forward-pp-comm"));
+        first.unwrap().evidence[0].clone()
+    };
+    assert!(told(1.0).starts_with("They are alike on all links: 10"), "{}", told(1.0));
+    let different = told(1.2);
+    assert!(different.contains("on the slowest link, between ranks 5 and 9, 1"), "{different}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Recordings that lack workers, steps or rows.
 
-use straggler_training::exact::{Answers, CauseKind, Replays, analyse, slowness};
+use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse, slowness};
 use straggler_training::synthetic::{Fault, Synthetic, What, rows};
 use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
 
@@ -141,4 +141,109 @@ fn losses_in_all_steps_are_told() {
     );
     let error = trace(&job, Sizes::guessed(&job)).unwrap_err().to_string();
     assert!(error.starts_with("step 0, rank 4: grads-reduce-scatter is missing"), "{error}");
+}
+
+/// Transfers with a worker that was not recorded take as long as others wait for it: that is no fault of a link.
+#[test]
+fn links_are_not_blamed_for_workers_that_are_missing() {
+    for (dp, pp, rank) in [(4, 4, 5), (4, 4, 9), (4, 1, 2), (1, 4, 2), (2, 2, 3)] {
+        let fault = Fault { dp_rank: rank % dp, stage: rank / dp, from_step: 0, what: What::Slow(1.6) };
+        let of = Synthetic { dp, pp, steps: 8, faults: vec![fault], ..Synthetic::default() };
+        let mut all = rows(&of);
+        all.retain(|row| row.rank != rank);
+        let found = answers(&job(all));
+        let blamed = found.causes.iter().find(|cause| cause.kind == CauseKind::Communication);
+        assert!(blamed.is_none(), "{dp} x {pp} without rank {rank}: {blamed:?}");
+    }
+}
+
+/// Without a tenth of the rows, sends and receives are matched wrongly. Clocks have nothing to do with that.
+#[test]
+fn rows_that_are_missing_everywhere_say_nothing_of_clocks() {
+    let mut all = rows(&Synthetic { steps: 12, ..Synthetic::default() });
+    let mut random = 12345u64;
+    all.retain(|_| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        !(random >> 33).is_multiple_of(10)
+    });
+    let found = answers(&job(all));
+    assert!(found.notes.iter().all(|note| !note.contains("lock")), "{:?}", found.notes);
+    let told = "No step has all its rows: steps are analysed without them";
+    assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
+    assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Rows), 0));
+}
+
+/// Nobody is blamed where the replay is far off the recorded steps: something decides how long they take, and was not recorded.
+#[test]
+fn a_replay_that_is_far_off_blames_nobody() {
+    for (wait, distrust) in [(0.1, None), (2.0, Some(Distrust::Replay))] {
+        let mut all = rows(&slowed(4, 2, 10));
+        let waits = |row: &&mut Row| {
+            row.step % 2 == 1 && matches!(row.kind, Kind::OptimizerClipMainGrad | Kind::Optimizer)
+        };
+        all.iter_mut().filter(waits).for_each(|row| row.start += wait);
+        let found = answers(&job(all));
+        assert_eq!(
+            (found.distrust, found.causes.is_empty()),
+            (distrust, wait > 1.0),
+            "{}",
+            found.replay_error
+        );
+    }
+}
+
+/// Recordings that have no step in common are of two jobs.
+#[test]
+fn ranks_without_a_common_step_are_refused() {
+    let mut all = rows(&slowed(4, 2, 10));
+    all.iter_mut().filter(|row| row.dp_rank >= 2).for_each(|row| row.step += 100);
+    let error = derive::job(all, "synthetic").unwrap_err().to_string();
+    let says = "rank 0 (step 0) and rank 2 (step 100) have no step in common: are these two jobs? Give the rows of one";
+    assert_eq!(error, says);
+}
+
+/// A rank has one place.
+#[test]
+fn a_rank_at_two_places_is_refused() {
+    let mut all = rows(&slowed(4, 2, 2));
+    all.iter_mut().filter(|row| row.rank == 6).for_each(|row| row.rank = 1);
+    let error = derive::job(all, "synthetic").unwrap_err().to_string();
+    assert!(
+        error.starts_with("rank 1 is data-parallel rank 1 of stage 0, and data-parallel rank 2 of stage 1: "),
+        "{error}"
+    );
+}
+
+/// Which of several rows stands for those that are lost is not left to chance.
+#[test]
+fn lost_rows_are_named_alike_every_time() {
+    // Some workers do their microbatches in another order, so that the same one has other numbers.
+    let mut all = rows(&slowed(4, 1, 6));
+    for row in all.iter_mut().filter(|row| row.kind.is_compute()) {
+        row.microbatch = (row.microbatch + (row.dp_rank / 2) as i32) % 8;
+    }
+    all.retain(|row| (row.rank, row.step, row.kind, row.microbatch) != (1, 2, Kind::ForwardCompute, 3));
+    let first = job(all.clone()).notes;
+    assert!(first[0].starts_with("1 row is missing: forward-compute "), "{first:?}");
+    for _ in 0..20 {
+        assert_eq!(job(all.clone()).notes, first);
+    }
+}
+
+/// One worker was, several were.
+#[test]
+fn one_worker_was_not_recorded() {
+    let mut all = rows(&slowed(4, 2, 4));
+    all.retain(|row| row.rank != 2);
+    let one = job(all.clone());
+    assert!(one.notes[0].starts_with("1 of 8 workers was not recorded: "), "{:?}", one.notes);
+    assert!(
+        one.notes[0].ends_with(
+            "What it did to the others shows as waiting of the others, and cannot be put down to it"
+        )
+    );
+    let error = trace(&one, Sizes::guessed(&one)).unwrap_err().to_string();
+    assert_eq!(error, "1 worker was not recorded: a trace needs all of them");
+    all.retain(|row| row.rank != 3);
+    assert!(job(all).notes[0].starts_with("2 of 8 workers were not recorded: "));
 }

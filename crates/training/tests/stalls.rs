@@ -1,4 +1,4 @@
-//! Garbage collections within computations of a pipeline.
+//! Hosts that load data, or collect garbage, while workers wait.
 
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Synthetic, mean_step, rows};
@@ -130,4 +130,38 @@ fn tables_go_there_and_back() {
     let known = |answers: Answers| (answers.s, answers.causes[0].gain);
     assert_eq!(known(answers(&wide)), known(answers(&job)));
     assert_eq!(derive::job(written, "synthetic").unwrap(), job);
+}
+
+/// Rank 2 loads data, or collects garbage, before it takes part in the first all-gather; everybody waits for it there.
+#[test]
+fn an_all_gather_waits_for_the_host() {
+    let of = Synthetic { pp: 1, ..quiet() };
+    for (kind, cause) in [(Kind::DataLoad, CauseKind::DataLoading), (Kind::Gc, CauseKind::GarbageCollection)]
+    {
+        let takes = |rank: u32| if rank == 2 { 0.5 } else { 0.01 };
+        let mut all = rows(&of);
+        for row in &mut all {
+            row.start += 0.5;
+            if row.kind == Kind::ParamsAllGather {
+                row.start = takes(row.rank);
+                row.duration += 0.5 - takes(row.rank);
+            }
+            if row.kind == kind {
+                row.seq += 1;
+            }
+        }
+        let gathers: Vec<Row> = all.iter().filter(|row| row.kind == Kind::ParamsAllGather).copied().collect();
+        all.extend(gathers.iter().map(|gather| Row {
+            kind,
+            start: 0.0,
+            duration: takes(gather.rank),
+            chunk: -1,
+            ..*gather
+        }));
+        let found = answers(&derive::job(all, "synthetic").unwrap());
+        assert!(found.replay_error.abs() < 1e-9, "{}", found.replay_error);
+        let first = found.causes.first().unwrap_or_else(|| panic!("S = {}", found.s));
+        assert_eq!((first.kind, &first.ranks[..]), (cause, &[2][..]), "{first:?}");
+        assert!((first.seconds - 0.5).abs() < 1e-9, "{first:?}");
+    }
 }

@@ -1,5 +1,8 @@
 //! Tables that are read, and tables with rows that cannot be used.
 
+#[path = "public_jobs/folder.rs"]
+mod public_jobs;
+
 use std::path::PathBuf;
 use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Job, Kind, Row, Table, read_table, read_tables, write_csv};
@@ -194,8 +197,8 @@ fn tables_of_two_jobs_are_told_apart() {
 /// A public job with some bytes changed: an error that names the file, or a table, but no panic.
 #[test]
 fn corrupt_parquet_is_refused() {
-    let Some(jobs) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
-    let good = std::fs::read(PathBuf::from(jobs).join("trace-ST.parquet")).unwrap();
+    let Some(jobs) = public_jobs::folder() else { return };
+    let good = std::fs::read(jobs.join("trace-ST.parquet")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corrupt.parquet");
     let mut random = 1u64;
@@ -244,4 +247,38 @@ fn an_empty_file_is_called_empty() {
     let path = folder.path().join("job.csv");
     std::fs::write(&path, "").unwrap();
     assert!(read_table(&path).unwrap_err().to_string().ends_with("job.csv: the file is empty"));
+}
+
+/// The same file twice is not two jobs.
+#[test]
+fn a_file_that_is_given_twice_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    std::fs::write(&path, lines(2).join("\n") + "\n").unwrap();
+    let error = |other: PathBuf| read_tables(&[path.clone(), other]).unwrap_err().to_string();
+    let name = path.display();
+    assert_eq!(error(path.clone()), format!("{name} is given twice: give it once"));
+    let other =
+        folder.path().join(".").join("../").join(folder.path().file_name().unwrap()).join("table.csv");
+    assert_eq!(
+        error(other.clone()),
+        format!("{name} is given twice, also as {}: give it once", other.display())
+    );
+}
+
+/// Units and clocks are doubted where rows are taken as they are, too.
+#[test]
+fn doubts_of_a_table() {
+    let of = Synthetic { dp: 4, pp: 2, steps: 4, ..Synthetic::default() };
+    let table = |change: &dyn Fn(&mut Row)| {
+        let mut rows = rows(&of);
+        rows.iter_mut().for_each(change);
+        Table { rows, ..Table::default() }
+    };
+    assert_eq!(table(&|_| {}).doubts(), Vec::<String>::new());
+    let long = table(&|row| (row.start, row.duration) = (1000.0 * row.start, 1000.0 * row.duration)).doubts();
+    assert!(long.len() == 1 && long[0].contains("are the times in milliseconds?"), "{long:?}");
+    let apart = table(&|row| row.start += if row.rank == 5 { 3.0 } else { 0.0 }).doubts();
+    assert!(apart.len() == 1 && apart[0].starts_with("clocks differ: in step "), "{apart:?}");
+    assert!(apart[0].contains("rank 5"), "{apart:?}");
 }

@@ -1,5 +1,8 @@
 //! Jobs changed by faults, against the same jobs made or computed in another way.
 
+#[path = "public_jobs/folder.rs"]
+mod public_jobs;
+
 use straggler_model::noise::{Injection, NoiseSpec, Phases};
 use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
@@ -301,11 +304,37 @@ fn a_mended_job_is_slowed_again() {
 /// The same with AR, whose published S is 1.973. The tables are where STRAGGLER_TRAINING_JOBS says.
 #[test]
 fn a_real_job_is_mended_and_slowed_again() {
-    let Some(folder) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let Some(folder) = public_jobs::folder() else { return };
     let table = read_table(&std::path::Path::new(&folder).join("trace-AR.parquet")).unwrap();
     let job = table.job("AR").unwrap();
     let [healthy, again] = mended_and_slowed_again(&job, 0);
     assert!(healthy < 1.06, "{healthy}");
     assert!((again / 1.973 - 1.0).abs() < 0.02, "{again}");
     println!("S {healthy} mended, {again} slowed again; steps of {} s", mean(&steps_of(&job)) / 1e12);
+}
+
+/// Of three data-parallel ranks one was never recorded: losing the other two leaves nobody.
+#[test]
+fn losing_all_that_were_recorded_leaves_nobody() {
+    let mut all = rows(&Synthetic { dp: 3, pp: 2, steps: 3, ..Synthetic::default() });
+    all.retain(|row| row.dp_rank != 1);
+    let job = derived(all);
+    let lost = |rank: u32| Fault { whom: Whom::Rank(rank), what: What::Lost, from_step: None };
+    let replays = Replays::new(&job).unwrap();
+    let one = Scenario { faults: vec![lost(0)], ..Scenario::default() };
+    assert_eq!(one.outcome(&replays, 0).unwrap().samples, [0.5; 3]);
+    let both = Scenario { faults: vec![lost(0), lost(2)], ..Scenario::default() };
+    assert_eq!(both.outcome(&replays, 0).unwrap_err(), ScenarioError::NobodyLeft { dp_ranks: 2 });
+}
+
+/// A worker that is alone begins its steps with its first computation; its host is late before the second.
+#[test]
+fn a_single_worker_can_be_late() {
+    let alone = Synthetic { dp: 1, pp: 1, steps: 3, ..Synthetic::default() };
+    let fault = synthetic::Fault { dp_rank: 0, stage: 0, from_step: 0, what: synthetic::What::Stall(0.3) };
+    let late = job(&Synthetic { faults: vec![fault], ..alone.clone() });
+    let healthy = job(&alone);
+    let expected: Vec<i64> = steps_of(&healthy).iter().map(|step| step + 300_000_000_000).collect();
+    assert_close(&steps_of(&late), &expected);
+    assert_close(&outcome(&healthy, &only(Whom::Rank(0), What::Stall(300_000_000_000))).steps, &expected);
 }

@@ -1,7 +1,7 @@
 //! What is said of a file that is not there, or is not what a command takes: the same for every command.
 
 use super::Failure;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 use straggler_model::noise::format;
 use straggler_model::spelling;
@@ -61,6 +61,7 @@ enum Kind {
     Toml,
     Csv,
     Results,
+    CutOff,
     Report,
 }
 
@@ -75,6 +76,7 @@ impl Kind {
             Kind::Toml => "a TOML file",
             Kind::Csv => "a CSV table",
             Kind::Results => "a table of results",
+            Kind::CutOff => "a Parquet table that is cut off",
             Kind::Report => "a report",
         }
     }
@@ -92,6 +94,7 @@ impl Kind {
             Kind::Noise => Some("give it with --noise, or `straggler assess` as its FILE"),
             Kind::Toml => Some("a study is for `straggler study run`, a network for --network"),
             Kind::Results => Some("`straggler study show` takes those of a study"),
+            Kind::CutOff => Some("copy it anew, or record it anew"),
             Kind::Report => Some("`straggler report` puts reports together"),
         }
     }
@@ -116,7 +119,10 @@ impl Kind {
         }
         let mut start = Vec::new();
         std::fs::File::open(path).ok()?.take(START).read_to_end(&mut start).ok()?;
-        Kind::by_ending(path).or_else(|| Kind::by_start(path, &start))
+        match Kind::by_ending(path) {
+            Some(Kind::Results) if !ends_as_parquet(path) => Some(Kind::CutOff),
+            kind => kind.or_else(|| Kind::by_start(path, &start)),
+        }
     }
 
     fn by_ending(path: &Path) -> Option<Kind> {
@@ -181,6 +187,16 @@ pub fn mistaken(path: &Path, wanted: Wanted) -> Option<Failure> {
 /// A file that is nothing that is known.
 pub fn unknown(path: &Path, wanted: Wanted) -> Failure {
     Failure::bad_input(format!("{} is not {}: {}", path.display(), wanted.name(), wanted.source()))
+}
+
+/// Whether a file ends as Parquet does. Where that cannot be seen, it is not said of it.
+fn ends_as_parquet(path: &Path) -> bool {
+    let mut end = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| {
+        file.seek(io::SeekFrom::End(-4))?;
+        file.read_exact(&mut end)
+    });
+    read.is_err() || &end == b"PAR1"
 }
 
 /// Whether it begins as recordings of noise do: with a comment, numbers, or bytes that are no text.

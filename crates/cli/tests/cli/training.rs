@@ -265,3 +265,61 @@ fn a_job_is_simulated_as_it_is() {
     let text = folder.run(&format!("trace show {job}")).good().stdout();
     assert!(text.contains("MPI_Reduce_scatter_block"), "{text}");
 }
+
+/// A generated table with other times: a function of rank, start and duration.
+fn with_times(folder: &Folder, change: impl Fn(u32, f64, f64) -> (f64, f64)) {
+    folder.run("training generate --dp 4 --pp 2 --steps 6 -o good.csv").good();
+    let text = std::fs::read_to_string(folder.path().join("good.csv")).unwrap();
+    let mut lines = text.lines();
+    let header = lines.next().unwrap();
+    let place = |name: &str| header.split(',').position(|column| column == name).unwrap();
+    let (rank, start, duration) = (place("rank"), place("start_ts"), place("duration"));
+    let mut changed = format!("{header}\n");
+    for line in lines {
+        let mut cells: Vec<String> = line.split(',').map(str::to_string).collect();
+        let number = |at: usize| cells[at].parse::<f64>().unwrap();
+        let times = change(number(rank) as u32, number(start), number(duration));
+        (cells[start], cells[duration]) = (times.0.to_string(), times.1.to_string());
+        changed.push_str(&format!("{}\n", cells.join(",")));
+    }
+    std::fs::write(folder.path().join("changed.csv"), changed).unwrap();
+}
+
+/// Clocks and units are doubted by both analyses.
+#[test]
+fn the_published_analysis_warns_as_the_exact_one_does() {
+    let folder = Folder::new();
+    with_times(&folder, |rank, start, duration| (start + if rank == 5 { 3.0 } else { 0.0 }, duration));
+    folder.run("training show changed.csv").good().says("Clocks were aligned");
+    let published = folder.run("training show changed.csv --method published --json").good().json();
+    assert!(published["warnings"][0].as_str().unwrap().starts_with("clocks differ: in step "), "{published}");
+    with_times(&folder, |_, start, duration| (1000.0 * start, 1000.0 * duration));
+    for method in ["exact", "published"] {
+        let run = folder.run(&format!("training show changed.csv --method {method}")).good();
+        run.says("are the times in milliseconds?");
+    }
+    let good = folder.run("training show good.csv --method published --json").good().json();
+    assert_eq!(good["warnings"].as_array().unwrap().len(), 0, "{good}");
+}
+
+#[test]
+fn files_that_say_nothing_are_refused_with_the_reason() {
+    let folder = Folder::new();
+    // Execution traces of PyTorch have an order, and no times.
+    let trace = r#"{"schema": "1.1.0-chakra.0.0.4", "pid": 1, "nodes": [
+        {"id": 1, "name": "ProfilerStep#4", "ctrl_deps": 0, "inputs": {"values": []}, "attrs": []},
+        {"id": 2, "name": "record_param_comms", "ctrl_deps": 1, "inputs": {"values": [[1, 2], 33, "allreduce"]},
+         "attrs": [{"name": "collective_name", "type": "string", "value": "allreduce"},
+                   {"name": "in_msg_nelems", "type": "uint64", "value": 12}, {"name": "pg_name", "value": "0"}]}],
+        "finish_ts": 2}"#;
+    std::fs::write(folder.path().join("et_0.json"), trace).unwrap();
+    let untimed = folder.run("training whatif et_0.json --slow 0:2").ends_with(3);
+    untimed.says("the recording has no times, so that nothing can be changed");
+    with_times(&folder, |_, start, duration| (start, duration));
+    folder.run("training show good.csv ./good.csv").ends_with(3).says("good.csv is given twice");
+    folder.run("training generate --dp 2 --pp 2 --steps 4 -o job.parquet").good();
+    let bytes = std::fs::read(folder.path().join("job.parquet")).unwrap();
+    std::fs::write(folder.path().join("half.parquet"), &bytes[..bytes.len() / 2]).unwrap();
+    let cut_off = folder.run("simulate half.parquet --network slingshot-11").ends_with(3);
+    cut_off.says("half.parquet is a Parquet table that is cut off").says("copy it anew");
+}

@@ -21,7 +21,11 @@ const COMPARED: usize = 32;
 /// A step that contradicts itself by a share of its length of one in so many cannot be analysed.
 const HARMLESS: i64 = 10;
 
+/// In so many steps clocks do not jump again and again.
+const MANY: usize = 4;
+
 /// What is added to the starts of workers.
+#[derive(Default)]
 pub struct Correction {
     /// By number of the step, then by worker of the job, in picoseconds.
     shift: BTreeMap<i64, Vec<i64>>,
@@ -54,14 +58,37 @@ pub fn correction(job: &Job) -> Option<Correction> {
     let of_steps: Vec<Vec<i64>> =
         (0..steps).into_par_iter().map(|step| of_step(job, step, &common)).collect();
     let jumps = jumps(job, &of_steps, &common);
-    let left_out = within(job, &of_steps);
+    let bad = bad_steps(job, &of_steps);
+    if 2 * bad.len() > steps {
+        return Some(Correction { notes: vec![misfit(job, &bad)], ..Correction::default() });
+    }
+    let left_out: Vec<(i64, usize)> =
+        bad.iter().map(|&step| (job.steps[step].number, suspect(job, step, &of_steps[step]))).collect();
     if jumps.len() + left_out.len() + notes.len() == 0 {
         return None;
     }
-    if !jumps.is_empty() {
+    let moved: BTreeSet<i64> = jumps.iter().map(|jump| jump.step).collect();
+    if steps >= MANY && 2 * moved.len() >= steps {
+        let ranks: BTreeSet<u32> = jumps.iter().map(|jump| rank(jump.worker)).collect();
+        let ranks: Vec<u32> = ranks.into_iter().collect();
+        let [clocks, are] = match ranks.len() {
+            1 => ["clock", "moves"],
+            _ => ["clocks", "move"],
+        };
+        notes.push(format!(
+            "The {clocks} of {} {are} against the others in {} of {steps} steps, so that each step was aligned on its own: {} of \
+             another job?",
+            words::of("rank", &ranks),
+            moved.len(),
+            words::plural(ranks.len(), "is this a rank", "are these ranks")
+        ));
+    } else if !jumps.is_empty() {
+        let told = |jump: &Jump| {
+            format!("rank {} by {} at step {}", rank(jump.worker), words::time(jump.by), jump.step)
+        };
         notes.push(format!(
             "Clocks jump during the recording: {}. Steps before and after that were aligned apart",
-            words::list(&jumps)
+            words::list(&jumps.iter().map(told).collect::<Vec<String>>())
         ));
     }
     if !left_out.is_empty() {
@@ -103,8 +130,16 @@ fn of_step(job: &Job, step: usize, common: &[i64]) -> Vec<i64> {
     (before > GOOD).then(own).flatten().unwrap_or_else(|| common.to_vec())
 }
 
-/// Ranks whose shift changes from a step to the next by clearly more than shifts do by chance, with the step and by how much.
-fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<String> {
+/// A clock that moves against most of the others.
+struct Jump {
+    worker: usize,
+    /// The number of the first step after that.
+    step: i64,
+    by: i64,
+}
+
+/// Workers whose shift changes from a step to the next by clearly more than shifts do by chance.
+fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<Jump> {
     let moved: Vec<Vec<i64>> = of_steps.windows(2).map(|pair| moved(&pair[0], &pair[1])).collect();
     let largest = |of: &[i64]| of.iter().map(|by| by.saturating_abs()).max().unwrap_or(0);
     // Between steps that are both aligned on their own, shifts differ by what ends differ by chance.
@@ -120,8 +155,7 @@ fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<String> {
         let by_chance = usual.max(distances.get(distances.len().saturating_sub(1) / 4).copied().unwrap_or(0));
         let clearly = GOOD.max(by_chance.saturating_mul(CLEARLY));
         for (worker, &by) in moved.iter().enumerate().filter(|(_, by)| by.saturating_abs() > clearly) {
-            let (rank, step) = (job.workers[worker].rank, job.steps[place + 1].number);
-            jumps.push(format!("rank {rank} by {} at step {step}", words::time(by)));
+            jumps.push(Jump { worker, step: job.steps[place + 1].number, by });
         }
     }
     jumps
@@ -137,36 +171,65 @@ fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
     moved.into_iter().map(|by| by.saturating_sub(middle)).collect()
 }
 
-/// Steps that still contradict themselves by too much, unless all do, with the worker whose clock is the likeliest to have jumped.
-fn within(job: &Job, of_steps: &[Vec<i64>]) -> Vec<(i64, usize)> {
+/// Steps that still contradict themselves by too much, as places.
+fn bad_steps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<usize> {
     let mut spans: Vec<i64> = (0..of_steps.len()).map(|step| span(job, step, &of_steps[step])).collect();
     let usual = crate::exact::median(&mut spans);
     let is_bad = |step: &usize| {
         let left = contradiction(job, *step, &of_steps[*step]);
         left > GOOD && left > usual / HARMLESS
     };
-    let bad: Vec<usize> = (0..of_steps.len()).filter(is_bad).collect();
-    if bad.len() == of_steps.len() {
-        return Vec::new();
-    }
-    bad.into_iter().map(|step| (job.steps[step].number, suspect(job, step, &of_steps[step]))).collect()
+    (0..of_steps.len()).filter(is_bad).collect()
+}
+
+/// The worst contradiction of all steps, in a sentence.
+pub fn as_recorded(job: &Job) -> Option<String> {
+    let rank = |worker: usize| job.workers[worker].rank;
+    let as_recorded = vec![0; job.workers.len()];
+    let worst = |step: usize| {
+        worst_clash(job, step, &as_recorded).map(|clash| (clash.by, step, clash.early, clash.late))
+    };
+    let all: Vec<_> = (0..job.steps.len()).into_par_iter().filter_map(worst).collect();
+    let (by, step, early, late) = all.into_iter().max().filter(|(by, ..)| *by > GOOD)?;
+    Some(format!(
+        "clocks differ: in step {}, rank {} ends a transfer {} before rank {} begins it. Times are taken as they are",
+        job.steps[step].number,
+        rank(early),
+        words::time(by),
+        rank(late)
+    ))
+}
+
+/// Times that no shift of clocks brings together in most steps, with the two workers that are farthest apart in the first of them.
+fn misfit(job: &Job, bad: &[usize]) -> String {
+    let rank = |worker: usize| job.workers[worker].rank;
+    let as_recorded = vec![0; job.workers.len()];
+    let example = worst_clash(job, bad[0], &as_recorded).map_or(String::new(), |clash| {
+        format!(
+            " In step {}, rank {} ends a transfer {} before rank {} begins it.",
+            job.steps[bad[0]].number,
+            rank(clash.early),
+            words::time(clash.by),
+            rank(clash.late)
+        )
+    });
+    format!(
+        "The times of ranks contradict each other in {} of {} steps, and no shift of clocks helps.{example} Are these ranks of two \
+         jobs?",
+        bad.len(),
+        job.steps.len()
+    )
 }
 
 /// The worker that takes part in most of the contradictions of a step.
 fn suspect(job: &Job, step: usize, shift: &[i64]) -> usize {
     let mut counts = vec![0u32; job.workers.len()];
-    for members in groups(job, step) {
-        let start = |&(worker, instance): &(usize, usize)| job.start[instance].saturating_add(shift[worker]);
-        let end = |member: &(usize, usize)| start(member).saturating_add(job.duration[member.1]);
-        let (last, first) =
-            (members.iter().max_by_key(|of| start(of)), members.iter().min_by_key(|of| end(of)));
-        if let (Some(last), Some(first)) = (last, first)
-            && start(last).saturating_sub(end(first)) > GOOD
-        {
-            counts[last.0] += 1;
-            counts[first.0] += 1;
+    each_clash(job, step, shift, |clash| {
+        if clash.by > GOOD {
+            counts[clash.late] += 1;
+            counts[clash.early] += 1;
         }
-    }
+    });
     (0..counts.len()).rev().max_by_key(|&worker| counts[worker]).unwrap_or(0)
 }
 
@@ -184,6 +247,11 @@ fn span(job: &Job, step: usize, shift: &[i64]) -> i64 {
 }
 
 impl Correction {
+    /// Whether all there is are notes.
+    pub fn changes_nothing(&self) -> bool {
+        self.shift.is_empty() && self.left_out.is_empty()
+    }
+
     /// Moves the starts of rows, and leaves out those of steps that cannot be mended.
     pub fn apply(&self, rows: &mut Vec<Row>, workers: &Workers) {
         rows.retain(|row| !self.left_out.contains(&row.step));
@@ -195,46 +263,93 @@ impl Correction {
     }
 }
 
-/// Members of the groups of a step that have several: worker and instance.
-fn groups(job: &Job, step: usize) -> impl Iterator<Item = Vec<(usize, usize)>> {
+/// Who takes part in a group.
+struct Member {
+    worker: usize,
+    instance: usize,
+    /// Whether it receives what another one sends.
+    receives: bool,
+}
+
+/// Visits the members of each group of a step that has several.
+fn each_group(job: &Job, step: usize, mut visit: impl FnMut(&[Member])) {
     let (shape, of) = (job.shape(step), job.steps[step]);
     let (graph, columns) = (&shape.graph, of.columns as usize);
-    let member = move |column: usize, op: u32| {
+    let member = |column: usize, op: u32| {
         let op = op as usize;
-        (job.worker(step, column, op), of.first + column * shape.ops.len() + op)
+        Member {
+            worker: job.worker(step, column, op),
+            instance: of.first + column * shape.ops.len() + op,
+            receives: job.kinds[shape.ops[op].kind as usize].posted,
+        }
     };
-    (0..graph.groups.len())
-        .flat_map(move |group| {
-            let ops = graph.groups.of(group);
-            let of_columns = move |columns: std::ops::Range<usize>| -> Vec<(usize, usize)> {
-                columns.flat_map(|column| ops.iter().map(move |&op| member(column, op))).collect()
-            };
-            let wide = graph.wide[group];
-            let count = if wide { 1 } else { columns };
-            (0..count).map(move |column| of_columns(if wide { 0..columns } else { column..column + 1 }))
-        })
-        .filter(|members| members.len() > 1)
+    let mut members = Vec::new();
+    for group in 0..graph.groups.len() {
+        let ops = graph.groups.of(group);
+        let together = if graph.wide[group] { columns } else { 1 };
+        for first in (0..columns).step_by(together) {
+            members.clear();
+            let of_columns = first..first + together;
+            members.extend(
+                of_columns
+                    .flat_map(|column| ops.iter().map(move |&op| (column, op)))
+                    .map(|(column, op)| member(column, op)),
+            );
+            if members.len() > 1 {
+                visit(&members);
+            }
+        }
+    }
+}
+
+/// Visits what contradicts itself in a step, or nearly does: one for each group.
+fn each_clash(job: &Job, step: usize, shift: &[i64], mut visit: impl FnMut(Clash)) {
+    each_group(job, step, |members| Clash::of(job, members, shift).into_iter().for_each(&mut visit));
+}
+
+/// The worst of a step.
+fn worst_clash(job: &Job, step: usize, shift: &[i64]) -> Option<Clash> {
+    let mut worst: Option<Clash> = None;
+    each_clash(job, step, shift, |clash| {
+        if worst.as_ref().is_none_or(|worst| worst.by < clash.by) {
+            worst = Some(clash);
+        }
+    });
+    worst
+}
+
+/// The last start of a group and the first end that needs it: workers, and how long the end comes before the start. A send may
+/// return before anybody receives it; nobody receives what has not been sent, and nobody leaves a collective alone.
+struct Clash {
+    late: usize,
+    early: usize,
+    by: i64,
+}
+
+impl Clash {
+    fn of(job: &Job, members: &[Member], shift: &[i64]) -> Option<Clash> {
+        let start = |of: &Member| job.start[of.instance].saturating_add(shift[of.worker]);
+        let end = |of: &Member| start(of).saturating_add(job.duration[of.instance]);
+        let message = members.iter().any(|of| of.receives);
+        let late = members.iter().filter(|of| !message || !of.receives).max_by_key(|of| start(of))?;
+        let early = members.iter().filter(|of| !message || of.receives).min_by_key(|of| end(of))?;
+        Some(Clash { late: late.worker, early: early.worker, by: start(late).saturating_sub(end(early)) })
+    }
 }
 
 /// How long before the last start of a group a member has ended, at most.
 fn contradiction(job: &Job, step: usize, shift: &[i64]) -> i64 {
-    let of_group = |members: Vec<(usize, usize)>| {
-        let start = |&(worker, instance): &(usize, usize)| job.start[instance].saturating_add(shift[worker]);
-        let end = |member: &(usize, usize)| start(member).saturating_add(job.duration[member.1]);
-        let (last, first) = (members.iter().map(start).max(), members.iter().map(end).min());
-        last.zip(first).map_or(0, |(last, first)| last.saturating_sub(first))
-    };
-    groups(job, step).map(of_group).max().unwrap_or(0)
+    worst_clash(job, step, shift).map_or(0, |clash| clash.by)
 }
 
 /// What ends together in a step.
 fn meetings(job: &Job, step: usize, shift: &[i64]) -> Vec<Ends> {
-    let end = |(worker, instance): (usize, usize)| {
-        let end = job.start[instance].saturating_add(job.duration[instance]);
-        (worker as u32, end.saturating_add(shift[worker]))
+    let end = |of: &Member| {
+        let end = job.start[of.instance].saturating_add(job.duration[of.instance]);
+        (of.worker as u32, end.saturating_add(shift[of.worker]))
     };
-    let mut meetings: Vec<Ends> =
-        groups(job, step).map(|members| members.into_iter().map(end).collect()).collect();
+    let mut meetings: Vec<Ends> = Vec::new();
+    each_group(job, step, |members| meetings.push(members.iter().map(end).collect()));
     meetings.sort_by_key(|ends| ends.iter().map(|&(_, end)| end).max());
     meetings
 }

@@ -13,9 +13,6 @@ pub const SLACK: i64 = 50_000_000;
 /// What makes operations of all data-parallel ranks one group: kind, sequence number, and stage unless all stages take part.
 pub type Key = (Kind, u32, Option<u32>);
 
-const DATA_PARALLEL: [Kind; 3] =
-    [Kind::ParamsAllGather, Kind::GradsReduceScatter, Kind::SeparateGradsAllReduce];
-
 pub struct Column {
     pub dp_rank: u32,
     pub ops: Vec<Op>,
@@ -59,7 +56,7 @@ pub struct Building<'a> {
     /// The last collection that was taken out of an operation.
     pub last_inside: BTreeMap<usize, usize>,
     pub queues: Vec<Vec<usize>>,
-    edges: BTreeSet<(u32, u32)>,
+    edges: Vec<(u32, u32)>,
     pub found: Found,
 }
 
@@ -101,7 +98,7 @@ fn op(row: &Row, inside: bool) -> Op {
         Kind::ForwardRecv => 2,
         Kind::BackwardSend => 3,
         Kind::BackwardRecv => 4,
-        kind if DATA_PARALLEL.contains(&kind) => 5,
+        kind if kind.is_of_stage() => 5,
         _ => 0,
     };
     Op {
@@ -126,7 +123,7 @@ impl<'a> Building<'a> {
             inside: vec![false; rows.len()],
             last_inside: BTreeMap::new(),
             queues: Vec::new(),
-            edges: BTreeSet::new(),
+            edges: Vec::new(),
             found: Found::default(),
         }
     }
@@ -144,12 +141,14 @@ impl<'a> Building<'a> {
         let mut groups = partners.pairs(&mut self.found);
         let (in_column, wide) = self.meetings(habits.clip_meets);
         groups.extend(in_column);
+        self.edges.sort_unstable();
+        self.edges.dedup();
         Column {
             dp_rank: self.rows[0].dp_rank,
             ops: self.rows.iter().zip(&self.inside).map(|(row, &inside)| op(row, inside)).collect(),
             start: self.start,
             duration: self.duration,
-            edges: self.edges.into_iter().collect(),
+            edges: self.edges,
             groups,
             wide,
             queues: self.queues,
@@ -181,7 +180,7 @@ impl Building<'_> {
     }
 
     pub fn edge(&mut self, after: usize, before: usize) {
-        self.edges.insert((after as u32, before as u32));
+        self.edges.push((after as u32, before as u32));
     }
 
     pub fn chain(&mut self, ops: &[usize]) {
@@ -219,6 +218,17 @@ impl Building<'_> {
                 let next = |op: &usize| chunk(*op) == named && self.start[*op] >= self.end(gather) - SLACK;
                 edges.extend(forwards.iter().copied().find(next).map(|forward| (forward, gather)));
             }
+        }
+        // The host launches a gather after what it did before: no loading or collection of the queue is passed by.
+        let stalls = self.of_kinds(self.range(stage, None), &[Kind::DataLoad, Kind::Gc]);
+        for gather in gathers {
+            let served = edges.iter().find(|(_, before)| *before == gather).map(|(forward, _)| *forward);
+            let is_before = |op: &&usize| {
+                !self.inside[**op]
+                    && self.end(**op) <= self.start[gather] + SLACK
+                    && served.is_none_or(|forward| self.in_order([**op, forward].into_iter())[0] == **op)
+            };
+            edges.extend(stalls.iter().rev().find(is_before).map(|&stall| (gather, stall)));
         }
         for scatter in self.range(stage, Some(Kind::GradsReduceScatter)) {
             // The gradients of its chunk, or whatever had been computed when it began.
@@ -265,7 +275,7 @@ impl Building<'_> {
                 Kind::OptimizerClipMainGrad if clip_meets => {
                     wide.entry((row.kind, row.seq, None)).or_default().push(op);
                 }
-                kind if DATA_PARALLEL.contains(&kind) => {
+                kind if kind.is_of_stage() => {
                     wide.entry((kind, row.seq, Some(row.stage))).or_default().push(op);
                 }
                 _ => {}

@@ -9,7 +9,7 @@
 
 use crate::{Kind, Row};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -73,7 +73,8 @@ pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
     let steps: Vec<Vec<Part<'_>>> =
         steps.par_iter().map(|rows| rows.chunk_by(same_worker).map(Part::of).collect()).collect();
     // By stage and what was done: how often, and where for example.
-    let mut known: HashMap<(u32, u64), (usize, &Part<'_>)> = HashMap::new();
+    // In order of these: which row stands for others must not be left to chance.
+    let mut known: BTreeMap<(u32, u64), (usize, &Part<'_>)> = BTreeMap::new();
     for part in steps.iter().flatten() {
         known.entry((part.rows[0].stage, part.signature)).or_insert((0, part)).0 += 1;
     }
@@ -83,7 +84,7 @@ pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
         let of_stage = usual.get(&part.rows[0].stage).into_iter().flatten();
         of_stage.filter(|(key, _)| !own.contains(key)).map(|(_, row)| *row).collect()
     };
-    let lacking: HashMap<(u32, u64), Vec<Row>> =
+    let lacking: BTreeMap<(u32, u64), Vec<Row>> =
         known.iter().map(|(place, (_, part))| (*place, lacks(part))).collect();
     if lacking.values().all(Vec::is_empty) {
         return Vec::new();
@@ -104,7 +105,7 @@ fn same_worker(one: &Row, other: &Row) -> bool {
 }
 
 /// By stage: what more than half of its workers and steps have, and a row of it.
-fn usual(known: &HashMap<(u32, u64), (usize, &Part<'_>)>) -> BTreeMap<u32, BTreeMap<Key, Row>> {
+fn usual(known: &BTreeMap<(u32, u64), (usize, &Part<'_>)>) -> BTreeMap<u32, BTreeMap<Key, Row>> {
     let mut all: BTreeMap<u32, usize> = BTreeMap::new();
     let mut counted: BTreeMap<u32, BTreeMap<Key, (usize, Row)>> = BTreeMap::new();
     for ((stage, _), (count, part)) in known {

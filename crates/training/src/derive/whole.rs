@@ -8,6 +8,7 @@ use super::lost::{Lost, lost};
 use super::workers::Workers;
 use crate::words::{listed, plural};
 use crate::{Kind, Row};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A recording that stops so many steps before the others has not stopped with them.
@@ -16,6 +17,8 @@ const EARLY: usize = 2;
 /// The steps that are analysed, and what there is to say of the others.
 pub struct Chosen<'a> {
     pub steps: Vec<&'a [Row]>,
+    /// Whether they lack rows.
+    pub incomplete: bool,
     pub notes: Vec<String>,
 }
 
@@ -24,13 +27,14 @@ type Place = (u32, u32);
 /// From rows in order of step and worker.
 pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobError> {
     let steps: Vec<&[Row]> = rows.chunk_by(|a, b| a.step == b.step).collect();
-    let spans = spans(&steps, workers);
+    let there: Vec<There> = steps.par_iter().map(|of_step| There::of(of_step, workers)).collect();
+    refuse_two_jobs(&steps, &there, workers)?;
+    let spans = spans(&there);
     let mut incomplete: BTreeMap<i64, String> = BTreeMap::new();
     let mut whole = Vec::new();
     for (place, of_step) in steps.iter().enumerate() {
         let expected = |worker: &Place| spans.get(worker).is_some_and(|span| span.contains(&place));
-        let there: BTreeSet<Place> = ended(of_step, workers).collect();
-        let begun: BTreeSet<Place> = of_step.chunk_by(same_worker).map(|rows| at(&rows[0])).collect();
+        let There { ended: there, begun } = &there[place];
         let absent = workers
             .ranks
             .iter()
@@ -57,8 +61,33 @@ pub fn chosen<'a>(rows: &'a [Row], workers: &Workers) -> Result<Chosen<'a>, JobE
         ));
     }
     let lost = lost(&whole);
-    notes.extend(without_lost(&mut whole, &lost));
-    Ok(Chosen { steps: whole, notes })
+    let incomplete = !without_lost(&mut whole, &lost, &mut notes);
+    Ok(Chosen { steps: whole, incomplete, notes })
+}
+
+/// Workers that share no step with others, not even by way of a third one, are of another job.
+fn refuse_two_jobs(steps: &[&[Row]], there: &[There], workers: &Workers) -> Result<(), JobError> {
+    let number = |place: Place| (place.0 * workers.pp + place.1) as usize;
+    let mut same: Vec<usize> = (0..workers.all()).collect();
+    fn root(same: &mut [usize], mut worker: usize) -> usize {
+        while same[worker] != worker {
+            same[worker] = same[same[worker]];
+            worker = same[worker];
+        }
+        worker
+    }
+    for (of_step, there) in steps.iter().zip(there) {
+        let first = root(&mut same, number(at(&of_step[0])));
+        for &place in &there.begun {
+            let own = root(&mut same, number(place));
+            same[own] = first;
+        }
+    }
+    let mut of = |rows: &[Row]| root(&mut same, number(at(&rows[0])));
+    let job = of(steps[0]);
+    let Some(other) = steps.iter().position(|rows| of(rows) != job) else { return Ok(()) };
+    let (one, other) = (&steps[0][0], &steps[other][0]);
+    Err(JobError::NeverTogether { rank: one.rank, step: one.step, other: other.rank, other_step: other.step })
 }
 
 fn at(row: &Row) -> Place {
@@ -69,17 +98,28 @@ fn same_worker(one: &Row, other: &Row) -> bool {
     at(one) == at(other)
 }
 
-/// The workers of a step whose end was recorded.
-fn ended<'a>(of_step: &'a [Row], workers: &'a Workers) -> impl Iterator<Item = Place> + 'a {
-    let has_end = |rows: &&[Row]| !workers.ends || rows.iter().any(|row| row.kind == Kind::Optimizer);
-    of_step.chunk_by(same_worker).filter(has_end).map(|rows| at(&rows[0]))
+/// The workers of a step of which anything was recorded, and those whose end was.
+struct There {
+    begun: BTreeSet<Place>,
+    ended: BTreeSet<Place>,
+}
+
+impl There {
+    fn of(of_step: &[Row], workers: &Workers) -> There {
+        let has_end = |rows: &&[Row]| !workers.ends || rows.iter().any(|row| row.kind == Kind::Optimizer);
+        let all = || of_step.chunk_by(same_worker);
+        There {
+            begun: all().map(|rows| at(&rows[0])).collect(),
+            ended: all().filter(has_end).map(|rows| at(&rows[0])).collect(),
+        }
+    }
 }
 
 /// The steps from the first to the last whole one of each worker, as places. All recordings end a step or so apart.
-fn spans(steps: &[&[Row]], workers: &Workers) -> BTreeMap<Place, std::ops::Range<usize>> {
+fn spans(steps: &[There]) -> BTreeMap<Place, std::ops::Range<usize>> {
     let mut spans: BTreeMap<Place, std::ops::Range<usize>> = BTreeMap::new();
     for (place, of_step) in steps.iter().enumerate() {
-        for worker in ended(of_step, workers) {
+        for &worker in &of_step.ended {
             spans.entry(worker).or_insert(place..place).end = place + 1;
         }
     }
@@ -121,21 +161,23 @@ fn shorter(
     if list.is_empty() { Vec::new() } else { vec![note] }
 }
 
-/// Leaves out steps that lack rows, as long as any are left, and says so.
-fn without_lost(steps: &mut Vec<&[Row]>, lost: &[Lost]) -> Option<String> {
+/// Leaves out steps that lack rows, as long as any are left, and says so. Returns whether the steps have all their rows now.
+fn without_lost(steps: &mut Vec<&[Row]>, lost: &[Lost], notes: &mut Vec<String>) -> bool {
     let faulty: BTreeSet<i64> = lost.iter().map(|lost| lost.step).collect();
     if lost.is_empty() {
-        return None;
+        return true;
     }
     let names = listed(lost.iter().map(Lost::to_string));
     let rows = format!("{} {} missing: {names}", lost.len(), plural(lost.len(), "row is", "rows are"));
     let left = steps.iter().filter(|rows| !faulty.contains(&rows[0].step)).count();
     if left == 0 {
-        return Some(format!(
-            "{rows}. All steps lack some: they are analysed without them, as if nobody had waited there"
+        notes.push(format!(
+            "{rows}. No step has all its rows: steps are analysed without them, as if nobody had waited there"
         ));
+        return false;
     }
     steps.retain(|rows| !faulty.contains(&rows[0].step));
     let numbers = listed(faulty.iter().map(i64::to_string));
-    Some(format!("{rows}. Left out for that: {} {numbers}", plural(faulty.len(), "step", "steps")))
+    notes.push(format!("{rows}. Left out for that: {} {numbers}", plural(faulty.len(), "step", "steps")));
+    true
 }

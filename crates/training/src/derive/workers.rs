@@ -3,6 +3,7 @@
 use super::{JobError, MOST};
 use crate::words::listed;
 use crate::{Kind, Row, Worker};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Where so many workers seem to take part and few were recorded, the numbers are wrong.
@@ -20,11 +21,11 @@ pub struct Workers {
 
 impl Workers {
     pub fn of(rows: &[Row]) -> Result<Workers, JobError> {
-        let (Some(dp), Some(pp)) =
-            (rows.iter().map(|row| row.dp_rank).max(), rows.iter().map(|row| row.stage).max())
-        else {
+        if rows.is_empty() {
             return Err(JobError::Empty);
-        };
+        }
+        let largest = |one: (u32, u32), other: (u32, u32)| (one.0.max(other.0), one.1.max(other.1));
+        let (dp, pp) = rows.par_iter().map(|row| (row.dp_rank, row.stage)).reduce(|| (0, 0), largest);
         let (dp, pp) = (dp.saturating_add(1), pp.saturating_add(1));
         let count = u64::from(dp) * u64::from(pp);
         if count > MOST {
@@ -36,6 +37,12 @@ impl Workers {
             let known = *ranks.entry((dp_rank, stage)).or_insert(rank);
             if known != rank {
                 return Err(JobError::TwoRanks { dp_rank, stage, rank: known, other: rank });
+            }
+        }
+        let mut places: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for (&other, &rank) in &ranks {
+            if let Some(place) = places.insert(rank, other) {
+                return Err(JobError::TwoPlaces { rank, place, other });
             }
         }
         if count > MOST_UNRECORDED.max(4 * ranks.len() as u64) {
@@ -58,11 +65,18 @@ impl Workers {
             let missing = places.filter(|place| !self.ranks.contains_key(place));
             let names =
                 missing.map(|(dp_rank, stage)| format!("data-parallel rank {dp_rank} of stage {stage}"));
+            let words = match all - self.ranks.len() {
+                1 => ["was", "it", "it"],
+                _ => ["were", "they", "them"],
+            };
             notes.push(format!(
-                "{} of {all} workers were not recorded: {}. What they did to the others shows as waiting of the others, \
-                 and cannot be put down to them",
+                "{} of {all} workers {} not recorded: {}. What {} did to the others shows as waiting of the others, \
+                 and cannot be put down to {}",
                 all - self.ranks.len(),
-                listed(names)
+                words[0],
+                listed(names),
+                words[1],
+                words[2]
             ));
         }
         if !self.ends {

@@ -18,12 +18,16 @@ pub const LAUNCH: &str = "launch-delay";
 const SLOWEST_PERCENT: u64 = 3;
 /// Clocks that differ by this share of a step, as times below zero show, allow no verdict.
 const CLOCKS_DIFFER: f64 = 0.1;
+/// A replay that is so far off the recorded steps explains nothing.
+const FAR_OFF: f64 = 0.1;
 /// Steps without a cause that take less than this part of the ideal ones show that the ideal is slow itself.
 const FASTER_THAN_IDEAL: f64 = 0.95;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
     pub workers_recorded: usize,
+    /// Workers of which nothing was recorded, as far as the others show them.
+    pub workers_missing: usize,
     pub steps: usize,
     pub stages: usize,
     pub dp_ranks: usize,
@@ -71,7 +75,10 @@ pub struct Answers {
     pub unexplained_before: Option<String>,
     /// Whether transfers have durations, where there are any.
     pub transfers_timed: bool,
-    /// What slows the job, by gain; nothing where clocks differ by too much.
+    /// Why there are no causes, where the numbers do not allow any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distrust: Option<Distrust>,
+    /// What slows the job, by gain.
     pub causes: Vec<Cause>,
     /// Which split of the layers would be best, where their number is given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,10 +97,28 @@ pub struct WorkerAnswer {
     pub s_w: f64,
 }
 
+/// Why nobody can be blamed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distrust {
+    /// Rows are missing, and what meets does not fit together without them.
+    Rows,
+    /// Times of workers contradict each other.
+    Clocks,
+    /// The replay is far off the recorded steps.
+    Replay,
+}
+
 impl Answers {
-    /// Whether clocks differ by so much that nobody can be blamed.
-    pub fn clocks_differ(&self) -> bool {
-        self.cut_seconds > CLOCKS_DIFFER * self.step_seconds
+    fn doubted(&self, rows_missing: bool) -> Option<Distrust> {
+        let differ = self.cut_seconds > CLOCKS_DIFFER * self.step_seconds;
+        let far_off = self.replay_error.abs() > FAR_OFF;
+        match (differ, far_off) {
+            (false, false) => None,
+            _ if rows_missing => Some(Distrust::Rows),
+            (true, _) => Some(Distrust::Clocks),
+            _ => Some(Distrust::Replay),
+        }
     }
 }
 
@@ -232,6 +257,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
     let found = causes(replays, &order, layers);
     let answers = Answers {
         workers_recorded: order.len(),
+        workers_missing: job.workers.iter().filter(|worker| !worker.recorded).count(),
         steps: steps.len(),
         stages,
         dp_ranks: dp_ranks(job),
@@ -264,13 +290,14 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         unexplained_seconds: replays.unexplained / 1e12,
         unexplained_before: replays.unexplained_before.map(|kind| job.kinds[kind].name.clone()),
         transfers_timed: transfers_timed(replays),
+        distrust: None,
         causes: found.causes,
         split: found.split,
         notes: job.notes.clone(),
     };
-    match answers.clocks_differ() {
-        true => Answers { causes: Vec::new(), split: None, s_at_least: None, ..answers },
-        false => answers,
+    match answers.doubted(job.incomplete) {
+        None => answers,
+        distrust => Answers { distrust, causes: Vec::new(), split: None, s_at_least: None, ..answers },
     }
 }
 

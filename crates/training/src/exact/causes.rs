@@ -64,6 +64,8 @@ struct Looking<'a> {
     facts: Facts,
     /// How microbatches differ.
     spread: Spread,
+    /// By kind: what a transfer usually takes, in picoseconds.
+    usual: Vec<i64>,
     /// The mean step, in picoseconds.
     real: f64,
 }
@@ -100,9 +102,14 @@ pub struct Found {
 /// All causes, the largest gain first. Workers are in the order of their slowdowns.
 pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) -> Found {
     let steps = replays.all(|_, at| at.real());
-    let mut looking =
-        Looking { replays, facts: Facts::of(replays), spread: Spread::default(), real: mean(&steps) };
-    looking.spread = Spread::of(&looking);
+    let spread = Spread::of(replays);
+    let looking = Looking {
+        replays,
+        facts: Facts::of(replays, &spread),
+        spread,
+        usual: communication::usual(replays),
+        real: mean(&steps),
+    };
     let mut causes: Vec<Cause> = Vec::new();
     causes.extend(looking.slow_workers(order));
     causes.extend(looking.partition());

@@ -3,21 +3,27 @@
 
 use super::pools::median;
 use super::times::StepTimes;
-use crate::Job;
 use crate::graph::Graph;
-use std::collections::{BTreeMap, HashMap};
+use crate::{Job, Kind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A link is slow if its transfers take so many times the usual.
 pub const STANDS_OUT: f64 = 1.3;
 /// The fast links are the usual ones if they are this part of all.
 const USUAL: usize = 3;
 
+/// By link: steps, as places, and what transfers take there.
+pub type BySteps = BTreeMap<usize, Vec<(usize, Vec<i64>)>>;
+
+/// In a table, a group without a link.
+const NO_LINK: u32 = u32::MAX;
+
 /// The links of a job.
 #[derive(Debug, Default)]
 pub struct Links {
     /// Places of their workers, ascending.
     pub members: Vec<Vec<u32>>,
-    /// By group and column, once for each shape and number of columns.
+    /// By group and column, once for each shape and number of columns; [`NO_LINK`] for none.
     tables: Vec<Vec<u32>>,
     /// By step: its table.
     of_step: Vec<usize>,
@@ -40,12 +46,13 @@ impl Links {
         links
     }
 
-    /// The link that an operation of a column goes over; none if nobody else takes part.
+    /// The link that an operation of a column goes over; none if nobody else takes part, or somebody who was not recorded: how
+    /// long it takes is then how long it waits for that one.
     pub fn link(&self, job: &Job, step: usize, op: usize, column: usize) -> Option<usize> {
         let group = job.shape(step).graph.group(op)? as usize;
         let columns = job.steps[step].columns as usize;
-        let link = self.tables[self.of_step[step]][group * columns + column] as usize;
-        (self.members[link].len() > 1).then_some(link)
+        let link = self.tables[self.of_step[step]][group * columns + column];
+        (link != NO_LINK).then_some(link as usize)
     }
 
     /// What the transfers of a kind take, by link. Empty for links that it does not use.
@@ -66,18 +73,59 @@ impl Links {
     }
 }
 
+impl Links {
+    /// What the transfers of a kind take on some links, by link and place of the step; steps without any are not there.
+    pub fn by_step(&self, job: &Job, times: &[StepTimes], kind: usize, some: &BTreeSet<usize>) -> BySteps {
+        let mut by_step: BySteps = some.iter().map(|&link| (link, Vec::new())).collect();
+        for (step, times) in times.iter().enumerate().filter(|_| !some.is_empty()) {
+            let columns = job.steps[step].columns as usize;
+            let ops = job.shape(step).ops.iter().enumerate().filter(|(_, op)| op.kind as usize == kind);
+            for (place, column) in ops.flat_map(|(place, _)| (0..columns).map(move |column| (place, column)))
+            {
+                let link = self.link(job, step, place, column);
+                let Some(steps) = link.and_then(|link| by_step.get_mut(&link)) else { continue };
+                if steps.last().is_none_or(|(last, _)| *last != step) {
+                    steps.push((step, Vec::new()));
+                }
+                if let Some((_, takes)) = steps.last_mut() {
+                    takes.push(times.takes[place * columns + column]);
+                }
+            }
+        }
+        by_step
+    }
+}
+
+/// By kind: how many workers take part in a transfer, recorded or not; two at least.
+fn all_of(job: &Job) -> Vec<usize> {
+    if !job.is_table() {
+        return vec![2; job.kinds.len()];
+    }
+    let all = |kind: &Kind| match kind {
+        kind if kind.is_of_stage() => job.workers.len() / job.stages(),
+        Kind::OptimizerClipMainGrad => job.workers.len(),
+        _ => 2,
+    };
+    Kind::ALL.iter().map(|kind| all(kind).max(2)).collect()
+}
+
 /// The links of a step, by group and column.
 fn table(job: &Job, step: usize, known: &mut HashMap<Vec<u32>, u32>) -> Vec<u32> {
     let graph: &Graph = &job.shape(step).graph;
     let columns = job.steps[step].columns as usize;
+    let all_of = all_of(job);
     let mut table = Vec::with_capacity(graph.groups.len() * columns);
     for group in 0..graph.groups.len() {
         let ops = graph.groups.of(group);
+        let least = ops.first().map_or(2, |&op| all_of[job.shape(step).ops[op as usize].kind as usize]);
         let mut link = |columns: std::ops::Range<usize>| {
             let all = columns.flat_map(|column| ops.iter().map(move |&op| (op as usize, column)));
             let mut members: Vec<u32> = all.map(|(op, column)| job.worker(step, column, op) as u32).collect();
             members.sort_unstable();
             members.dedup();
+            if members.len() < least {
+                return NO_LINK;
+            }
             let next = known.len() as u32;
             *known.entry(members).or_insert(next)
         };

@@ -44,7 +44,7 @@ pub fn replay_disturbed(
     room: &mut Room,
     disturb: &mut impl FnMut(usize, usize, i64, i64) -> i64,
 ) -> Vec<i64> {
-    room.ends.clear();
+    // Every operation is written before it is read.
     room.ends.resize(shape.ops.len() * columns, 0);
     let mut spans = Spans {
         first: vec![i64::MAX; columns],
@@ -98,16 +98,21 @@ pub fn replay_disturbed(
 
 /// When an operation starts in every column.
 fn ready(shape: &Shape, op: usize, columns: usize, ends: &[i64], delays: &[i64], starts: &mut Vec<i64>) {
+    let ends = |before: u32| &ends[before as usize * columns..(before as usize + 1) * columns];
+    let delays = &delays[op * columns..(op + 1) * columns];
     starts.clear();
-    starts.resize(columns, 0);
-    for &before in shape.graph.before.of(op) {
-        let ends = &ends[before as usize * columns..(before as usize + 1) * columns];
-        for (start, end) in starts.iter_mut().zip(ends) {
-            *start = (*start).max(*end);
+    // Most operations wait for one other.
+    match *shape.graph.before.of(op) {
+        [] => starts.extend_from_slice(delays),
+        [before] => starts
+            .extend(ends(before).iter().zip(delays).map(|(end, delay)| end.max(&0).saturating_add(*delay))),
+        [first, second, ref rest @ ..] => {
+            starts.extend(ends(first).iter().zip(ends(second)).map(|(one, other)| (*one).max(*other).max(0)));
+            for &before in rest {
+                starts.iter_mut().zip(ends(before)).for_each(|(start, end)| *start = (*start).max(*end));
+            }
+            starts.iter_mut().zip(delays).for_each(|(start, delay)| *start = start.saturating_add(*delay));
         }
-    }
-    for (start, delay) in starts.iter_mut().zip(&delays[op * columns..(op + 1) * columns]) {
-        *start = start.saturating_add(*delay);
     }
 }
 

@@ -106,11 +106,16 @@ fn of_step(job: &Job, step: usize) -> StepTimes {
             starts.max().unwrap_or(0)
         };
         let of_all = if shape.graph.wide[group] { Some(latest(0..columns)) } else { None };
+        let posted = |op: u32| job.kinds[shape.ops[op as usize].kind as usize].posted;
+        let message = members.iter().any(|&op| posted(op));
         for column in 0..columns {
             let begins = of_all.unwrap_or_else(|| latest(column..column + 1));
             for &op in members {
                 let transfer = end(op as usize, column).saturating_sub(begins);
-                takes[op as usize * columns + column] = cut.at_zero(transfer);
+                // A send that returned before anybody received it has taken its own time.
+                if transfer >= 0 || !message || posted(op) {
+                    takes[op as usize * columns + column] = cut.at_zero(transfer);
+                }
             }
         }
     }

@@ -196,7 +196,8 @@ fn about_files(workers: &[Recorded]) -> Vec<String> {
         .map(|&(count, note)| {
             let others = words::plural(count - 1, "other file", "other files");
             let more = if count > 1 { format!(" and {} {others}", count - 1) } else { String::new() };
-            format!("{}{more}: {note}", files[note][0].name())
+            let each = if count > 1 { ", in each" } else { "" };
+            format!("{}{more}{each}: {note}", files[note][0].name())
         })
         .collect();
     if notes.len() > SHOWN {

@@ -101,7 +101,7 @@ impl Reader {
         let tag = node.integer("comm_tag").unwrap_or(0);
         let pair = |from: u32, to: u32| Channel {
             key: format!("pair {from} {to} {tag}"),
-            label: format!("from rank {from} to rank {to}"),
+            label: format!("the messages from rank {from} to rank {to}"),
             size: Some(2),
             by_order: true,
             ends_together: false,

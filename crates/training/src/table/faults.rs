@@ -93,6 +93,11 @@ impl Faults {
         self.cut.extend(other.cut);
     }
 
+    /// Whether any step is not analysed.
+    pub fn leaves_any_out(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
     /// Whether a step is not analysed.
     pub fn leaves_out(&self, step: i64) -> bool {
         self.steps.contains(&step)

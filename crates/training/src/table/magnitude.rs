@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::exact::median;
+use rayon::prelude::*;
 
 /// No microbatch computes as long on a stage, in seconds; above the others, times are as a rule in these units.
 const LONG: f64 = 20.0;
@@ -9,7 +10,7 @@ const UNITS: [(f64, &str); 3] = [(2e7, "nanoseconds"), (2e4, "microseconds"), (L
 
 /// A sentence about times that are too long for seconds.
 pub fn note(rows: &[Row]) -> Option<String> {
-    let computes = rows.iter().filter(|row| row.kind.is_compute());
+    let computes = rows.par_iter().filter(|row| row.kind.is_compute());
     // Microseconds, as ratios of magnitudes need no more.
     let mut takes: Vec<i64> = computes.map(|row| (row.duration * 1e6) as i64).collect();
     let middle = median(&mut takes) as f64 / 1e6;

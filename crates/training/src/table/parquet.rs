@@ -4,9 +4,10 @@ use super::{Fault, Raw, Table, TableError};
 use crate::Kind;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use std::collections::HashMap;
+use rayon::prelude::*;
 use std::fs::File;
 use std::path::Path;
 
@@ -14,18 +15,48 @@ use std::path::Path;
 const ROWS_PER_BYTE: u64 = 1000;
 
 pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
-    let fault = |fault: parquet::errors::ParquetError| TableError::Parquet {
-        path: path.into(),
-        what: fault.to_string(),
-    };
-    let length = file.metadata().map_err(|source| TableError::Io { path: path.into(), source })?.len();
-    let reader = SerializedFileReader::new(file).map_err(fault)?;
-    let (mut table, mut before) = (Table::default(), 0);
-    for number in 0..reader.num_row_groups() {
-        let group = Group { reader: &*reader.get_row_group(number).map_err(fault)?, path };
-        before += group.append_to(&mut table, before, length.saturating_mul(ROWS_PER_BYTE))?;
+    let io = |source| TableError::Io { path: path.into(), source };
+    let length = file.metadata().map_err(io)?.len();
+    let most = length.saturating_mul(ROWS_PER_BYTE);
+    let mut readers = vec![open(file, path)?];
+    let groups = readers[0].num_row_groups();
+    // By row group: how many rows there are before it, and in all.
+    let mut before = vec![0usize];
+    for group in readers[0].metadata().row_groups() {
+        let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+        before.push(before[before.len() - 1].saturating_add(rows));
     }
-    Ok(table)
+    // Row groups are read in parallel, each by a handle of its own: threads that share one share its place in the file.
+    while readers.len() < rayon::current_num_threads().min(groups) {
+        readers.push(open(File::open(path).map_err(io)?, path)?);
+    }
+    let read = |(reader, number): (&SerializedFileReader<File>, usize)| -> Result<Table, TableError> {
+        let group = reader.get_row_group(number).map_err(|fault| corrupt(path, &fault))?;
+        Group { reader: &*group, path }.table(before[number], most)
+    };
+    let mut whole = Table::default();
+    // Where there is no room for all at once, there may be for what the file really has.
+    let all = before[groups];
+    drop(whole.rows.try_reserve_exact(if all as u64 <= most { all } else { 0 }));
+    // As many at a time as there are handles: what groups take while they are read is more than what is kept.
+    for first in (0..groups).step_by(readers.len()) {
+        let numbers = first..groups.min(first + readers.len());
+        let tables: Vec<_> = readers.par_iter().zip(numbers).map(read).collect();
+        for table in tables {
+            let table = table?;
+            whole.rows.extend(table.rows);
+            whole.faults.append(table.faults);
+        }
+    }
+    Ok(whole)
+}
+
+fn open(file: File, path: &Path) -> Result<SerializedFileReader<File>, TableError> {
+    SerializedFileReader::new(file).map_err(|fault| corrupt(path, &fault))
+}
+
+fn corrupt(path: &Path, fault: &ParquetError) -> TableError {
+    TableError::Parquet { path: path.into(), what: fault.to_string() }
 }
 
 struct Group<'a> {
@@ -34,8 +65,8 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Appends the rows of the group, which follow `before` others. Returns their number.
-    fn append_to(&self, table: &mut Table, before: usize, most: u64) -> Result<usize, TableError> {
+    /// The rows of the group, which follow `before` others.
+    fn table(&self, before: usize, most: u64) -> Result<Table, TableError> {
         let rows = self.reader.metadata().num_rows();
         let count = usize::try_from(rows).ok().filter(|&count| count as u64 <= most);
         let count = count.ok_or_else(|| self.fault(&format!("it cannot have {rows} rows: it is corrupt")))?;
@@ -51,12 +82,18 @@ impl Group<'_> {
         self.seconds("start_ts", &mut raw, |raw, seconds| raw.start = seconds)?;
         self.seconds("duration", &mut raw, |raw, seconds| raw.duration = seconds)?;
         let names = self.names("optype", count)?;
-        let mut kinds: HashMap<&[u8], (Option<Kind>, String)> = HashMap::new();
-        for (row, (raw, name)) in (before + 1..).zip(raw.iter().zip(&names)) {
-            let (kind, text) = kinds.entry(name).or_insert_with(|| {
-                let text = String::from_utf8_lossy(name).into_owned();
-                (Kind::of_name(&text), text)
+        let mut kinds: Vec<(ByteArray, Option<Kind>, String)> = Vec::new();
+        let mut table = Table { rows: Vec::with_capacity(count), ..Table::default() };
+        for (row, (raw, name)) in (before.saturating_add(1)..).zip(raw.iter().zip(&names)) {
+            let known = kinds.iter().position(|(known, _, _)| known.data() == name.data());
+            let place = known.unwrap_or_else(|| {
+                let text = String::from_utf8_lossy(name.data()).into_owned();
+                kinds.push((name.clone(), Kind::of_name(&text), text));
+                kinds.len() - 1
             });
+            // Rows of a kind are neighbours as a rule: the next one is found at once.
+            kinds.swap(0, place);
+            let (_, kind, text) = &kinds[0];
             match raw.row(*kind, text) {
                 Ok(row) => table.rows.push(row),
                 Err(wrong) => {
@@ -65,7 +102,7 @@ impl Group<'_> {
                 }
             }
         }
-        Ok(count)
+        Ok(table)
     }
 
     fn column(&self, name: &'static str) -> Result<(ColumnReader, Type), TableError> {
@@ -124,12 +161,9 @@ impl Group<'_> {
         Ok(())
     }
 
-    fn names(&self, name: &'static str, count: usize) -> Result<Vec<Vec<u8>>, TableError> {
+    fn names(&self, name: &'static str, count: usize) -> Result<Vec<ByteArray>, TableError> {
         match self.column(name)? {
-            (ColumnReader::ByteArrayColumnReader(mut column), _) => {
-                let values = self.values(name, &mut column, count)?;
-                Ok(values.iter().map(|value| value.data().to_vec()).collect())
-            }
+            (ColumnReader::ByteArrayColumnReader(mut column), _) => self.values(name, &mut column, count),
             (_, kind) => Err(self.other_type(name, kind)),
         }
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A table that cannot be read, tables of two jobs, and tables without rows.
 pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
+    refuse_the_same(paths)?;
     let mut whole = Table::default();
     let mut known = Known::default();
     for path in paths {
@@ -30,6 +31,19 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
         }
         _ => Ok(whole),
     }
+}
+
+/// A file that is given twice is not of two jobs.
+fn refuse_the_same(paths: &[PathBuf]) -> Result<(), TableError> {
+    let mut files: BTreeMap<PathBuf, &PathBuf> = BTreeMap::new();
+    for other in paths {
+        // A file that is not there is told of when it is read.
+        let Ok(file) = other.canonicalize() else { continue };
+        if let Some(path) = files.insert(file, other) {
+            return Err(TableError::GivenTwice { path: path.clone(), other: other.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// Where ranks were found, with the first table that has them.

@@ -12,6 +12,8 @@ pub enum CopyError {
          a table of operations, or a profiler trace that names microbatches"
     )]
     Unknown,
+    #[error("{why}")]
+    Job { why: String },
 }
 
 /// More take tens of gigabytes.
@@ -42,7 +44,8 @@ pub fn copied(job: &Job, copies: u32) -> Result<Job, CopyError> {
         move |row: &Row| Row { rank: row.rank + copy * ranks, dp_rank: row.dp_rank + copy * dp_ranks, ..*row }
     };
     let all = (0..copies).flat_map(|copy| rows.iter().map(moved(copy))).collect();
-    let mut wide = derive::job(all, &job.source).map_err(|_| CopyError::TooMany { operations })?;
+    let mut wide =
+        derive::job(all, &job.source).map_err(|error| CopyError::Job { why: error.to_string() })?;
     wide.synthetic = job.synthetic;
     wide.notes.clone_from(&job.notes);
     Ok(wide)

@@ -65,7 +65,7 @@ impl Hit {
                 }
             }
         }
-        let dp_ranks = job.workers.iter().map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len();
+        let dp_ranks = dp_ranks(job);
         if !hit.lost.is_empty() && hit.lost.len() == dp_ranks {
             return Err(ScenarioError::NobodyLeft { dp_ranks });
         }
@@ -74,7 +74,7 @@ impl Hit {
 
     /// The share of the samples that is still trained, by step.
     pub fn samples(&self, job: &Job) -> Vec<f64> {
-        let dp_ranks = job.workers.iter().map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len();
+        let dp_ranks = dp_ranks(job);
         let gone = |step: i64| self.lost.values().filter(|since| holds(**since, step)).count();
         job.steps.iter().map(|step| 1.0 - gone(step.number) as f64 / dp_ranks.max(1) as f64).collect()
     }
@@ -105,24 +105,37 @@ impl Hit {
     }
 }
 
+/// Data-parallel ranks of which anything was recorded.
+fn dp_ranks(job: &Job) -> usize {
+    let recorded = job.workers.iter().filter(|worker| worker.recorded);
+    recorded.map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len()
+}
+
 fn holds(since: Option<i64>, step: i64) -> bool {
     since.is_none_or(|since| step >= since)
 }
 
-/// The first computation of every worker in a step: its place in the shape.
+/// The first computation of every worker in a step: its place in the shape. A worker that is alone begins its steps with it, so
+/// that nobody would see it late: there it is the second.
 fn first_computations(job: &Job, step: usize) -> Vec<Option<u32>> {
     let shape = job.shape(step);
-    let mut first: Vec<Option<(i64, u32)>> = vec![None; job.workers.len()];
+    let alone = job.workers.iter().filter(|worker| worker.recorded).count() == 1;
+    let mut computations: Vec<Vec<(i64, u32)>> = vec![Vec::new(); job.workers.len()];
     for instance in job.instances(step) {
         let at = instance - job.steps[step].first;
         let (column, op) = (at / shape.ops.len(), at % shape.ops.len());
         if job.kinds[shape.ops[op].kind as usize].role == Role::Compute {
-            let earliest = &mut first[job.worker(step, column, op)];
-            let own = (job.start[instance], op as u32);
-            *earliest = Some(earliest.map_or(own, |earliest| earliest.min(own)));
+            computations[job.worker(step, column, op)].push((job.start[instance], op as u32));
         }
     }
-    first.into_iter().map(|first| first.map(|(_, op)| op)).collect()
+    let first = |mut of: Vec<(i64, u32)>| {
+        let earliest = of.iter().copied().min()?;
+        if alone && of.len() > 1 {
+            of.retain(|own| *own != earliest);
+        }
+        of.into_iter().min().map(|(_, op)| op)
+    };
+    computations.into_iter().map(first).collect()
 }
 
 /// Faults that hold in a step.

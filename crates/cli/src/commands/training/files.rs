@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
 use straggler_report::replace_file;
 use straggler_trace::Trace;
-use straggler_training::{Job, Meta, Row, Sizes, read_tables, write_csv, write_parquet};
+use straggler_training::{Job, Meta, Row, Sizes, Table, read_tables, write_csv, write_parquet};
 
 /// Reads a job, whatever it was recorded as.
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
@@ -24,14 +24,14 @@ pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
     }
 }
 
-/// All rows of tables, of which the published analysis needs every one.
-pub fn rows(tables: &[PathBuf]) -> Outcome<Vec<Row>> {
+/// Whole tables: the published analysis needs every row.
+pub fn whole(tables: &[PathBuf]) -> Outcome<Table> {
     let table = read_tables(tables).map_err(Failure::bad_input_of)?;
     match table.faults.notes().first() {
         Some(note) => Err(Failure::bad_input(format!(
             "{note}. The published analysis needs whole tables: leave out --method published"
         ))),
-        None => Ok(table.rows),
+        None => Ok(table),
     }
 }
 

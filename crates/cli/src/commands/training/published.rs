@@ -1,6 +1,6 @@
 //! The published analysis of a training job.
 
-use super::files;
+use super::{files, words};
 use crate::args::training::Show;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
@@ -46,15 +46,16 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
         return Err(Failure::bad_input("--method published reads tables of operations only: leave it out"));
     };
     let described = files::meta(typed.meta.as_deref())?;
-    let rows = files::rows(&tables)?;
-    let job = Dense::new(&rows).map_err(Failure::bad_input_of)?;
-    let warnings: Vec<String> =
-        described.iter().filter_map(|meta| files::differs(meta, job.dp, job.pp)).collect();
+    let table = files::whole(&tables)?;
+    let job = Dense::new(&table.rows).map_err(Failure::bad_input_of)?;
+    let mut warnings = table.doubts();
+    warnings.extend(described.iter().filter_map(|meta| files::differs(meta, job.dp, job.pp)));
     let meta = match described {
         Some(meta) => meta,
         None => Meta::parse("").map_err(Failure::bad_input_of)?,
     };
     let answers = analyse(&job, &meta).map_err(Failure::bad_input_of)?;
+    warnings.extend(words::far_off(answers.replay_error));
     if console.json {
         return console.print_json(&answer(&answers, warnings));
     }

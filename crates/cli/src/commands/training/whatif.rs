@@ -89,8 +89,17 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     let draws = if by_chance { typed.draws.unwrap_or(DRAWS) } else { 1 };
     scenario.check(&job).map_err(unfit)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
-    let before = replays.all(|_, at| at.real());
-    let (drawn, stopped) = draw(&scenario, &replays, draws, console)?;
+    // With many copies a single draw takes long: steps are counted, those of the job as it was among them.
+    let meter = Meter::of(console, job.steps.len() as u64 * (1 + u64::from(draws)), "steps");
+    let before = replays.all_told(|_, at| at.real(), &|| meter.advance(1));
+    if before.iter().all(|&step| step == 0) {
+        return Err(Failure::bad_input(format!(
+            "{}: the recording has no times, so that nothing can be changed: record durations",
+            job.source
+        )));
+    }
+    let (drawn, stopped) = draw(&scenario, &replays, draws, &meter)?;
+    drop(meter);
     let mut answer = answer(typed, &job, &scenario, &before, &drawn);
     if stopped > 0 {
         answer.warnings.push(format!(
@@ -180,16 +189,14 @@ fn draw(
     scenario: &Scenario,
     replays: &Replays<'_>,
     draws: u32,
-    console: &Console,
+    meter: &Meter,
 ) -> Outcome<(Vec<(u32, Drawn)>, usize)> {
-    let meter = Meter::of(console, draws.into(), "draws");
     let one = |number: u32| {
         interrupt::check()?;
-        let drawn = match scenario.outcome(replays, number) {
+        let drawn = match scenario.outcome_told(replays, number, &|| meter.advance(1)) {
             Err(ScenarioError::NobodyLeft { .. }) if draws > 1 => None,
             drawn => Some((number, drawn.map_err(unfit)?)),
         };
-        meter.advance(1);
         Ok(drawn)
     };
     let drawn: Outcome<Vec<Option<(u32, Drawn)>>> = (0..draws).into_par_iter().map(one).collect();

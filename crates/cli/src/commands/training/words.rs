@@ -3,7 +3,7 @@
 use straggler_report::Table;
 use straggler_report::numbers::{counted, percent, seconds, significant};
 use straggler_training::Job;
-use straggler_training::exact::{Answers, Cause, Slowdowns, Split};
+use straggler_training::exact::{Answers, Cause, Distrust, Slowdowns, Split};
 
 /// Rows of a table that are shown.
 const SHOWN: usize = 8;
@@ -19,12 +19,8 @@ pub fn verdict(answers: &Answers) -> String {
     if answers.replayed_seconds <= 0.0 {
         return "The recording has no times: only the order of operations is known, and nobody can be blamed.".into();
     }
-    if answers.clocks_differ() {
-        return format!(
-            "The clocks of the workers differ by up to {} in a step of {}: nothing can be said before they are aligned.",
-            seconds(answers.cut_seconds),
-            seconds(answers.step_seconds)
-        );
+    if let Some(distrust) = answers.distrust {
+        return distrusted(distrust, answers);
     }
     let mut text = match answers.s_at_least {
         Some(times) => format!(
@@ -52,6 +48,11 @@ pub fn verdict(answers: &Answers) -> String {
             " No single cause is worth more than 1 % of a step, which takes {}.",
             seconds(answers.replayed_seconds)
         )),
+        None if answers.workers_missing > 0 => text.push_str(&format!(
+            " No cause is known: {} not recorded, and what {} did shows as waiting of the others.",
+            counted(answers.workers_missing as u64, "worker was", "workers were"),
+            if answers.workers_missing == 1 { "it" } else { "they" }
+        )),
         None => text.push_str(" No known cause explains it: look at the workers and operations below."),
     }
     if !answers.transfers_timed {
@@ -60,6 +61,31 @@ pub fn verdict(answers: &Answers) -> String {
         );
     }
     text
+}
+
+/// Why nobody is blamed.
+fn distrusted(distrust: Distrust, answers: &Answers) -> String {
+    let off = percent(answers.replay_error.abs());
+    match distrust {
+        Distrust::Clocks => format!(
+            "The times of the workers contradict each other by up to {} in a step of {}: nothing can be said before their clocks are \
+             aligned.",
+            seconds(answers.cut_seconds),
+            seconds(answers.step_seconds)
+        ),
+        Distrust::Rows => "Too many rows are missing: what is left does not fit together, the numbers below cannot be trusted, and \
+                           nobody can be blamed."
+            .into(),
+        Distrust::Replay if answers.workers_missing > 0 => format!(
+            "The replay is {off} off the recorded steps, as {} not recorded: the numbers below cannot be trusted, and nobody can be \
+             blamed.",
+            counted(answers.workers_missing as u64, "worker was", "workers were")
+        ),
+        Distrust::Replay => format!(
+            "The replay is {off} off the recorded steps: something that decides how long they take was not recorded, the numbers below \
+             cannot be trusted, and nobody can be blamed."
+        ),
+    }
 }
 
 /// The interval of S over the steps, where there are enough of them.
@@ -72,15 +98,20 @@ fn interval(answers: &Answers) -> String {
     }
 }
 
+/// A replay that does not explain the recorded steps.
+pub fn far_off(replay_error: f64) -> Option<String> {
+    (replay_error.abs() > FAR_OFF).then(|| {
+        format!(
+            "the replay is {} off the recorded steps: something that decides how long they take was not recorded",
+            percent(replay_error.abs())
+        )
+    })
+}
+
 /// What makes the numbers doubtful.
 pub fn doubts(answers: &Answers) -> Vec<String> {
     let mut list = answers.notes.clone();
-    if answers.replay_error.abs() > FAR_OFF {
-        list.push(format!(
-            "the replay is {} off the recorded steps: something that decides how long they take was not recorded",
-            percent(answers.replay_error.abs())
-        ));
-    }
+    list.extend(far_off(answers.replay_error));
     if answers.unexplained_seconds > UNEXPLAINED * answers.step_seconds
         && answers.replay_error.abs() > UNEXPLAINED
     {
@@ -101,8 +132,12 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
         ));
     }
     if answers.cut > 0 && answers.cut_seconds > 1e-3 {
+        let why = match answers.distrust {
+            Some(Distrust::Rows) => "what meets was matched wrongly, as rows are missing",
+            _ => "clocks differ by that much",
+        };
         list.push(format!(
-            "{} below zero, by up to {}, and counted as 0: clocks differ by that much",
+            "{} below zero, by up to {}, and counted as 0: {why}",
             counted(answers.cut, "time was", "times were"),
             seconds(answers.cut_seconds)
         ));

@@ -1,8 +1,10 @@
 //! Transfers that take longer than usual, and between whom. All who take part in a transfer end it together, so that its times
 //! blame a link: two ranks, or a whole group. A single rank is named only where every slow link has it in common.
 
+use super::super::Replays;
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::pools::median;
+use super::workers::rise;
 use super::{Cause, CauseKind, Looking, time};
 use crate::{Role, words};
 use rayon::prelude::*;
@@ -10,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// More slow links than this share are the rule, not the exception.
 const EXCEPTION: f64 = 2.0 / 3.0;
+/// Links are alike if the slowest takes less than so many times the usual.
+const ALIKE: f64 = 1.05;
 /// Links that are told as evidence.
 const TOLD: usize = 5;
 
@@ -21,6 +25,21 @@ struct Slow<'a> {
     part: &'static str,
     takes: i64,
     usual: i64,
+    /// The place of the step that it is slow since, where that is not the first.
+    since: Option<usize>,
+}
+
+/// By kind: what a transfer usually takes: the ideal, unless half of all transfers are slow.
+pub fn usual(replays: &Replays<'_>) -> Vec<i64> {
+    let of_kind = |kind: usize| {
+        if replays.job.kinds[kind].role != Role::Communication {
+            return 0;
+        }
+        let mut transfers = replays.links.transfers(replays.job, &replays.times, kind);
+        let ideal = replays.ideal.takes_of(0, kind as u16);
+        usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal))
+    };
+    (0..replays.job.kinds.len()).into_par_iter().map(of_kind).collect()
 }
 
 impl Looking<'_> {
@@ -58,15 +77,22 @@ impl Looking<'_> {
                 _ => "Check the links of these ranks, and what else uses the network.",
             };
             let (evidence, fix) = (self.evidence_of_links(&own), fix.into());
-            causes.extend(cause.map(|cause| Cause { ranks, evidence, fix, class, ..cause }));
+            // What began with all slow links, where none was slow before.
+            let since = own.iter().map(|slow| slow.since).min().flatten();
+            let since_step = since.map(|step| self.replays.job.steps[step].number);
+            causes.extend(cause.map(|cause| {
+                let says = match since_step {
+                    Some(step) => format!("{} since step {step}", cause.says),
+                    None => cause.says,
+                };
+                Cause { says, ranks, evidence, fix, class, since_step, ..cause }
+            }));
         }
         classes.retain(|class, _| !of_slow.contains(class));
         for (class, kinds) in &classes {
             let says = format!("Transfers of {class} take longer than usual");
             causes.extend(self.usual_transfers(kinds, says).map(|cause| Cause {
-                evidence: vec![
-                    "They are alike on all links: as a rule as usual, and now and then much longer.".into(),
-                ],
+                evidence: self.no_link_stands_out(kinds).into_iter().collect(),
                 class: Some((*class).into()),
                 ..cause
             }));
@@ -74,11 +100,28 @@ impl Looking<'_> {
         causes
     }
 
-    /// What a transfer of a kind usually takes: the ideal, unless half of all transfers are slow.
-    fn usual(&self, kind: usize) -> i64 {
-        let mut transfers = self.replays.links.transfers(self.replays.job, &self.replays.times, kind);
-        let ideal = self.replays.ideal.takes_of(0, kind as u16);
-        usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal))
+    /// What there is to say of links that are all much the same: the one with the longest transfers, as a rule.
+    fn no_link_stands_out(&self, kinds: &[usize]) -> Option<String> {
+        let (job, links) = (self.replays.job, &self.replays.links);
+        let of_kind = |&kind: &usize| {
+            let mut transfers = links.transfers(job, &self.replays.times, kind);
+            let longest = transfers.iter().flatten().copied().max()?;
+            let medians = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
+            let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
+            Some((longest, Slow { class: "", link, part: "", takes, usual: self.usual[kind], since: None }))
+        };
+        let (longest, slowest) = kinds.iter().filter_map(of_kind).max_by_key(|(longest, _)| *longest)?;
+        let (longest, usual) = (time(longest as f64), time(slowest.usual as f64));
+        Some(match slowest.factor() < ALIKE {
+            true => {
+                format!("They are alike on all links: {usual} as a rule, and now and then up to {longest}.")
+            }
+            false => format!(
+                "No link stands out: usual is {usual}, on the slowest link, {}, {} as a rule; the longest takes {longest}.",
+                self.between(&slowest),
+                time(slowest.takes as f64)
+            ),
+        })
     }
 
     /// What is won if transfers of some kinds take no longer than usual.
@@ -86,12 +129,17 @@ impl Looking<'_> {
         let mut is_it = vec![false; self.replays.job.kinds.len()];
         let mut usual = vec![0; is_it.len()];
         for &kind in kinds {
-            (is_it[kind], usual[kind]) = (true, self.usual(kind));
+            (is_it[kind], usual[kind]) = (true, self.usual[kind]);
         }
-        let won = self.won(|_, at| {
+        let (job, links) = (self.replays.job, &self.replays.links);
+        let won = self.won(|step, at| {
             let kind = at.op.kind as usize;
-            let takes = if is_it[kind] { usual[kind].min(at.takes) } else { at.takes };
-            (takes, at.delay)
+            let column = at.worker / (job.workers.len() / job.steps[step].columns as usize);
+            let is_it = is_it[kind] && at.takes > usual[kind];
+            match is_it && links.link(job, step, at.place, column).is_some() {
+                true => (usual[kind], at.delay),
+                false => at.real(),
+            }
         });
         let cause = self.cause(CauseKind::Communication, won, says)?;
         Some(Cause { fix: "Check what else uses the network.".into(), ..cause })
@@ -127,18 +175,23 @@ impl Looking<'_> {
             let levels: Vec<(usize, i64, i64)> =
                 own.map(|(link, takes)| (link, median(takes), upper_quartile(takes))).collect();
             used.extend(levels.iter().map(|(link, _, _)| *link));
-            let usual = self.usual(kind);
+            let usual = self.usual[kind];
             let mut uppers: Vec<i64> = levels.iter().map(|(_, _, upper)| *upper).collect();
             uppers.sort_unstable();
             let usual_upper = uppers.get(uppers.len().saturating_sub(1) / 2).copied().unwrap_or(0).max(usual);
-            for (link, middle, upper) in levels {
+            let is_slow = |&&(_, middle, upper): &&(usize, i64, i64)| {
+                is_long(middle, usual) || is_long(upper, usual_upper)
+            };
+            let of_kind: Vec<&(usize, i64, i64)> = levels.iter().filter(is_slow).collect();
+            let some = of_kind.iter().map(|(link, _, _)| *link).collect();
+            let by_step = links.by_step(job, &self.replays.times, kind, &some);
+            for &&(link, middle, upper) in &of_kind {
                 let as_a_rule = is_long(middle, usual);
-                if !as_a_rule && !is_long(upper, usual_upper) {
-                    continue;
-                }
-                let (part, takes) = if as_a_rule { ("Half", middle) } else { ("A quarter", upper) };
-                if slow.get(&link).is_none_or(|known| known.takes < takes) {
-                    slow.insert(link, Slow { class, link, part, takes, usual });
+                let (part, takes) = if as_a_rule { ("half", middle) } else { ("a quarter", upper) };
+                let found = Slow { class, link, part, takes, usual, since: None };
+                let found = found.since(&by_step[&link]).unwrap_or(found);
+                if slow.get(&link).is_none_or(|known| known.takes < found.takes) {
+                    slow.insert(link, found);
                 }
             }
         }
@@ -177,16 +230,40 @@ impl Looking<'_> {
     }
 
     fn told(&self, slow: &Slow<'_>) -> String {
-        let ranks = self.ranks(self.members(slow));
-        let between = if ranks.len() == 2 { "between" } else { "among" };
-        format!(
-            "{} of the transfers of {} {between} {} take {} or more; usual is {}.",
+        let since = slow.since.map(|step| format!("since step {}, ", self.replays.job.steps[step].number));
+        let line = format!(
+            "{}{} of the transfers of {} {} take {} or more; usual is {}.",
+            since.unwrap_or_default(),
             slow.part,
             slow.class,
-            words::of("rank", &ranks),
+            self.between(slow),
             time(slow.takes as f64),
             time(slow.usual as f64)
-        )
+        );
+        line[..1].to_uppercase() + &line[1..]
+    }
+
+    /// `between ranks 3 and 5`, `among ranks 3, 4 and 5`.
+    fn between(&self, slow: &Slow<'_>) -> String {
+        let ranks = self.ranks(self.members(slow));
+        format!("{} {}", if ranks.len() == 2 { "between" } else { "among" }, words::of("rank", &ranks))
+    }
+}
+
+impl<'a> Slow<'a> {
+    /// A link that becomes slow with a step and stays so, with what its transfers take from then on.
+    fn since(&self, steps: &[(usize, Vec<i64>)]) -> Option<Slow<'a>> {
+        let middle = |takes: &[i64]| median(&mut takes.to_vec());
+        let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
+        let from = rise(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
+        let later: Vec<i64> = steps[from..].iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
+        let takes = middle(&later);
+        is_long(takes, self.usual).then_some(Slow {
+            part: "half",
+            takes,
+            since: Some(steps[from].0),
+            ..*self
+        })
     }
 }
 

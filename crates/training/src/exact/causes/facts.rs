@@ -1,8 +1,14 @@
 //! What is known of workers and kinds, before anything is replayed.
 
 use super::super::Replays;
+use super::lengths::Spread;
 use crate::{Job, Role};
 use rayon::prelude::*;
+
+/// Workers of a stage are of two kinds if those of one take so many times as long as those of the other.
+const APART: f64 = 1.1;
+/// The fast ones are typical if they are one of so many, or more.
+const TYPICAL: usize = 4;
 
 pub struct Facts {
     pub kinds: usize,
@@ -14,25 +20,30 @@ pub struct Facts {
     pub computed: Vec<Vec<i64>>,
     /// By step and worker: whether it was recorded.
     takes_part: Vec<Vec<bool>>,
-    /// By worker: its stage.
+    /// By worker: its stage, and whether it stands for it. None computes faster than it can: where most workers of a stage take
+    /// clearly longer than the rest, the rest is typical.
     stages: Vec<usize>,
-    /// By step and stage: what its recorded workers computed, sorted.
+    typical: Vec<bool>,
+    /// By step and stage: what its typical workers computed, sorted.
     sorted: Vec<Vec<Vec<i64>>>,
 }
 
 impl Facts {
-    pub fn of(replays: &Replays<'_>) -> Facts {
+    pub fn of(replays: &Replays<'_>, spread: &Spread) -> Facts {
         let (job, kinds) = (replays.job, replays.job.kinds.len());
         let of_step = |step: usize| {
             let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+            let per_column = job.workers.len() / columns;
             let mut sums = vec![(0i64, 0u64); job.workers.len() * kinds];
             for (place, op) in shape.ops.iter().enumerate() {
-                for column in 0..columns {
+                let takes = &replays.times[step].takes[place * columns..(place + 1) * columns];
+                for (column, takes) in takes.iter().enumerate() {
                     if job.is_filler(job.instance(step, column, place)) {
                         continue;
                     }
-                    let sum = &mut sums[job.worker(step, column, place) * kinds + op.kind as usize];
-                    *sum = (sum.0 + replays.times[step].takes[place * columns + column], sum.1 + 1);
+                    let worker = column * per_column + op.worker as usize;
+                    let sum = &mut sums[worker * kinds + op.kind as usize];
+                    *sum = (sum.0 + takes, sum.1 + 1);
                 }
             }
             sums
@@ -48,15 +59,22 @@ impl Facts {
             .collect();
         let takes_part: Vec<Vec<bool>> =
             (0..job.steps.len()).into_par_iter().map(|step| job.takes_part(step)).collect();
-        let sorted = computed.par_iter().zip(&takes_part);
-        let sorted = sorted.map(|(computed, takes_part)| by_stage(job, computed, takes_part)).collect();
+        let sorted = |of: &[bool]| -> Vec<Vec<Vec<i64>>> {
+            let steps = computed.par_iter().zip(&takes_part);
+            steps.map(|(computed, takes_part)| by_stage(job, computed, takes_part, of)).collect()
+        };
+        let mut of_stages = sorted(&vec![true; job.workers.len()]);
+        let typical = typical(job, &computed, &takes_part, &of_stages, spread);
+        if typical.contains(&false) {
+            of_stages = sorted(&typical);
+        }
         let total = |at: usize| {
             let (sum, count) = by_step
                 .iter()
                 .fold((0i128, 0u64), |all, sums| (all.0 + i128::from(sums[at].0), all.1 + sums[at].1));
             (sum as f64 / count.max(1) as f64, count)
         };
-        let means = (0..job.workers.len() * kinds).map(total).collect();
+        let means = (0..job.workers.len() * kinds).into_par_iter().map(total).collect();
         Facts {
             kinds,
             means,
@@ -64,7 +82,8 @@ impl Facts {
             computed,
             takes_part,
             stages: job.workers.iter().map(|worker| worker.stage as usize).collect(),
-            sorted,
+            typical,
+            sorted: of_stages,
         }
     }
 
@@ -93,7 +112,8 @@ impl Facts {
     pub fn typical_by_step(&self, job: &Job) -> Vec<Vec<f64>> {
         let of_step = |step: usize| {
             let mut means = vec![Vec::new(); job.stages() * self.kinds];
-            for (worker, &stage) in self.stages.iter().enumerate() {
+            for (worker, &stage) in self.stages.iter().enumerate().filter(|(worker, _)| self.typical[*worker])
+            {
                 for kind in (0..self.kinds).filter(|&kind| job.kinds[kind].role == Role::Compute) {
                     means[stage * self.kinds + kind].extend(self.mean_in(step, worker, kind));
                 }
@@ -114,30 +134,91 @@ impl Facts {
 
     /// How much longer a worker computes than the one in the middle of the others of its stage, by step in which it was recorded.
     pub fn against(&self, worker: usize) -> Vec<(usize, f64)> {
-        let ratio = |step: usize| {
-            let own = self.computed[step][worker];
-            let middle = median_without(&self.sorted[step][self.stages[worker]], own);
-            (step, if middle > 0 { own as f64 / middle as f64 } else { 1.0 })
+        let there = (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]);
+        there.map(|step| (step, self.against_in(step, worker))).collect()
+    }
+
+    fn against_in(&self, step: usize, worker: usize) -> f64 {
+        let own = self.computed[step][worker];
+        let of_stage = &self.sorted[step][self.stages[worker]];
+        let middle = match self.typical[worker] {
+            true => median_without(of_stage, Some(own)),
+            false => median_without(of_stage, None),
         };
-        (0..self.computed.len()).filter(|&step| self.takes_part[step][worker]).map(ratio).collect()
+        if middle > 0 { own as f64 / middle as f64 } else { 1.0 }
+    }
+
+    /// Whether a worker stands for its stage.
+    pub fn is_typical(&self, worker: usize) -> bool {
+        self.typical[worker]
+    }
+
+    /// How much longer a worker computes than others of its stage, where some other workers computed the same data: by how much these
+    /// took longer is the data's doing. By step in which all were recorded.
+    pub fn against_data(&self, worker: usize, same_data: &[usize]) -> Vec<(usize, f64)> {
+        let of_data = |step: usize| {
+            let there = same_data.iter().filter(|&&other| self.takes_part[step][other]);
+            let ratios: Vec<f64> = there.map(|&other| self.against_in(step, other)).collect();
+            Some(median_of(&ratios)).filter(|ratio| *ratio > 0.0)
+        };
+        let of_worker = self.against(worker).into_iter();
+        of_worker.filter_map(|(step, factor)| Some((step, factor / of_data(step)?))).collect()
     }
 }
 
-/// What recorded workers computed, by stage, sorted.
-fn by_stage(job: &Job, computed: &[i64], takes_part: &[bool]) -> Vec<Vec<i64>> {
+/// Which workers stand for their stage: all, or the fast ones where most are clearly slower.
+fn typical(
+    job: &Job,
+    computed: &[Vec<i64>],
+    takes_part: &[Vec<bool>],
+    sorted: &[Vec<Vec<i64>>],
+    spread: &Spread,
+) -> Vec<bool> {
+    // The mean over the steps of what a worker computes, as a multiple of what the one in the middle does.
+    let level = |worker: usize| {
+        let there = (0..computed.len()).filter(|&step| takes_part[step][worker]);
+        let ratio = |step: usize| {
+            let middle = median_without(&sorted[step][job.workers[worker].stage as usize], None);
+            computed[step][worker] as f64 / middle.max(1) as f64
+        };
+        let (sum, count) = there.fold((0.0, 0.0), |(sum, count), step| (sum + ratio(step), count + 1.0));
+        (count > 0.0).then(|| sum / count)
+    };
+    let mut stages: Vec<Vec<(f64, usize)>> = vec![Vec::new(); job.stages()];
+    for (worker, of) in job.workers.iter().enumerate() {
+        stages[of.stage as usize].extend(level(worker).map(|level| (level, worker)));
+    }
+    let mut typical = vec![true; job.workers.len()];
+    for levels in &mut stages {
+        levels.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let count = levels.len();
+        let apart = |fast: &usize| levels[*fast].0 / levels[fast - 1].0.max(f64::MIN_POSITIVE);
+        let fast = (count.div_ceil(TYPICAL).max(1)..count.div_ceil(2))
+            .max_by(|a, b| apart(a).total_cmp(&apart(b)).then(b.cmp(a)));
+        let least = APART.max(1.0 + spread.by_chance(count.saturating_sub(1), computed.len()));
+        if let Some(fast) = fast.filter(|fast| apart(fast) >= least) {
+            levels[fast..].iter().for_each(|(_, worker)| typical[*worker] = false);
+        }
+    }
+    typical
+}
+
+/// What some of the recorded workers computed, by stage, sorted.
+fn by_stage(job: &Job, computed: &[i64], takes_part: &[bool], some: &[bool]) -> Vec<Vec<i64>> {
     let mut stages = vec![Vec::new(); job.stages()];
-    for (worker, of) in job.workers.iter().enumerate().filter(|(worker, _)| takes_part[*worker]) {
+    let counts = |worker: usize| takes_part[worker] && some[worker];
+    for (worker, of) in job.workers.iter().enumerate().filter(|(worker, _)| counts(*worker)) {
         stages[of.stage as usize].push(computed[worker]);
     }
     stages.iter_mut().for_each(|stage| stage.sort_unstable());
     stages
 }
 
-/// The median of sorted values but for one of them; 0 for none.
-fn median_without(sorted: &[i64], one: i64) -> i64 {
-    let place = sorted.partition_point(|&value| value < one);
+/// The median of sorted values, but for one of them where that is given; 0 for none.
+fn median_without(sorted: &[i64], one: Option<i64>) -> i64 {
+    let place = one.map_or(sorted.len(), |one| sorted.partition_point(|&value| value < one));
     let at = |number: usize| sorted[if number < place { number } else { number + 1 }];
-    match sorted.len().saturating_sub(1) {
+    match sorted.len().saturating_sub(usize::from(one.is_some())) {
         0 => 0,
         count if count % 2 == 1 => at(count / 2),
         count => {
@@ -178,8 +259,13 @@ mod tests {
             for place in 0..count {
                 let mut others = values.clone();
                 let one = others.remove(place);
-                assert_eq!(median_without(&values, one), median(&mut others), "{values:?} without {one}");
+                assert_eq!(
+                    median_without(&values, Some(one)),
+                    median(&mut others),
+                    "{values:?} without {one}"
+                );
             }
+            assert_eq!(median_without(&values, None), median(&mut values.clone()), "{values:?}");
         }
     }
 }

@@ -46,12 +46,13 @@ impl Looking<'_> {
         ));
         if let Some(worst) = &worst {
             cause.evidence.push(format!(
-                "The longest: rank {}, step {}, {} before {} {}.",
+                "The longest: rank {}, step {}, {} before {}{}.",
                 job.workers[worst.worker].rank,
                 job.steps[worst.step].number,
                 time(worst.by as f64),
                 job.kinds[worst.op.kind as usize].name,
-                worst.op.seq
+                // Names of kernels have numbers of their own.
+                if job.is_table() { format!(" {}", worst.op.seq) } else { String::new() }
             ));
         }
         if share(at_begin) >= 0.5 {
@@ -119,6 +120,11 @@ impl Looking<'_> {
     fn stall(&self, name: &str, kind: CauseKind, says: &str, fix: &str) -> Option<Cause> {
         let job = self.replays.job;
         let number = job.kinds.iter().position(|kind| kind.name == name)?;
+        if !(0..job.workers.len())
+            .any(|worker| self.facts.mean(worker, number).is_some_and(|mean| mean > 0.0))
+        {
+            return None;
+        }
         let won = self.won(|_, at| if at.op.kind as usize == number { (0, at.delay) } else { at.real() });
         let mut cause = self.cause(kind, won, says.into())?;
         let means: Vec<(usize, f64)> = (0..job.workers.len())

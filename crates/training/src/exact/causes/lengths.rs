@@ -3,6 +3,7 @@
 //! Lengths differ among the microbatches of a step. A worker that is slow takes longer for all microbatches of a step, which is
 //! told apart by comparing each microbatch with the others of its worker and step.
 
+use super::super::Replays;
 use super::{Cause, CauseKind, Looking, percent};
 use crate::{Job, Role};
 use rayon::prelude::*;
@@ -58,15 +59,15 @@ impl Spread {
     }
 
     /// Microbatches of all steps, as deviations from their own mean.
-    pub fn of(looking: &Looking<'_>) -> Spread {
-        let job = looking.replays.job;
+    pub fn of(replays: &Replays<'_>) -> Spread {
+        let job = replays.job;
         let named = |name: &str| job.kinds.iter().position(|kind| kind.name == name);
         let (Some(forward), Some(backward)) = (named("forward-compute"), named("backward-compute")) else {
             return Spread::default();
         };
         let of_step = |step: usize| {
             let columns = job.steps[step].columns as usize;
-            let takes = &looking.replays.times[step].takes;
+            let takes = &replays.times[step].takes;
             let mut spread = Spread::default();
             for pairs in pairs(job, step, forward, backward).values() {
                 for column in 0..columns {
@@ -85,6 +86,14 @@ impl Spread {
     fn correlation(&self) -> Option<f64> {
         let squares = self.forward * self.backward;
         (squares > 0.0).then(|| self.both / squares.sqrt())
+    }
+
+    /// What a worker computes longer than others by chance, in the mean of so many steps, at most: so many standard deviations of
+    /// lengths. The others are as many workers of its stage, of which the one in the middle counts.
+    pub fn by_chance(&self, others: usize, steps: usize) -> f64 {
+        // The variance of a median is that of a mean times π/2; of a single value, its own.
+        let of_others = (std::f64::consts::FRAC_PI_2 / others.max(1) as f64).min(1.0);
+        BEYOND_CHANCE * self.of_a_step() * ((1.0 + of_others) / steps.max(1) as f64).sqrt()
     }
 
     /// The standard deviation that lengths give to what a worker computes in a step, as a share of it.

@@ -5,6 +5,7 @@ use super::{Cause, CauseKind, Looking, time};
 use crate::Role;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 impl Looking<'_> {
     /// What a stage computes for a microbatch, typically: all its kinds together. Of two workers the faster is typical, in every step
@@ -15,9 +16,11 @@ impl Looking<'_> {
             (0..job.kinds.len()).filter(|&kind| is_microbatch(&job.kinds[kind])).collect();
         let of_step = |step: usize| -> Vec<Option<f64>> {
             let mut workers = vec![Vec::new(); job.stages()];
-            for (place, worker) in job.workers.iter().enumerate() {
+            let chunks = self.chunks(step);
+            let typical = job.workers.iter().enumerate().filter(|(place, _)| self.facts.is_typical(*place));
+            for (place, worker) in typical {
                 let means = kinds.iter().filter_map(|&kind| self.facts.mean_in(step, place, kind));
-                let work: f64 = means.sum();
+                let work = means.sum::<f64>() * chunks[worker.stage as usize];
                 workers[worker.stage as usize].extend((work > 0.0).then_some(work));
             }
             workers.iter().map(|work| (!work.is_empty()).then(|| lower_median_of(work))).collect()
@@ -28,6 +31,17 @@ impl Looking<'_> {
             known.iter().sum::<f64>() / known.len().max(1) as f64
         };
         (0..job.stages()).map(over_steps).collect()
+    }
+
+    /// How many chunks of the model each stage computes for a microbatch.
+    fn chunks(&self, step: usize) -> Vec<f64> {
+        let job = self.replays.job;
+        let mut chunks = vec![BTreeSet::new(); job.stages()];
+        let computes = job.shape(step).ops.iter().enumerate();
+        for (place, op) in computes.filter(|(_, op)| is_microbatch(&job.kinds[op.kind as usize])) {
+            chunks[job.workers[job.worker(step, 0, place)].stage as usize].insert(op.stage_chunk);
+        }
+        chunks.iter().map(|chunks| chunks.len().max(1) as f64).collect()
     }
 
     pub fn partition(&self) -> Option<Cause> {

@@ -5,6 +5,8 @@ use super::{Cause, CauseKind, Looking, time};
 
 /// A step is one of them if it takes so many times as long as usual.
 const LONG: f64 = 1.2;
+/// And if it takes so many times as long as any step later on.
+const LONGER: f64 = 1.1;
 /// More than this share of the steps is no beginning.
 const BEGINNING: f64 = 0.2;
 
@@ -12,7 +14,11 @@ impl Looking<'_> {
     /// From the times of all steps.
     pub fn start_up(&self, steps: &[i64]) -> Option<Cause> {
         let usual = median(&mut steps.to_vec()) as f64;
-        let long = steps.iter().take_while(|&&step| step as f64 >= LONG * usual).count();
+        let is_long = |step: &&i64| **step as f64 >= LONG * usual;
+        let long = steps.iter().take_while(is_long).count();
+        // Steps that are as long later on are no matter of the beginning.
+        let later = steps[long..].iter().copied().max().unwrap_or(0) as f64;
+        let long = steps[..long].iter().take_while(|&&step| step as f64 >= LONGER * later).count();
         if long == 0 || long as f64 > BEGINNING * steps.len() as f64 {
             return None;
         }

@@ -4,19 +4,21 @@ use super::facts::median_of;
 use super::{Cause, CauseKind, Looking, time};
 use crate::{Role, words};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// A worker is slow if it computes so many times as long as the one in the middle.
 const SLOW: f64 = 1.05;
 /// More slow workers than this share are the rule, not the exception.
-const EXCEPTION: f64 = 0.5;
+const EXCEPTION: f64 = 0.75;
 /// A worker that is slow in some steps only computes so many times as long in each of them, and in a few of them so many times.
 const SLOW_IN_A_STEP: f64 = 1.1;
 const FEW: usize = 3;
 const SLOW_IN_A_FEW: f64 = 1.25;
+const MANY: usize = 10;
 /// A change is one if the levels differ by this, and by so many standard errors.
 const CHANGE: f64 = 0.05;
 const SURE: f64 = 6.0;
-/// Lengths of microbatches do not explain a worker that computes longer by so many standard deviations of them.
+/// Data that others compute, too, do not explain a worker that takes longer by so many times what workers usually differ by.
 const BEYOND_CHANCE: f64 = 5.0;
 
 struct Slow {
@@ -27,6 +29,8 @@ struct Slow {
     steps: Vec<(usize, f64)>,
     /// In how many steps it was compared.
     compared: usize,
+    /// Whether these are factors for the same data: those of a step hold what lengths do, too.
+    for_same_data: bool,
 }
 
 impl Slow {
@@ -55,8 +59,15 @@ impl Looking<'_> {
         let mut of_stage = vec![0; job.stages()];
         order.iter().for_each(|&worker| of_stage[job.workers[worker].stage as usize] += 1);
         let compared = |worker: &&usize| of_stage[job.workers[**worker].stage as usize] > 1;
-        let mut slow: Vec<Slow> =
-            order.par_iter().filter(compared).filter_map(|&worker| self.slow(worker)).collect();
+        let same_data = self.same_data(order);
+        let mut slow: Vec<Slow> = order
+            .par_iter()
+            .filter(compared)
+            .filter_map(|&worker| {
+                let others = of_stage[job.workers[worker].stage as usize] - 1;
+                self.slow_for_same_data(worker, &same_data).or_else(|| self.slow(worker, others))
+            })
+            .collect();
         slow.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.worker.cmp(&b.worker)));
         let most = ((order.len() as f64 * EXCEPTION) as usize).max(1);
         let steps = job.steps.len();
@@ -78,8 +89,10 @@ impl Looking<'_> {
             }
             let (stage, kind) = (job.workers[at.worker].stage, at.op.kind as usize);
             let ideal = &self.replays.stage_ideal;
-            let takes = match job.kinds[kind].role {
-                Role::Compute => {
+            let own = places[at.worker].map(|place| &slow[place]).filter(|slow| slow.for_same_data);
+            let takes = match (job.kinds[kind].role, own) {
+                (Role::Compute, Some(slow)) => (at.takes as f64 / slow.factor) as i64,
+                (Role::Compute, None) => {
                     (at.takes as f64 / self.times_typical(&typical, step, at.worker, kind)) as i64
                 }
                 _ => ideal.takes(stage, at.op),
@@ -139,19 +152,49 @@ impl Looking<'_> {
         }
     }
 
-    /// A worker that is slow, in all steps or in some.
-    fn slow(&self, worker: usize) -> Option<Slow> {
-        let against = self.facts.against(worker);
-        let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
-        // Two workers that differ by chance: that of the one, and of the other.
-        let by_chance = |steps: usize| self.spread.of_a_step() * (2.0 / steps.max(1) as f64).sqrt();
-        let steps: Vec<(usize, f64)> = match slow_places(&factors, 1.0 + BEYOND_CHANCE * by_chance(1)) {
-            Some(places) => places.into_iter().map(|place| against[place]).collect(),
-            None => against[rise(&factors).unwrap_or(0)..].to_vec(),
+    /// A worker that is slow, in all steps or in some: lengths of microbatches do not explain it.
+    fn slow(&self, worker: usize, others: usize) -> Option<Slow> {
+        // Lengths have long tails, which the mean of many steps evens out: of a few, the others count as one.
+        let others = |steps: usize| if steps < MANY { 1 } else { others };
+        let by_chance = |steps: usize| self.spread.by_chance(others(steps), steps);
+        slow_in(worker, self.facts.against(worker), &by_chance)
+    }
+
+    /// A worker that is slow with the same data that other stages of its data-parallel rank compute fast.
+    fn slow_for_same_data(&self, worker: usize, same_data: &SameData) -> Option<Slow> {
+        let others = same_data.by_dp_rank.get(&self.replays.job.workers[worker].dp_rank)?;
+        let others: Vec<usize> = others.iter().copied().filter(|&other| other != worker).collect();
+        let by_chance = |steps: usize| BEYOND_CHANCE * same_data.spread / (steps.max(1) as f64).sqrt();
+        let against = self.facts.against_data(worker, &others);
+        // A few other stages are too few to pick single steps by.
+        let slow = slow_by(worker, for_good(&against), against.len(), &by_chance)?;
+        Some(Slow { for_same_data: true, ..slow })
+    }
+
+    /// Who computes the same data, where that explains what workers differ by.
+    fn same_data(&self, order: &[usize]) -> SameData {
+        let (job, lengths) = (self.replays.job, self.spread.of_a_step());
+        let mut by_dp_rank: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        if job.stages() > 1 && lengths >= SLOW - 1.0 {
+            order
+                .iter()
+                .for_each(|&worker| by_dp_rank.entry(job.workers[worker].dp_rank).or_default().push(worker));
+        }
+        by_dp_rank.retain(|_, workers| workers.len() > 1);
+        let distances = |workers: &Vec<usize>| -> Vec<f64> {
+            let of_worker = |&worker: &usize| {
+                let others: Vec<usize> = workers.iter().copied().filter(|&other| other != worker).collect();
+                self.facts.against_data(worker, &others)
+            };
+            workers.iter().flat_map(of_worker).map(|(_, factor)| (factor - 1.0).abs()).collect()
         };
-        let factor = median_of(&steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
-        let is_slow = factor >= SLOW && factor - 1.0 >= BEYOND_CHANCE * by_chance(steps.len());
-        is_slow.then_some(Slow { worker, factor, steps, compared: against.len() })
+        let all: Vec<f64> = by_dp_rank.par_iter().flat_map_iter(|(_, workers)| distances(workers)).collect();
+        // The median distance of normal deviates is 0.67 of their standard deviation.
+        let spread = median_of(&all) / 0.6745;
+        if spread >= lengths / 2.0 {
+            by_dp_rank.clear();
+        }
+        SameData { by_dp_rank, spread }
     }
 
     fn evidence(&self, slow: &Slow) -> String {
@@ -179,6 +222,40 @@ impl Looking<'_> {
     }
 }
 
+/// Workers of all stages that compute the same data, by data-parallel rank; empty where nothing is to be learned from that.
+struct SameData {
+    by_dp_rank: BTreeMap<u32, Vec<usize>>,
+    /// By how much they still differ in a step, as a share: a standard deviation.
+    spread: f64,
+}
+
+/// A worker whose factors, by step, are beyond what chance explains in the mean of so many steps.
+fn slow_in(worker: usize, against: Vec<(usize, f64)>, by_chance: &dyn Fn(usize) -> f64) -> Option<Slow> {
+    let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
+    let steps: Vec<(usize, f64)> = match slow_places(&factors, 1.0 + by_chance(1)) {
+        Some(places) => places.into_iter().map(|place| against[place]).collect(),
+        None => for_good(&against),
+    };
+    slow_by(worker, steps, against.len(), by_chance)
+}
+
+/// All steps, or those since the worker became slow.
+fn for_good(against: &[(usize, f64)]) -> Vec<(usize, f64)> {
+    let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
+    against[rise(&factors).unwrap_or(0)..].to_vec()
+}
+
+fn slow_by(
+    worker: usize,
+    steps: Vec<(usize, f64)>,
+    compared: usize,
+    by_chance: &dyn Fn(usize) -> f64,
+) -> Option<Slow> {
+    let factor = median_of(&steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
+    let is_slow = factor >= SLOW && factor - 1.0 >= by_chance(steps.len());
+    is_slow.then_some(Slow { worker, factor, steps, compared, for_same_data: false })
+}
+
 /// The places of slow steps, where the worker is not slow in the others. Steps that are neighbours speak for each other; each of
 /// those that are picked here and there has to be slower than `chance` by itself.
 fn slow_places(factors: &[f64], chance: f64) -> Option<Vec<usize>> {
@@ -199,7 +276,7 @@ fn slow_places(factors: &[f64], chance: f64) -> Option<Vec<usize>> {
 }
 
 /// Where a series rises for good.
-fn rise(values: &[f64]) -> Option<usize> {
+pub fn rise(values: &[f64]) -> Option<usize> {
     change(values).filter(|&split| median_of(&values[split..]) > median_of(&values[..split]))
 }
 

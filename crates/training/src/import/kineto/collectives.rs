@@ -68,7 +68,7 @@ impl Communication {
             let group = self.group.as_deref().unwrap_or("");
             return Channel {
                 key: format!("pair {group} {from} {to}"),
-                label: format!("from rank {from} to rank {to}"),
+                label: format!("the messages from rank {from} to rank {to}"),
                 size: Some(2),
                 by_order: false,
                 ends_together: false,
