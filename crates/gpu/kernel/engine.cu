@@ -1,11 +1,11 @@
 // The engine of the GPU: many replicas of one collective, each process a thread.
 //
 // The same source is compiled twice: by nvcc for the GPU, and as plain C++ for the tests, where a loop takes the place
-// of the grid. It has no other header than the C++ language.
+// of the grid. It includes no header.
 //
 // How it works. Nothing that a process does at t reaches another before t + o_s + L. So all processes of a replica run
-// independently through a window of that length, which begins with the first event of all. Every receive of a process has
-// a slot, into which the sender writes when the message arrives. Who has something to do in the next window is marked:
+// independently through a window of that length, which begins with the replica's first event, or with the arrival of a
+// message whose receiver is busy. Every receive of a process has a slot, into which the sender writes the arrival time. Who has something to do in the next window is marked:
 // receivers of messages, and those who wait for their own CPU or NIC. A round is one window of every replica, and each
 // replica has its own. No result depends on the order in which the threads of a round run.
 
@@ -375,7 +375,7 @@ INLINE u32 kind_of(const Plan &plan, u32 rank, u32 slot) {
 
 // ---- One process.
 
-// So many detours are walked along before the index of the trace is quicker.
+// Beyond this many detours the index of the trace is faster.
 const u32 STEPS = 8;
 
 // A message that has not run: its arrival and its slot.
@@ -430,7 +430,8 @@ INLINE bool follow(const Source &trace, State &at, u64 from, u64 to, u64 &noise)
     noise = 0;
     ROLLED for (u32 step = 0; step < STEPS; ++step) {
         u64 start = detour.start + moved;
-        bool inside = start < to;
+        // One that starts with an empty interval is in progress there.
+        bool inside = start < to || start <= from;
         Detour next = detour;
         if (start <= to + noise) {
             // The last one: a turn of the trace ends here.

@@ -81,7 +81,7 @@ impl<'d> Loaded<'d> {
         ];
         let mut held = Vec::with_capacity(arrays.len());
         for bytes in arrays {
-            // Devices have no empty memory.
+            // A device cannot reserve 0 bytes.
             held.push(device.hold(if bytes.is_empty() { &[0; 16] } else { bytes })?);
         }
         let tables = held.try_into().unwrap_or_else(|_| unreachable!("six arrays were held"));
@@ -100,8 +100,8 @@ impl<'d> Loaded<'d> {
         let injected = Injected::new(self.device, noise)?;
         let mut next = replicas.start;
         while next < replicas.end {
-            let count = self.side_by_side(replicas.end - next)?;
-            let batch = Batch::new(self, count)?;
+            let batch = self.batch(self.side_by_side(replicas.end - next)?)?;
+            let count = batch.count;
             // The memory serves as long as the batches have the same size.
             while replicas.end - next >= count {
                 batch.run(&injected, next, keep_finish, stop, done)?;
@@ -112,6 +112,14 @@ impl<'d> Loaded<'d> {
             }
         }
         Ok(())
+    }
+
+    /// Memory for so many replicas at once, or for fewer where others have taken memory in the meantime.
+    fn batch(&self, most: u32) -> Result<Batch<'_>, DeviceError> {
+        match Batch::new(self, most) {
+            Err(DeviceError::OutOfMemory { .. }) if most > 1 => self.batch(most / 2),
+            batch => batch,
+        }
     }
 
     /// The bytes that a replica takes.

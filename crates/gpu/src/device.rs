@@ -26,7 +26,7 @@ pub enum DeviceError {
 }
 
 pub trait Device: Send + Sync {
-    /// How people call it.
+    /// The name that users see.
     fn name(&self) -> &str;
 
     /// How much memory could be reserved.

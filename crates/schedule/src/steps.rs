@@ -86,7 +86,6 @@ impl Step {
     }
 }
 
-/// A schedule of steps. All functions are pure.
 /// How what every rank does follows from what rank 0 does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Symmetry {
@@ -99,6 +98,7 @@ pub enum Symmetry {
     Flipped,
 }
 
+/// A schedule of steps. All functions are pure.
 pub trait Steps: Sync {
     fn processes(&self) -> u32;
     /// How many steps `rank` takes; fewer than [`MOST_STAGES`].

@@ -282,3 +282,18 @@ fn doubts_of_a_table() {
     assert!(apart.len() == 1 && apart[0].starts_with("clocks differ: in step "), "{apart:?}");
     assert!(apart[0].contains("rank 5"), "{apart:?}");
 }
+
+/// A rank that ended before its recorder wrote a row is not forgotten.
+#[test]
+fn a_file_without_rows_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = rows(&Synthetic { dp: 2, pp: 1, steps: 2, ..Synthetic::default() });
+    let paths = ["rank-0.csv", "rank-2.csv"].map(|name| folder.path().join(name));
+    for (path, rows) in paths.iter().zip([&all[..], &[]]) {
+        let mut text = Vec::new();
+        write_csv(rows, false, &mut text).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let job = read_tables(&paths).unwrap().job("").unwrap();
+    assert!(job.notes.iter().any(|note| note.contains("rank-2.csv: has no rows")), "{:?}", job.notes);
+}

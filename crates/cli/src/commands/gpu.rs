@@ -38,10 +38,13 @@ pub fn open(device: TypedDevice, messages: u64, console: &Console) -> Outcome<Op
 
 /// Whether there are GPUs and they are wanted.
 pub fn is_there(device: TypedDevice) -> Outcome<bool> {
-    match (device, Cuda::all()) {
-        (TypedDevice::Cpu, _) | (TypedDevice::Auto, Err(_)) => Ok(false),
-        (TypedDevice::Gpu, Err(fault)) => Err(missing(&fault)),
-        (_, Ok(_)) => Ok(true),
+    if device == TypedDevice::Cpu {
+        return Ok(false);
+    }
+    match Cuda::all() {
+        Ok(_) => Ok(true),
+        Err(fault) if device == TypedDevice::Gpu => Err(missing(&fault)),
+        Err(_) => Ok(false),
     }
 }
 

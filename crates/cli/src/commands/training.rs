@@ -39,7 +39,7 @@ struct Answer<'a> {
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
     typed.report.report.iter().try_for_each(|path| refuse_missing_folder(path))?;
-    let meta = files::meta(typed.meta.as_deref())?;
+    let meta = files::meta(typed.meta.as_deref(), &typed.files)?;
     let job = files::job(&typed.files)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     let layers = layers(&typed.layers, &job)?;

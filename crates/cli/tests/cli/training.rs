@@ -177,10 +177,21 @@ fn files_that_are_no_good_are_named() {
     folder.write("meta.yaml", "dp_size: 8\npp_size: 2\n");
     for method in ["", " --method published"] {
         let line = format!("training show fixtures/training/slow-worker.csv --meta meta.yaml{method}");
-        folder.run(&line).good().says("do they belong together?");
+        folder.run(&line).good().says("Do they belong together?");
         let json = folder.run(&format!("{line} --json")).good().json();
-        assert!(json["warnings"].to_string().contains("do they belong together?"), "{json}");
+        assert!(json["warnings"].to_string().contains("Do they belong together?"), "{json}");
     }
+    // What the recorder put beside the tables is read without being asked for.
+    std::fs::create_dir(folder.path().join("live")).unwrap();
+    folder.write("live/rank-00000.csv", &table);
+    folder.write("live/rank-00099.csv", table.lines().next().unwrap_or_default());
+    folder.write("live/meta.yaml", "dp_size: 9\npp_size: 9\n");
+    folder
+        .run("training show live")
+        .good()
+        .says("rank-00099.csv: has no rows")
+        .says("the description has 9 data-parallel ranks and 9 stages")
+        .says("What the others did is not known");
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub struct Faults {
     steps: BTreeSet<i64>,
     /// Files that end within a row, and the step that it belongs to.
     cut: Vec<(PathBuf, Option<i64>)>,
+    /// Files without rows.
+    silent: Vec<PathBuf>,
 }
 
 impl Faults {
@@ -82,6 +84,11 @@ impl Faults {
         self.cut.push((path, step));
     }
 
+    /// A file has no rows.
+    pub(super) fn silent(&mut self, path: PathBuf) {
+        self.silent.push(path);
+    }
+
     pub(super) fn append(&mut self, other: Faults) {
         for (name, count) in other.unknown {
             *self.unknown.entry(name).or_default() += count;
@@ -91,6 +98,7 @@ impl Faults {
         self.first_wrong = self.first_wrong.take().or(other.first_wrong);
         self.steps.extend(other.steps);
         self.cut.extend(other.cut);
+        self.silent.extend(other.silent);
     }
 
     /// Whether any step is not analysed.
@@ -131,6 +139,12 @@ impl Faults {
         for (path, step) in &self.cut {
             let of = step.map(|step| format!(" of step {step}")).unwrap_or_default();
             notes.push(format!("{}: ends within a row{of}: was the recorder killed?", path.display()));
+        }
+        for path in &self.silent {
+            notes.push(format!(
+                "{}: has no rows: did its rank end before the recorder wrote any? What it did is not known",
+                path.display()
+            ));
         }
         if !self.steps.is_empty() {
             notes.push(format!(

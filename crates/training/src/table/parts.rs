@@ -22,6 +22,9 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
             let ranks: BTreeSet<u32> = table.rows.iter().map(|row| row.rank).collect();
             whole.clocks.extend(ranks.into_iter().map(|rank| (rank, clock.clone())));
         }
+        if table.rows.is_empty() {
+            whole.faults.silent(path.clone());
+        }
         whole.rows.extend(table.rows);
         whole.faults.append(table.faults);
     }

@@ -2,6 +2,7 @@
 
 use super::inputs::Inputs;
 use super::replicas::Replica;
+use crate::commands::gpu;
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::memory::available_bytes;
@@ -36,7 +37,8 @@ pub fn check(plan: &Plan, inputs: &Inputs, console: &Console) -> Outcome<()> {
     refuse_too_many(replicas, available_bytes())?;
     let messages = inputs.workload.workload.messages() as f64 + MESSAGES_TO_BEGIN;
     let time = seconds_for(messages * replicas as f64, inputs.threads);
-    if time > LONG_SECONDS {
+    // GPUs are a hundred times as fast, and how fast is not known before.
+    if time > LONG_SECONDS && !gpu::is_there(plan.device)? {
         let count = counted(replicas, "replica", "replicas");
         let shorter =
             if replicas > 1 { "fewer --replicas or processes" } else { "fewer processes or cycles" };

@@ -251,7 +251,9 @@ fn simulate(
     let left = left.fold(0, u64::saturating_add);
     let (threads, cluster) = (on.threads, on.cluster);
     let gpus = if cluster.is_some() { None } else { gpu::open(on.device, left, console)? };
-    announce(left, threads * cluster.map_or(1, |cluster| cluster.size() as usize), console);
+    if gpus.is_none() {
+        announce(left, threads * cluster.map_or(1, |cluster| cluster.size() as usize), console);
+    }
     let meter = Meter::new(console, left).with_lines(console);
     let runner = Runner {
         plan,

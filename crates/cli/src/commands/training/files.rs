@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
+use straggler_report::numbers::counted;
 use straggler_report::replace_file;
 use straggler_trace::Trace;
 use straggler_training::{Job, Meta, Row, Sizes, Table, read_tables, write_csv, write_parquet};
@@ -125,21 +126,30 @@ pub fn name(tables: &[PathBuf]) -> String {
     }
 }
 
-pub fn meta(path: Option<&Path>) -> Outcome<Option<Meta>> {
-    let Some(path) = path else { return Ok(None) };
+/// The description of a job: the one that was named, or what the recorder put beside the tables.
+pub fn meta(path: Option<&Path>, tables: &[PathBuf]) -> Outcome<Option<Meta>> {
+    let Some(path) = path else { return Ok(tables.first().and_then(|table| meta_beside(table))) };
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     let meta =
         Meta::parse(&text).map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))?;
     Ok(Some(meta))
 }
 
+fn meta_beside(table: &Path) -> Option<Meta> {
+    let folder = if table.is_dir() { table } else { table.parent()? };
+    Meta::parse(&std::fs::read_to_string(folder.join("meta.yaml")).ok()?).ok()
+}
+
 /// What a description says and the recording does not.
 pub fn differs(meta: &Meta, dp_ranks: u32, stages: u32) -> Option<String> {
-    let recorded = (dp_ranks, stages);
-    ((meta.dp, meta.pp) != recorded).then(|| {
-        format!(
-            "the description has {} data-parallel ranks and {} stages, the recording {} and {}: do they belong together?",
-            meta.dp, meta.pp, recorded.0, recorded.1
-        )
-    })
+    if (meta.dp, meta.pp) == (dp_ranks, stages) {
+        return None;
+    }
+    let lack = dp_ranks <= meta.dp && stages <= meta.pp;
+    let ends = if lack { "What the others did is not known" } else { "Do they belong together?" };
+    Some(format!(
+        "the description has {} and {}, the recording {dp_ranks} and {stages}. {ends}",
+        counted(meta.dp.into(), "data-parallel rank", "data-parallel ranks"),
+        counted(meta.pp.into(), "stage", "stages"),
+    ))
 }

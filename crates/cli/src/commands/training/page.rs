@@ -47,8 +47,11 @@ fn causes(answers: &Answers, command: &str) -> Section {
     let lists =
         [("stage ", &answers.by_stage), ("data-parallel rank ", &answers.by_dp_rank), ("", &answers.by_type)];
     for (what, list) in lists {
-        list.iter()
-            .for_each(|(name, value)| table.row([Cell::text(format!("{what}{name}")), number(*value)]));
+        let mut sorted: Vec<_> = list.iter().collect();
+        sorted.sort_by(|one, other| other.1.total_cmp(one.1));
+        for (name, value) in sorted {
+            table.row([Cell::text(format!("{what}{name}")), number(*value)]);
+        }
     }
     section.add(table);
     section
@@ -75,16 +78,43 @@ fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
     let slow = slowness(replays);
     let mut order: Vec<usize> = (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect();
     order.sort_by_key(|&place| job.workers[place].rank);
+    let columns = columns(&job.steps.iter().map(|step| step.number).collect::<Vec<_>>());
+    let of_worker = |place: usize| {
+        let slow = &slow[place];
+        columns.iter().map(move |column| column.place.map_or(f64::NAN, |step| slow[step]))
+    };
     let heat = Heat {
         x: Axis::linear("step", Unit::Count),
         y: Axis::linear("rank", Unit::Count),
         value: Axis::linear("computing, times the usual of the stage", Unit::Factor)
             .covering(CALM.start, CALM.end),
-        xs: job.steps.iter().map(|step| step.number as f64).collect(),
+        xs: columns.iter().map(|column| column.number as f64).collect(),
         ys: order.iter().map(|&place| f64::from(job.workers[place].rank)).collect(),
-        values: order.iter().flat_map(|&place| slow[place].iter().copied()).collect(),
+        values: order.iter().flat_map(|&place| of_worker(place)).collect(),
     };
     Chart::new("How long every worker computed in every step", command, heat).synthetic(job.synthetic)
+}
+
+/// A column of the heat map: a step, or the edge of steps that were not recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Column {
+    number: i64,
+    place: Option<usize>,
+}
+
+/// Cells reach halfway to their neighbours: steps beside a gap get neighbours without values.
+fn columns(steps: &[i64]) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::with_capacity(steps.len());
+    for (place, &number) in steps.iter().enumerate() {
+        if let Some(before) = columns.last().map(|column| column.number)
+            && number > before + 1
+        {
+            let edges = if number == before + 2 { vec![before + 1] } else { vec![before + 1, number - 1] };
+            columns.extend(edges.into_iter().map(|number| Column { number, place: None }));
+        }
+        columns.push(Column { number, place: Some(place) });
+    }
+    columns
 }
 
 fn workers(answers: &Answers, command: &str) -> Table {
@@ -143,6 +173,7 @@ fn shown(job: &Job, answers: &Answers) -> Vec<usize> {
     let place = |rank: u32| job.workers.iter().position(|worker| worker.rank == rank && worker.recorded);
     let Some(first) = answers.workers.first() else { return Vec::new() };
     let own = (0..job.workers.len())
+        .filter(|&place| job.workers[place].recorded)
         .filter(|&place| job.workers[place].dp_rank == first.dp_rank && job.stages() > 1);
     let mut list: Vec<usize> = place(first.rank).into_iter().chain(own).collect();
     list.extend(answers.workers.iter().filter_map(|worker| place(worker.rank)));
@@ -190,4 +221,18 @@ fn timeline(job: &Job, shown: &[usize], runs: &[(&str, Vec<Bar>)]) -> Timeline {
         }
     }
     timeline
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_were_not_recorded_stay_empty() {
+        let numbers =
+            |steps: &[i64]| columns(steps).iter().map(|one| (one.number, one.place)).collect::<Vec<_>>();
+        assert_eq!(numbers(&[3, 4, 5]), [(3, Some(0)), (4, Some(1)), (5, Some(2))]);
+        assert_eq!(numbers(&[3, 5]), [(3, Some(0)), (4, None), (5, Some(1))]);
+        assert_eq!(numbers(&[3, 9]), [(3, Some(0)), (4, None), (8, None), (9, Some(1))]);
+    }
 }

@@ -45,7 +45,7 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     let Some(tables) = files::tables(&typed.files)? else {
         return Err(Failure::bad_input("--method published reads tables of operations only: leave it out"));
     };
-    let described = files::meta(typed.meta.as_deref())?;
+    let described = files::meta(typed.meta.as_deref(), &typed.files)?;
     let table = files::whole(&tables)?;
     let job = Dense::new(&table.rows).map_err(Failure::bad_input_of)?;
     let mut warnings = table.doubts();
