@@ -178,3 +178,21 @@ fn steps_that_are_as_slow_later_are_no_start_up() {
         assert_eq!(told, expected, "{steps:?}: {:?}", found.causes);
     }
 }
+
+/// One microbatch a step, as a plain training loop has: lengths show only from step to step.
+#[test]
+fn one_microbatch_a_step_may_be_long() {
+    for (seed, dp, lengths) in [(1, 2, 0.1), (2, 4, 0.1), (3, 8, 0.3), (4, 2, 0.3), (5, 4, 0.3), (6, 8, 0.1)]
+    {
+        let of = Synthetic { dp, pp: 1, microbatches: 1, steps: 30, seed, lengths, ..Synthetic::default() };
+        let found = answers(&of);
+        let blamed = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
+        assert!(blamed.is_none(), "seed {seed}: {blamed:?}");
+    }
+    let slow = Fault { dp_rank: 2, stage: 0, from_step: 0, what: What::Slow(1.3) };
+    let of =
+        Synthetic { dp: 4, pp: 1, microbatches: 1, steps: 30, faults: vec![slow], ..Synthetic::default() };
+    let found = answers(&of);
+    assert_eq!(found.causes[0].kind, CauseKind::Workers, "{:?}", found.causes);
+    assert!(found.causes[0].says.starts_with("Rank 2 is slow in all steps"), "{:?}", found.causes);
+}

@@ -4,6 +4,7 @@
 //! told apart by comparing each microbatch with the others of its worker and step.
 
 use super::super::Replays;
+use super::workers::MANY;
 use super::{Cause, CauseKind, Looking, percent};
 use crate::{Job, Role};
 use rayon::prelude::*;
@@ -17,9 +18,10 @@ const BEYOND_CHANCE: f64 = 5.0;
 /// How microbatches of a worker differ within a step, over all of them: sums of squares, relative to the means.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Spread {
-    /// Microbatches, and steps of workers.
+    /// Microbatches, what they were compared within, and steps of workers.
     count: f64,
     parts: f64,
+    steps: f64,
     forward: f64,
     backward: f64,
     both: f64,
@@ -32,6 +34,7 @@ impl Spread {
         Spread {
             count: self.count + other.count,
             parts: self.parts + other.parts,
+            steps: self.steps + other.steps,
             forward: self.forward + other.forward,
             backward: self.backward + other.backward,
             both: self.both + other.both,
@@ -39,8 +42,8 @@ impl Spread {
         }
     }
 
-    /// Adds the forwards and backwards of a worker in a step.
-    fn add(&mut self, times: &[(f64, f64)]) {
+    /// Adds forwards and backwards of a worker that are compared with each other: those of a step, or of as many as there are steps.
+    fn add(&mut self, times: &[(f64, f64)], steps: usize) {
         let mean = |of: fn(&(f64, f64)) -> f64| times.iter().map(of).sum::<f64>() / times.len() as f64;
         let (forward, backward) = (mean(|of| of.0), mean(|of| of.1));
         if times.len() < 2 || forward <= 0.0 || backward <= 0.0 {
@@ -48,6 +51,7 @@ impl Spread {
         }
         self.count += times.len() as f64;
         self.parts += 1.0;
+        self.steps += steps as f64;
         for (own_forward, own_backward) in times {
             let (x, y) = (own_forward / forward - 1.0, own_backward / backward - 1.0);
             let whole = (own_forward + own_backward) / (forward + backward) - 1.0;
@@ -65,22 +69,42 @@ impl Spread {
         let (Some(forward), Some(backward)) = (named("forward-compute"), named("backward-compute")) else {
             return Spread::default();
         };
-        let of_step = |step: usize| {
+        let times_of = |step: usize| {
             let columns = job.steps[step].columns as usize;
             let takes = &replays.times[step].takes;
-            let mut spread = Spread::default();
-            for pairs in pairs(job, step, forward, backward).values() {
+            let mut all: BTreeMap<(u32, usize), Vec<(f64, f64)>> = BTreeMap::new();
+            for (worker, pairs) in pairs(job, step, forward, backward) {
                 for column in 0..columns {
                     let time = |place: usize| takes[place * columns + column] as f64;
-                    let times: Vec<(f64, f64)> =
-                        pairs.iter().map(|&(one, other)| (time(one), time(other))).collect();
-                    spread.add(&times);
+                    let times = pairs.iter().map(|&(one, other)| (time(one), time(other)));
+                    all.insert((worker, column), times.collect());
+                }
+            }
+            all
+        };
+        let of_step = |step: usize| {
+            let mut spread = Spread::default();
+            times_of(step).values().for_each(|times| spread.add(times, 1));
+            spread
+        };
+        let sum = |all: Vec<Spread>| all.into_iter().fold(Spread::default(), Spread::and);
+        let within = sum((0..job.steps.len()).into_par_iter().map(of_step).collect());
+        if within.parts > 0.0 {
+            return within;
+        }
+        // One microbatch a step is compared with that of the next step.
+        let of_two = |pair: usize| {
+            let (first, second) = (times_of(2 * pair), times_of(2 * pair + 1));
+            let mut spread = Spread::default();
+            for (worker, times) in &first {
+                let next = second.get(worker).map_or(&[][..], Vec::as_slice);
+                if let ([one], [other]) = (times.as_slice(), next) {
+                    spread.add(&[*one, *other], 2);
                 }
             }
             spread
         };
-        let steps: Vec<Spread> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
-        steps.into_iter().fold(Spread::default(), Spread::and)
+        sum((0..job.steps.len() / 2).into_par_iter().map(of_two).collect())
     }
 
     fn correlation(&self) -> Option<f64> {
@@ -93,13 +117,15 @@ impl Spread {
     pub fn by_chance(&self, others: usize, steps: usize) -> f64 {
         // The variance of a median is that of a mean times π/2; of a single value, its own.
         let of_others = (std::f64::consts::FRAC_PI_2 / others.max(1) as f64).min(1.0);
-        BEYOND_CHANCE * self.of_a_step() * ((1.0 + of_others) / steps.max(1) as f64).sqrt()
+        let deviations = BEYOND_CHANCE * self.of_a_step() * ((1.0 + of_others) / steps.max(1) as f64).sqrt();
+        // In a few steps tails are long: then half as long is as far from usual as twice as long.
+        if steps < MANY { deviations.exp_m1() } else { deviations }
     }
 
     /// The standard deviation that lengths give to what a worker computes in a step, as a share of it.
     pub fn of_a_step(&self) -> f64 {
         let degrees = self.count - self.parts;
-        if degrees > 0.0 { (self.whole / degrees * self.parts / self.count).sqrt() } else { 0.0 }
+        if degrees > 0.0 { (self.whole / degrees * self.steps / self.count).sqrt() } else { 0.0 }
     }
 }
 

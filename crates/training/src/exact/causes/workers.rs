@@ -14,7 +14,7 @@ const EXCEPTION: f64 = 0.75;
 const SLOW_IN_A_STEP: f64 = 1.1;
 const FEW: usize = 3;
 const SLOW_IN_A_FEW: f64 = 1.25;
-const MANY: usize = 10;
+pub const MANY: usize = 10;
 /// A change is one if the levels differ by this, and by so many standard errors.
 const CHANGE: f64 = 0.05;
 const SURE: f64 = 6.0;
