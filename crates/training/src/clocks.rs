@@ -18,7 +18,7 @@ pub struct Offsets {
     /// Workers that were not compared with the first.
     pub alone: Vec<usize>,
     /// Whether clocks may be taken as they are.
-    agree: bool,
+    pub agree: bool,
 }
 
 impl Offsets {
@@ -55,12 +55,10 @@ impl Offsets {
         let furthest = self.furthest();
         if self.agree {
             return format!(
-                "Clocks were not moved: no rank ends early or late in nine of ten of {} {}; ends differ from their median by \
-                 {} in the median and by {} at most.",
-                meetings.len(),
-                words::plural(meetings.len(), called[0], called[1]),
+                "Clocks agree to {}, as the ends of {} {} show: they are left as they are.",
                 words::time(middle),
-                words::time(largest)
+                meetings.len(),
+                words::plural(meetings.len(), called[0], called[1])
             );
         }
         format!(

@@ -151,6 +151,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
             Err(error) => failed.push((rows[0].step, error)),
         }
     }
+    job.steps_left_out = rows.chunk_by(|a, b| a.step == b.step).count() - job.steps.len();
     if job.steps.is_empty() {
         return Err(failed.into_iter().next().map_or(JobError::Empty, |(_, error)| error));
     }

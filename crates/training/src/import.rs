@@ -35,6 +35,8 @@ pub enum ImportError {
     NoFiles,
     #[error("{}: the folder has no file", path.display())]
     EmptyFolder { path: PathBuf },
+    #[error("{}: no files, only folders: did you mean {}?", path.display(), first.display())]
+    OnlyFolders { path: PathBuf, first: PathBuf },
     #[error(
         "{}: not a recording of a known format. These are read: tables of operations (Parquet, CSV); PyTorch profiler \
          (JSON), PyTorch execution trace (JSON), Chakra (protobuf) and NCCL Inspector (JSON lines), plain or compressed \

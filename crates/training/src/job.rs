@@ -115,10 +115,16 @@ pub struct Job {
     pub duration: Vec<i64>,
     /// Instances that only stand for those of other columns, and take no time: garbage collections and loads. In order.
     pub fillers: Vec<usize>,
+    /// Whether its operations are single kernels, and what waits for what was partly guessed.
+    pub of_kernels: bool,
     /// Whether rows of its steps are missing, so that some of what meets was matched wrongly.
     pub incomplete: bool,
     /// What was not found, or left out, and what that means for the analysis: sentences.
     pub notes: Vec<String>,
+    /// How it was read, where nothing is wrong with that: sentences.
+    pub remarks: Vec<String>,
+    /// Steps of the recording that are not analysed.
+    pub steps_left_out: usize,
 }
 
 impl Job {

@@ -28,7 +28,7 @@ pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
 pub use table::{
-    Clock, Fault, Faults, Kineto, Row, Table, TableError, holds_tables, is_synthetic, read_table,
-    read_tables, write_csv, write_parquet,
+    Clock, Fault, Faults, Kineto, Row, Table, TableError, holds_tables, is_called_a_table, is_synthetic,
+    read_table, read_tables, write_csv, write_parquet,
 };
 pub use traced::{Sizes, TracedError, trace};

@@ -11,7 +11,7 @@ mod parts;
 mod write;
 
 pub use clock::Clock;
-pub use detect::{holds_tables, is_synthetic};
+pub use detect::{holds_tables, is_called_a_table, is_synthetic};
 pub use faults::{Fault, Faults};
 pub use kineto::Kineto;
 pub use parts::read_tables;
@@ -19,10 +19,12 @@ pub use write::{write_csv, write_parquet};
 
 use crate::derive::{self, JobError};
 use crate::{Job, Kind};
+use detect::GZIP;
 use faults::Wrong;
+use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Seek};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// One operation of one worker in one step.
@@ -85,7 +87,9 @@ pub const LONGEST_SECONDS: f64 = 864_000.0;
 /// Starts may count from 1970, or from any other moment, in seconds; in milliseconds they are beyond this.
 const LATEST_SECONDS: f64 = 1e11;
 
-/// Reads a table, Parquet or CSV, whichever it is. Rows that cannot be used are counted and left out.
+const OTHER_UNIT: &str = "is no time in seconds: are the times in milliseconds or microseconds?";
+
+/// Reads a table, Parquet or CSV, whichever it is; CSV may be compressed with gzip. Rows that cannot be used are counted and left out.
 pub fn read_table(path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut file = File::open(path).map_err(io)?;
@@ -95,7 +99,11 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
     if is_parquet {
         return parquet::read(file, path);
     }
-    csv::read(BufReader::new(file), path).map_err(|error| match error {
+    let text: Box<dyn BufRead> = match magic.starts_with(&GZIP) {
+        true => Box::new(BufReader::new(MultiGzDecoder::new(file))),
+        false => Box::new(BufReader::new(file)),
+    };
+    csv::read(text, path).map_err(|error| match error {
         TableError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
             TableError::NotATable { path: path.into() }
         }
@@ -116,6 +124,7 @@ impl Table {
         }
         let magnitude = magnitude::note(&self.rows);
         let mut job = derive::job(self.rows, source)?;
+        job.steps_left_out += self.faults.left_out();
         job.notes.splice(0..0, magnitude.into_iter().chain(self.faults.notes()));
         for worker in job.workers.iter_mut().filter(|worker| worker.recorded) {
             worker.host = self.clocks.get(&worker.rank).map(|clock| clock.host.clone());
@@ -165,6 +174,7 @@ impl Raw {
         };
         let seconds = |column, number: f64, most: f64| match number.abs() <= most {
             true => Ok(number),
+            false if number.is_finite() => Err(wrong(column, number.to_string(), OTHER_UNIT)),
             false => Err(wrong(column, number.to_string(), "is no time in seconds")),
         };
         if self.duration < 0.0 {

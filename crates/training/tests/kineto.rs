@@ -55,6 +55,7 @@ fn sorted(rows: &[Row]) -> Vec<Flat> {
 fn answers(job: &Job) -> Answers {
     let mut answers = analyse(&Replays::new(job).unwrap(), None);
     answers.notes.clear();
+    answers.remarks.clear();
     answers
 }
 
@@ -203,7 +204,7 @@ fn a_slow_link_is_no_matter_of_clocks() {
     let fault = Fault { dp_rank: 1, stage: 2, from_step: 0, what: What::Link { times: 20.0, with: None } };
     let of = Synthetic { steps: 6, faults: vec![fault], ..small() };
     let job = read_again(&rows(&of));
-    assert!(job.notes.iter().any(|note| note.contains("Clocks were not moved")), "{:?}", job.notes);
+    assert!(job.remarks.iter().any(|remark| remark.contains("Clocks agree")), "{:?}", job.remarks);
     assert!(!job.notes.iter().any(|note| note.contains("jump")), "{:?}", job.notes);
 }
 
@@ -291,4 +292,102 @@ fn work_of_the_host_counts_where_the_gpu_waits() {
     let count = |kind: Kind| straggler_training::rows(&job).iter().filter(|row| row.kind == kind).count();
     // One collection is in the job as it was made.
     assert_eq!((count(Kind::Gc), count(Kind::DataLoad)), (2, 1));
+}
+
+/// Files without annotations of microbatches, as those of an ordinary data-parallel job.
+fn without_microbatches(of: &Synthetic) -> Job {
+    let is_pass = |line: &&str| line.contains("\"name\": \"PP:");
+    read_changed(of, |_, text| text.lines().filter(|line| !is_pass(line)).collect::<Vec<&str>>().join("\n"))
+}
+
+fn slowed(dp: u32, pp: u32, times: f64, from_step: u32) -> Synthetic {
+    let fault = Fault { dp_rank: 1, stage: pp - 1, from_step, what: What::Slow(times) };
+    Synthetic { dp, pp, microbatches: 4, steps: 8, faults: vec![fault], ..Synthetic::default() }
+}
+
+/// What waits for a collective on another stream is not launched late: the slow rank is to blame, with what it costs.
+#[test]
+fn a_slow_rank_is_found_kernel_by_kernel() {
+    for (dp, times, from_step) in [(8, 1.3, 0), (4, 2.0, 4)] {
+        let of = slowed(dp, 1, times, from_step);
+        let table = answers(&derive::job(rows(&of), "").unwrap());
+        let job = without_microbatches(&of);
+        assert!(job.remarks.iter().any(|remark| remark.contains("one by one")), "{:?}", job.remarks);
+        let found = answers(&job);
+        assert_eq!((found.distrust, found.workers[0].rank), (None, 1), "{:?}", found.causes);
+        let (cause, known) = (&found.causes[0], &table.causes[0]);
+        assert_eq!(cause.says, known.says);
+        assert!((cause.gain - known.gain).abs() < 0.02, "{} for {}", cause.gain, known.gain);
+        assert!((found.s - table.s).abs() < 0.03, "{} for {}", found.s, table.s);
+    }
+}
+
+/// Which kernels of a pipeline wait for messages cannot always be told: then nobody is blamed.
+#[test]
+fn kernels_of_a_pipeline_blame_nobody_by_mistake() {
+    for pp in [2, 4] {
+        let found = answers(&without_microbatches(&slowed(4, pp, 1.5, 0)));
+        let rank = found.workers[0].rank;
+        let right = found.causes.first().is_none_or(|cause| cause.says.contains(&format!("Rank {rank} ")));
+        assert!(right && (found.distrust.is_some() || found.s > 1.05), "{} {:?}", found.s, found.causes);
+    }
+}
+
+/// A file that is cut in the middle: its rank counts as not recorded from there on, and the others are analysed to the end.
+#[test]
+fn a_file_that_breaks_off_does_not_hide_later_steps() {
+    let of = Synthetic { dp: 8, pp: 1, microbatches: 2, steps: 12, ..slowed(8, 1, 1.5, 7) };
+    let cut = |rank: u32, text: String| match rank {
+        6 => text[..text.len() / 2].to_string(),
+        _ => text,
+    };
+    let no_passes = |text: String| passes(&text, |phase, _| phase.to_string());
+    for (job, steps) in
+        [(read_changed(&of, cut), 11), (read_changed(&of, |rank, text| cut(rank, no_passes(text))), 11)]
+    {
+        assert_eq!((job.steps.len(), job.steps_left_out), (steps, 12 - steps), "{:?}", job.notes);
+        let found = answers(&job);
+        assert!(found.causes[0].says.starts_with("Rank 1 is slow since step 7"), "{:?}", found.causes);
+        let says = |words: &str| job.notes.iter().any(|note| note.contains(words));
+        assert!(
+            says("a part of the steps only: rank 6") && says("the file breaks off on rank 6"),
+            "{:?}",
+            job.notes
+        );
+    }
+}
+
+/// Times are divided by a thousand, with the rounding of that: the same verdict, and the unit is doubted.
+#[test]
+fn times_in_another_unit_give_the_same_verdict() {
+    let of = slowed(4, 2, 1.5, 0);
+    let divided = |key: &str, line: &str| {
+        let Some((before, rest)) = line.split_once(&format!("\"{key}\": ")) else { return line.to_string() };
+        let (number, after) = rest.split_at(rest.find([',', '}']).unwrap());
+        format!("{before}\"{key}\": {}{after}", number.parse::<f64>().unwrap() / 1000.0)
+    };
+    let job = read_changed(&of, |_, text| {
+        text.lines().map(|line| divided("dur", &divided("ts", line))).collect::<Vec<String>>().join("\n")
+    });
+    assert!(job.is_table(), "{:?}", job.notes);
+    assert!(job.notes.iter().any(|note| note.contains("are the times in milliseconds?")), "{:?}", job.notes);
+    let (found, known) = (answers(&job), answers(&read_again(&rows(&of))));
+    assert_eq!(found.causes[0].says, known.causes[0].says);
+    assert!((found.s - known.s).abs() < 1e-3, "{} for {}", found.s, known.s);
+}
+
+/// Nothing is wrong with clocks that agree: that is no warning.
+#[test]
+fn clocks_that_agree_are_a_remark() {
+    let job = read_again(&rows(&small()));
+    assert!(job.notes.is_empty(), "{:?}", job.notes);
+    assert!(job.remarks[0].starts_with("Clocks agree to "), "{:?}", job.remarks);
+}
+
+#[test]
+fn a_folder_of_folders_names_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("job")).unwrap();
+    let error = import(&[folder.path().into()]).unwrap_err().to_string();
+    assert!(error.contains("no files, only folders: did you mean") && error.ends_with("job?"), "{error}");
 }

@@ -3,7 +3,7 @@
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Job, Kind, Row, Table, read_table, read_tables, write_csv};
 
@@ -296,4 +296,40 @@ fn a_file_without_rows_is_named() {
     }
     let job = read_tables(&paths).unwrap().job("").unwrap();
     assert!(job.notes.iter().any(|note| note.contains("rank-2.csv: has no rows")), "{:?}", job.notes);
+}
+
+/// A table that is compressed is the same table; one that was not copied whole says so.
+#[test]
+fn compressed_and_cut_files() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let made = rows(&Synthetic::default());
+    let (mut text, mut parquet) = (Vec::new(), Vec::new());
+    write_csv(&made, true, &mut text).unwrap();
+    straggler_training::write_parquet(&made, true, &mut parquet).unwrap();
+    let (plain, packed) = (folder.path().join("job.csv"), folder.path().join("job.csv.gz"));
+    std::fs::write(&plain, &text).unwrap();
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(&text).unwrap();
+    std::fs::write(&packed, out.finish().unwrap()).unwrap();
+    let read = |path: &Path| read_table(path);
+    assert_eq!(read(&packed).unwrap().rows, read(&plain).unwrap().rows);
+    assert!(straggler_training::holds_tables(&packed) && straggler_training::is_synthetic(&packed));
+    let cut = folder.path().join("job.parquet");
+    std::fs::write(&cut, &parquet[..parquet.len() / 2]).unwrap();
+    let error = read(&cut).unwrap_err().to_string();
+    assert!(error.ends_with("the file ends before its footer: was it copied whole?"), "{error}");
+}
+
+#[test]
+fn times_in_microseconds_are_asked_about() {
+    let wrong = rows(&Synthetic::default());
+    let rows: Vec<Row> = wrong.iter().map(|row| Row { duration: row.duration * 1e8, ..*row }).collect();
+    let mut text = Vec::new();
+    write_csv(&rows, true, &mut text).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.csv");
+    std::fs::write(&path, text).unwrap();
+    let notes = read_table(&path).unwrap().faults.notes();
+    assert!(notes[0].contains("are the times in milliseconds or microseconds?"), "{notes:?}");
 }

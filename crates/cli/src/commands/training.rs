@@ -63,6 +63,7 @@ fn show(typed: &Show, console: &Console) -> Outcome<()> {
         });
     }
     warnings.iter().for_each(|warning| console.warn(warning));
+    answers.remarks.iter().for_each(|remark| console.note(remark));
     console.print(&words::say(&job, &answers))
 }
 

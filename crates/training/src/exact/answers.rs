@@ -84,6 +84,10 @@ pub struct Answers {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     pub notes: Vec<String>,
+    /// How the job was read, where nothing is wrong with that.
+    pub remarks: Vec<String>,
+    /// Steps of the recording that were not analysed.
+    pub steps_left_out: usize,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -107,15 +111,22 @@ pub enum Distrust {
     Clocks,
     /// The replay is far off the recorded steps.
     Replay,
+    /// Which kernel waited for which was guessed wrongly: typical times give longer steps than there were.
+    Kernels,
 }
 
 impl Answers {
-    fn doubted(&self, rows_missing: bool) -> Option<Distrust> {
+    fn doubted(&self, job: &Job) -> Option<Distrust> {
+        // With one class as it was and all else ideal, steps are no longer than they were, unless waits are taken for delays.
+        let most = self.by_type.values().copied().fold(1.0, f64::max);
+        if job.of_kernels && self.s < FASTER_THAN_IDEAL * most {
+            return Some(Distrust::Kernels);
+        }
         let differ = self.cut_seconds > CLOCKS_DIFFER * self.step_seconds;
         let far_off = self.replay_error.abs() > FAR_OFF;
         match (differ, far_off) {
             (false, false) => None,
-            _ if rows_missing => Some(Distrust::Rows),
+            _ if job.incomplete => Some(Distrust::Rows),
             (true, _) => Some(Distrust::Clocks),
             _ => Some(Distrust::Replay),
         }
@@ -294,8 +305,10 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         causes: found.causes,
         split: found.split,
         notes: job.notes.clone(),
+        remarks: job.remarks.clone(),
+        steps_left_out: job.steps_left_out,
     };
-    match answers.doubted(job.incomplete) {
+    match answers.doubted(job) {
         None => answers,
         distrust => Answers { distrust, causes: Vec::new(), split: None, s_at_least: None, ..answers },
     }

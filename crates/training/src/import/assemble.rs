@@ -6,10 +6,13 @@ use super::recorded::Recorded;
 use super::steps::Assembly;
 use super::{ImportError, rows, source, words};
 use crate::{Job, KindInfo, Worker, derive};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 /// More kinds than this do not fit into [`Op::kind`]; then those of a class are taken for one.
 const KINDS: usize = 60_000;
+/// A recording that stops so many steps before the others has not stopped with them.
+const EARLY: usize = 2;
 
 pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     let unranked = name_ranks(&mut workers);
@@ -28,9 +31,11 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
             notes.extend(
                 other.and_then(Result::err).map(|error| format!("Kernels are analysed one by one: {error}.")),
             );
+            notes.extend(in_part(&workers, &steps));
             of_kernels(&workers, &steps, &matched, &clocks)
         }
     };
+    job.steps_left_out = steps_in_all(&workers).saturating_sub(job.steps.len());
     job.synthetic = workers.iter().any(|worker| worker.synthetic);
     notes.append(&mut job.notes);
     job.notes = notes;
@@ -40,17 +45,22 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     }
     job.notes.extend(matched.notes(&steps, missing.is_none()));
     job.notes.extend(clocks.notes);
-    let mut common: Vec<String> = workers.iter().flat_map(|worker| worker.common_notes.clone()).collect();
-    common.sort();
-    common.dedup();
-    job.notes.extend(common);
+    job.remarks.extend(clocks.remark);
+    job.notes.extend(said_once(&workers, |worker| &worker.common_notes));
+    job.remarks.extend(said_once(&workers, |worker| &worker.remarks));
     job.notes.extend(about_files(&workers));
     Ok(job)
 }
 
+/// What files say of the whole job.
+fn said_once(workers: &[Recorded], of: impl Fn(&Recorded) -> &Vec<String>) -> BTreeSet<String> {
+    workers.iter().flat_map(|worker| of(worker).clone()).collect()
+}
+
 /// A graph of single kernels, all workers in one.
 fn of_kernels(workers: &[Recorded], steps: &[i64], matched: &Matched, clocks: &Clocks) -> Job {
-    let mut job = Job { workers: workers.iter().map(worker).collect(), ..Job::default() };
+    let workers_of = workers.iter().map(worker).collect();
+    let mut job = Job { workers: workers_of, of_kernels: true, ..Job::default() };
     let kinds = kinds(workers, &mut job);
     Assembly::new(workers, kinds, matched, &clocks.shift_ps).add_steps(steps, &mut job);
     job
@@ -129,7 +139,7 @@ fn missing_ranks(workers: &[Recorded]) -> Option<String> {
     })
 }
 
-/// Steps that all workers have, and sentences about the others.
+/// Steps that all workers have, but for those whose recording ends early or begins late; and sentences about the others.
 fn common_steps(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<i64> {
     let mut having: BTreeMap<i64, usize> = BTreeMap::new();
     workers.iter().flat_map(|worker| &worker.steps).for_each(|&step| *having.entry(step).or_default() += 1);
@@ -146,16 +156,56 @@ fn common_steps(workers: &[Recorded], notes: &mut Vec<String>) -> Vec<i64> {
     if !named.is_empty() {
         notes.push(format!("Left out: {}.", words::list(&named)));
     }
-    let partial: Vec<String> = having
-        .iter()
-        .filter(|&(step, &count)| count < workers.len() && !reasons.keys().any(|(of, _)| of == step))
-        .map(|(step, count)| format!("{step} ({count} of {} ranks)", workers.len()))
-        .collect();
+    let all: Vec<i64> = having.keys().copied().collect();
+    let spans: Vec<RangeInclusive<i64>> = workers.iter().map(|worker| span(worker, &all)).collect();
+    let is_whole = |step: i64, count: usize| {
+        let lacks = |(worker, span): (&Recorded, &RangeInclusive<i64>)| {
+            span.contains(&step) && worker.steps.binary_search(&step).is_err()
+        };
+        2 * count >= workers.len() && !workers.iter().zip(&spans).any(lacks)
+    };
+    let (mut whole, mut partial) = (Vec::new(), Vec::new());
+    for (step, count) in having {
+        match is_whole(step, count) {
+            _ if reasons.keys().any(|(of, _)| *of == step) => {}
+            true => whole.push(step),
+            false => partial.push(format!("{step} ({count} of {} ranks)", workers.len())),
+        }
+    }
     if !partial.is_empty() {
         notes
             .push(format!("Left out, because not all ranks recorded them: {}.", words::of("step", &partial)));
     }
-    having.into_iter().filter(|&(_, count)| count == workers.len()).map(|(step, _)| step).collect()
+    whole
+}
+
+/// The steps in which a worker was recorded: those of all, unless it ends two or more before the others, or begins so much later.
+fn span(worker: &Recorded, all: &[i64]) -> RangeInclusive<i64> {
+    let place = |step: Option<&i64>| step.map_or(0, |step| all.partition_point(|of| of < step));
+    let (first, last) = (place(worker.steps.first()), place(worker.steps.last()));
+    let begin = if first < EARLY { i64::MIN } else { all[first] };
+    let end = if last + EARLY >= all.len() { i64::MAX } else { all[last] };
+    begin..=end
+}
+
+/// Names the workers that lack steps which are analysed.
+fn in_part(workers: &[Recorded], steps: &[i64]) -> Option<String> {
+    let lacks = |worker: &&Recorded| steps.iter().any(|step| worker.steps.binary_search(step).is_err());
+    let ranks: Vec<u32> = workers.iter().filter(lacks).filter_map(|worker| worker.rank).collect();
+    (!ranks.is_empty()).then(|| {
+        format!(
+            "Recorded in a part of the steps only: {}. What such a rank did in the other steps shows there as waiting of the \
+             others.",
+            words::of("rank", &ranks)
+        )
+    })
+}
+
+/// How many steps there are in any file, whole or not.
+fn steps_in_all(workers: &[Recorded]) -> usize {
+    let left_out = |worker: &'_ Recorded| worker.left_out.iter().map(|(step, _)| *step).collect::<Vec<i64>>();
+    let all = workers.iter().flat_map(|worker| worker.steps.iter().copied().chain(left_out(worker)));
+    all.collect::<BTreeSet<i64>>().len()
 }
 
 /// By worker: what its kinds are in the job.

@@ -13,6 +13,8 @@ const APART_PS: i128 = 30 * 86_400 * 1_000_000_000_000;
 pub struct Clocks {
     pub shift_ps: Vec<i64>,
     pub notes: Vec<String>,
+    /// That they agree.
+    pub remark: Option<String>,
 }
 
 pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
@@ -42,8 +44,13 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
             "The clocks of the files are more than 30 days apart: only times within a file were used.".into(),
         );
     }
+    let mut remark = None;
     if !meetings.is_empty() {
-        notes.push(offsets.found(&meetings, ["collective", "collectives"], rank_of));
+        let found = offsets.found(&meetings, ["collective", "collectives"], rank_of);
+        match offsets.agree {
+            true => remark = Some(found),
+            false => notes.push(found),
+        }
         notes.extend(offsets.jumps(&meetings, &steps, rank_of));
     }
     if workers.len() > 1 && !alone.is_empty() && workers.iter().any(|worker| worker.has_clock) {
@@ -55,7 +62,7 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
     }
     let shift_ps =
         recorded.iter().zip(&offsets.offset).map(|(&shift, &offset)| shift.saturating_sub(offset)).collect();
-    Clocks { shift_ps, notes }
+    Clocks { shift_ps, notes, remark }
 }
 
 fn rank(workers: &[Recorded], worker: usize) -> u32 {

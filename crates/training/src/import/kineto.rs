@@ -13,6 +13,7 @@ mod waits;
 use super::json::{self, End};
 use super::recorded::Recorded;
 use super::{ImportError, source, words};
+use crate::exact::median;
 use events::Events;
 use std::path::Path;
 
@@ -38,7 +39,19 @@ pub fn read(path: &Path) -> Result<Recorded, ImportError> {
         let what = "no kernel was launched within a step that was recorded whole".to_string();
         return Err(ImportError::Nothing { path: path.into(), what });
     }
+    if matches!(end, End::Broken(_)) {
+        without_last_step(&mut recorded);
+    }
     Ok(recorded)
+}
+
+/// Where a file breaks off, the last step that has kernels lacks some, and those after it lack all. A file of one step keeps it.
+fn without_last_step(recorded: &mut Recorded) {
+    let Some(last) = recorded.ops.iter().map(|op| op.step).max() else { return };
+    if recorded.steps.first().is_some_and(|&first| first < last) {
+        recorded.steps.retain(|&step| step < last);
+        recorded.left_out.push((last, "the file breaks off"));
+    }
 }
 
 fn no_kernels(events: &Events, end: &End) -> String {
@@ -52,8 +65,25 @@ fn no_kernels(events: &Events, end: &End) -> String {
     )
 }
 
+/// No call that launches work takes less.
+const SHORTEST_CALL_PS: i64 = 100_000;
+
+/// A sentence about times that are too short for microseconds.
+fn too_short(events: &Events) -> Option<String> {
+    let mut takes: Vec<i64> = events.launches.iter().filter_map(|launch| launch.takes_ps).collect();
+    let middle = median(&mut takes);
+    (!takes.is_empty() && middle < SHORTEST_CALL_PS).then(|| {
+        format!(
+            "Half of the calls that launch kernels take {} or less, which is hardly true: are the times in milliseconds? The \
+             profiler writes microseconds.",
+            words::time(middle)
+        )
+    })
+}
+
 /// What is wrong with the file.
 fn quality(events: &Events, end: &End, recorded: &mut Recorded) {
+    recorded.common_notes.extend(too_short(events));
     if let End::Broken(at) = end {
         recorded.note(&format!(
             "the JSON breaks off at byte {at}. The {} events before that are used; operations are missing.",

@@ -87,6 +87,8 @@ pub struct Recorded {
     pub notes: Vec<String>,
     /// About the format or the whole job; said once, however many files say it.
     pub common_notes: Vec<String>,
+    /// The same, where nothing is wrong.
+    pub remarks: Vec<String>,
 }
 
 impl Recorded {

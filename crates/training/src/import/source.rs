@@ -37,16 +37,21 @@ pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ImportError> {
             continue;
         }
         let io = |source| ImportError::Io { path: path.clone(), source };
-        let mut inside = Vec::new();
+        let (mut inside, mut folders) = (Vec::new(), Vec::new());
         for entry in std::fs::read_dir(path).map_err(io)? {
             let entry = entry.map_err(io)?;
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
             if entry.path().is_file() && !hidden {
                 inside.push(entry.path());
+            } else if entry.path().is_dir() && !hidden {
+                folders.push(entry.path());
             }
         }
         if inside.is_empty() {
-            return Err(ImportError::EmptyFolder { path: path.clone() });
+            return Err(match folders.into_iter().min() {
+                Some(first) => ImportError::OnlyFolders { path: path.clone(), first },
+                None => ImportError::EmptyFolder { path: path.clone() },
+            });
         }
         inside.sort();
         files.append(&mut inside);

@@ -106,6 +106,11 @@ impl Faults {
         !self.steps.is_empty()
     }
 
+    /// How many steps are not analysed.
+    pub fn left_out(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Whether a step is not analysed.
     pub fn leaves_out(&self, step: i64) -> bool {
         self.steps.contains(&step)

@@ -9,6 +9,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use rayon::prelude::*;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// No table has more rows than this for a byte of its file: a number of rows beyond is corrupt.
@@ -51,7 +52,13 @@ pub fn read(file: File, path: &Path) -> Result<Table, TableError> {
     Ok(whole)
 }
 
-fn open(file: File, path: &Path) -> Result<SerializedFileReader<File>, TableError> {
+fn open(mut file: File, path: &Path) -> Result<SerializedFileReader<File>, TableError> {
+    let mut end = [0; 4];
+    let read = file.seek(SeekFrom::End(-4)).and_then(|_| file.read_exact(&mut end));
+    if read.is_err() || &end != b"PAR1" {
+        let what = "the file ends before its footer: was it copied whole?".into();
+        return Err(TableError::Parquet { path: path.into(), what });
+    }
     SerializedFileReader::new(file).map_err(|fault| corrupt(path, &fault))
 }
 

@@ -9,7 +9,9 @@ use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
 use straggler_report::replace_file;
 use straggler_trace::Trace;
-use straggler_training::{Job, Meta, Row, Sizes, Table, read_tables, write_csv, write_parquet};
+use straggler_training::{
+    Job, Meta, Row, Sizes, Table, is_called_a_table, read_tables, write_csv, write_parquet,
+};
 
 /// Reads a job, whatever it was recorded as.
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
@@ -30,7 +32,8 @@ pub fn whole(tables: &[PathBuf]) -> Outcome<Table> {
     let table = read_tables(tables).map_err(Failure::bad_input_of)?;
     match table.faults.notes().first() {
         Some(note) => Err(Failure::bad_input(format!(
-            "{note}. The published analysis needs whole tables: leave out --method published"
+            "{note}{} The published analysis needs whole tables: leave out --method published",
+            if note.ends_with('?') { "" } else { "." }
         ))),
         None => Ok(table),
     }
@@ -46,10 +49,7 @@ pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
         }
         let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
         let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        inside.retain(|path| {
-            path.extension()
-                .is_some_and(|end| end.eq_ignore_ascii_case("csv") || end.eq_ignore_ascii_case("parquet"))
-        });
+        inside.retain(|path| is_called_a_table(path));
         inside.sort();
         files.append(&mut inside);
     }
@@ -66,8 +66,7 @@ fn is_table(path: &Path) -> Outcome<bool> {
     file.take(4096).read_to_end(&mut begin).map_err(|error| unreadable(path, &error))?;
     let line = begin.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let named = line.windows(6).any(|name| name == b"optype");
-    let ends = |end: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(end));
-    Ok(begin.starts_with(b"PAR1") || named || ends("csv") || ends("parquet"))
+    Ok(begin.starts_with(b"PAR1") || named || is_called_a_table(path))
 }
 
 pub fn are_synthetic(tables: &[PathBuf]) -> bool {

@@ -19,10 +19,12 @@ pub fn verdict(answers: &Answers) -> String {
     if answers.replayed_seconds <= 0.0 {
         return "The recording has no times: only the order of operations is known, and nobody can be blamed.".into();
     }
+    let only = only(answers);
     if let Some(distrust) = answers.distrust {
-        return distrusted(distrust, answers);
+        return format!("{only}{}", distrusted(distrust, answers));
     }
-    let mut text = match answers.s_at_least {
+    let mut text = only;
+    text.push_str(&match answers.s_at_least {
         Some(times) => format!(
             "The steps take at least {} times as long as they should. Compared with what is typical in this job it is {} \
              times{}, which is too little: so much is slow that what is typical is slow, too.",
@@ -35,7 +37,7 @@ pub fn verdict(answers: &Answers) -> String {
             significant(answers.s),
             interval(answers)
         ),
-    };
+    });
     match answers.causes.first() {
         Some(cause) => text.push_str(&format!(
             " {}: without that, a step would take {} instead of {}, {} less.",
@@ -81,11 +83,31 @@ fn distrusted(distrust: Distrust, answers: &Answers) -> String {
              blamed.",
             counted(answers.workers_missing as u64, "worker was", "workers were")
         ),
+        Distrust::Kernels => "The recording does not tell which kernel waits for which: with typical times, the steps would take longer \
+                              than they did. The numbers below cannot be trusted, and nobody can be blamed. Annotate microbatches, \
+                              as the guide says."
+            .into(),
         Distrust::Replay => format!(
             "The replay is {off} off the recorded steps: something that decides how long they take was not recorded, the numbers below \
              cannot be trusted, and nobody can be blamed."
         ),
     }
+}
+
+/// Which steps the verdict is about, where it is not about all.
+fn only(answers: &Answers) -> String {
+    if answers.steps_left_out == 0 {
+        return String::new();
+    }
+    let steps: Vec<i64> = answers.by_step.keys().copied().collect();
+    let ranges = steps.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let named = ranges.map(|range| match range {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => String::new(),
+    });
+    let all = answers.steps + answers.steps_left_out;
+    format!("Of {all} steps only {} could be analysed. ", named.collect::<Vec<String>>().join(", "))
 }
 
 /// The interval of S over the steps, where there are enough of them.
@@ -141,6 +163,9 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
             counted(answers.cut, "time was", "times were"),
             seconds(answers.cut_seconds)
         ));
+    }
+    if answers.workers_recorded == 1 {
+        list.push("one worker was recorded: there is nobody to compare it with".into());
     }
     if answers.steps < FEW {
         list.push(format!(

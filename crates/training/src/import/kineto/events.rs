@@ -38,6 +38,8 @@ impl Kernel {
 pub struct Launch {
     pub correlation: u64,
     pub at_ps: i64,
+    /// Where it has an end.
+    pub takes_ps: Option<i64>,
     pub thread: i64,
 }
 
@@ -289,9 +291,10 @@ impl Events {
     }
 
     fn launch(&mut self, event: &Event) -> Option<()> {
-        let (at_ps, _) = self.times(event)?;
+        let (at_ps, end_ps) = self.times(event)?;
         let correlation = number(Events::args(event)?.correlation)?;
-        self.launches.push(Launch { correlation, at_ps, thread: number(event.tid).unwrap_or(0) });
+        let takes_ps = end_ps.map(|end| end - at_ps);
+        self.launches.push(Launch { correlation, at_ps, takes_ps, thread: number(event.tid).unwrap_or(0) });
         Some(())
     }
 

@@ -43,7 +43,7 @@ pub fn read(kernels: &Kernels, meaning: &Meaning, recorded: &mut Recorded) {
     if of_many && data.is_none() && pipeline.is_none() {
         recorded.common_notes.push(
             "No process group tells which ranks are data parallel and which are stages of a pipeline: all are taken for \
-             stage 0 of data-parallel rank 0."
+             stage 0 of data-parallel rank 0, and kernels are analysed one by one."
                 .into(),
         );
     } else if named {
@@ -52,6 +52,10 @@ pub fn read(kernels: &Kernels, meaning: &Meaning, recorded: &mut Recorded) {
             Ok(table) => recorded.table = Some(table),
             Err(why) => recorded.common_notes.push(format!("{why}: kernels are analysed one by one.")),
         }
+    } else {
+        recorded.remarks.push(
+            "Kernels are analysed one by one: no annotation, such as `PP:1F3` or `Forward 3`, tells microbatches.".into(),
+        );
     }
 }
 
@@ -78,7 +82,9 @@ impl Reading<'_> {
             let Some(kind) = self.kind(kernel, known, recorded.rank, chunks.len() > 1, scatters)? else {
                 continue;
             };
-            let late = firsts.get(&step).is_some_and(|&first| of.end_ps() > first);
+            // A hundredth of it is rounding.
+            let ends = of.end_ps().saturating_sub(of.duration_ps / 100);
+            let late = firsts.get(&step).is_some_and(|&first| ends > first);
             if kind == Kind::ParamsAllGather && late {
                 return Err("Parameters are gathered while microbatches are computed");
             }

@@ -4,9 +4,11 @@
 //! say it. Where a trace has none, two rules stand in for them:
 //! * A communication waits for the last kernel of every other stream that was launched before it and had ended by
 //!   its start: PyTorch makes the stream of NCCL wait for the current one.
-//! * A compute kernel waits for a communication if it was launched after it and [`PROMPT_PS`] or more before its end,
-//!   its stream was idle by then, and it starts within [`PROMPT_PS`] after it. Had it been launched later, the latency
-//!   of the launch alone would explain when it started.
+//! * A kernel waits for a communication of another stream if it was launched after it, starts within [`PROMPT_PS`]
+//!   after its end, and its stream was idle by then. Either it was launched [`PROMPT_PS`] or more before that end, or
+//!   its stream was idle for so long after the communication was launched: then the host waited, too. Else the latency
+//!   of the launch alone would explain when it started. A communication waits for another one in the same way: PyTorch makes the current stream wait for
+//!   the first, and the stream of the second for the current one.
 
 use super::events::{Kernel, StreamWait};
 
@@ -53,13 +55,15 @@ fn guessed(streams: &Streams) -> Vec<(usize, usize)> {
         let mut waited = vec![None; streams.ranges.len()];
         for kernel in range.clone() {
             for (other, others) in streams.ranges.iter().enumerate().filter(|&(other, _)| other != stream) {
-                let before = match streams.kernels[kernel].is_compute() {
-                    true => prompt_after(streams, kernel, range.start, others.clone()),
-                    // What an earlier communication of the stream has waited for is done.
-                    false => last_before(streams, kernel, others.clone())
-                        .filter(|&before| waited[other].replace(before) != Some(before)),
-                };
-                waits.extend(before.map(|before| (kernel, before)));
+                let of_communication = prompt_after(streams, kernel, range.start, others.clone());
+                waits.extend(of_communication.map(|before| (kernel, before)));
+                if streams.kernels[kernel].is_compute() {
+                    continue;
+                }
+                // What an earlier communication of the stream has waited for is done.
+                let computed = last_before(streams, kernel, others.clone())
+                    .filter(|&before| waited[other].replace(before) != Some(before));
+                waits.extend(computed.map(|before| (kernel, before)));
             }
         }
     }
@@ -77,7 +81,7 @@ fn last_before(streams: &Streams, communication: usize, other: std::ops::Range<u
     })
 }
 
-/// The communication in `other` that the compute kernel seems to have waited for.
+/// The communication in `other` that the kernel seems to have waited for.
 fn prompt_after(
     streams: &Streams,
     kernel: usize,
@@ -89,8 +93,9 @@ fn prompt_after(
     let last = (other.start..begun).rev().find(|&of| streams.kernels[of].end_ps() <= start)?;
     let communication = &streams.kernels[last];
     let end = communication.end_ps();
-    let idle = kernel == first || streams.kernels[kernel - 1].end_ps() < end;
+    let free = if kernel == first { i64::MIN } else { streams.kernels[kernel - 1].end_ps() };
     let launch = streams.launch_ps[kernel];
-    let launched = launch.saturating_add(PROMPT_PS) <= end && streams.launch_ps[last] < launch;
-    (!communication.is_compute() && idle && launched && start - end <= PROMPT_PS).then_some(last)
+    let ready = launch.min(free.max(streams.launch_ps[last])).saturating_add(PROMPT_PS) <= end;
+    let waited = free < end && ready && streams.launch_ps[last] < launch;
+    (!communication.is_compute() && waited && start - end <= PROMPT_PS).then_some(last)
 }
