@@ -86,7 +86,12 @@ impl Found {
 }
 
 /// Derives the job. Rows are in any order.
-pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
+pub fn job(rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
+    job_of(rows, source, (0, 0))
+}
+
+/// The same for a job that is known to have so many data-parallel ranks and stages, recorded or not.
+pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job, JobError> {
     // As a rule they are in order, and looking is cheap.
     if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
         rows.par_sort_unstable_by_key(identity);
@@ -95,7 +100,7 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
             return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
         }
     }
-    let workers = Workers::of(&rows)?;
+    let workers = Workers::of(&rows, known)?;
     let job = derived(&rows, &workers, source)?;
     // What was matched without the rows that it belongs to says nothing of clocks.
     match if job.incomplete { None } else { clocks::correction(&job) } {
@@ -118,7 +123,7 @@ pub fn job(mut rows: Vec<Row>, source: &str) -> Result<Job, JobError> {
 pub fn clocks_note(rows: &[Row]) -> Option<String> {
     let mut rows = rows.to_vec();
     rows.par_sort_unstable_by_key(identity);
-    let workers = Workers::of(&rows).ok()?;
+    let workers = Workers::of(&rows, (0, 0)).ok()?;
     let job = derived(&rows, &workers, "").ok()?;
     if job.incomplete { None } else { clocks::as_recorded(&job) }
 }

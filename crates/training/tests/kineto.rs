@@ -391,3 +391,17 @@ fn a_folder_of_folders_names_one() {
     let error = import(&[folder.path().into()]).unwrap_err().to_string();
     assert!(error.contains("no files, only folders: did you mean") && error.ends_with("job?"), "{error}");
 }
+
+/// One file of six: the others are named once, and their number is that of the job.
+#[test]
+fn missing_ranks_are_counted_once() {
+    let of = small();
+    let folder = tempfile::tempdir().unwrap();
+    write(&rows(&of), folder.path());
+    let job = import(&[folder.path().join("rank-1.json")]).unwrap();
+    assert!(job.is_table(), "{:?}", job.notes);
+    let missing = job.workers.iter().filter(|worker| !worker.recorded).count();
+    let told: Vec<&String> = job.notes.iter().filter(|note| note.contains("recorded: ")).collect();
+    assert!(told.len() == 1 && told[0].starts_with("5 of 6 workers were not recorded"), "{:?}", job.notes);
+    assert_eq!((job.workers.len(), missing), (6, 5));
+}

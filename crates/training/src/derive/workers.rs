@@ -20,13 +20,14 @@ pub struct Workers {
 }
 
 impl Workers {
-    pub fn of(rows: &[Row]) -> Result<Workers, JobError> {
+    /// Those of the rows, and as many as there are known to be: data-parallel ranks and stages.
+    pub fn of(rows: &[Row], known: (u32, u32)) -> Result<Workers, JobError> {
         if rows.is_empty() {
             return Err(JobError::Empty);
         }
         let largest = |one: (u32, u32), other: (u32, u32)| (one.0.max(other.0), one.1.max(other.1));
         let (dp, pp) = rows.par_iter().map(|row| (row.dp_rank, row.stage)).reduce(|| (0, 0), largest);
-        let (dp, pp) = (dp.saturating_add(1), pp.saturating_add(1));
+        let (dp, pp) = largest((dp.saturating_add(1), pp.saturating_add(1)), known);
         let count = u64::from(dp) * u64::from(pp);
         if count > MOST {
             return Err(JobError::TooMany { workers: count });

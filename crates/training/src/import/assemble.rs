@@ -20,17 +20,22 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     workers.sort_by_key(|worker| worker.rank);
     let mut notes: Vec<String> = unranked.into_iter().collect();
     let missing = missing_ranks(&workers);
-    notes.extend(missing.clone());
     let matched = Matched::new(&workers);
     let clocks = clocks::align(&workers, &matched);
     let steps = common_steps(&workers, &mut notes);
     let table = rows::rows(&workers, &steps, &clocks.shift_ps, &mut notes);
-    let mut job = match table.map(|rows| derive::job(rows, "")) {
-        Some(Ok(job)) => job,
+    let mut job = match table.map(|rows| derive::job_of(rows, "", size(&workers))) {
+        // Where a worker is a rank, this has named the missing ones.
+        Some(Ok(job)) if workers[0].world == u32::try_from(job.workers.len()).ok() => job,
+        Some(Ok(job)) => {
+            notes.extend(missing.clone());
+            job
+        }
         other => {
             notes.extend(
                 other.and_then(Result::err).map(|error| format!("Kernels are analysed one by one: {error}.")),
             );
+            notes.extend(missing.clone());
             notes.extend(in_part(&workers, &steps));
             of_kernels(&workers, &steps, &matched, &clocks)
         }
@@ -50,6 +55,11 @@ pub fn job(mut workers: Vec<Recorded>) -> Result<Job, ImportError> {
     job.remarks.extend(said_once(&workers, |worker| &worker.remarks));
     job.notes.extend(about_files(&workers));
     Ok(job)
+}
+
+/// Data-parallel ranks and stages, as the files know them.
+fn size(workers: &[Recorded]) -> (u32, u32) {
+    workers.iter().fold((0, 0), |(dp, pp), worker| (dp.max(worker.size.0), pp.max(worker.size.1)))
 }
 
 /// What files say of the whole job.

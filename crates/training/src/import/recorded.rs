@@ -63,6 +63,8 @@ pub struct Recorded {
     pub host: Option<String>,
     pub dp_rank: u32,
     pub stage: u32,
+    /// How many data-parallel ranks and stages there are, where that is known.
+    pub size: (u32, u32),
     /// When its clock began to count, since an epoch that the files of a job share.
     pub origin_ps: i128,
     /// Whether ends are as measured, so that clocks can be compared.

@@ -38,6 +38,8 @@ pub fn read(kernels: &Kernels, meaning: &Meaning, recorded: &mut Recorded) {
     }
     let (data, pipeline) = (groups.place(Purpose::Data), groups.place(Purpose::Pipeline));
     (recorded.dp_rank, recorded.stage) = (data.unwrap_or(0), pipeline.unwrap_or(0));
+    let members = |purpose| groups.members(purpose).map_or(0, <[u32]>::len) as u32;
+    recorded.size = (members(Purpose::Data), members(Purpose::Pipeline));
     let named = kernels.passes.iter().any(|pass| pass.microbatch.is_some());
     let of_many = recorded.world.is_some_and(|world| world > 1);
     if of_many && data.is_none() && pipeline.is_none() {

@@ -6,14 +6,16 @@
 //!   its start: PyTorch makes the stream of NCCL wait for the current one.
 //! * A kernel waits for a communication of another stream if it was launched after it, starts within [`PROMPT_PS`]
 //!   after its end, and its stream was idle by then. Either it was launched [`PROMPT_PS`] or more before that end, or
-//!   its stream was idle for so long after the communication was launched: then the host waited, too. Else the latency
-//!   of the launch alone would explain when it started. A communication waits for another one in the same way: PyTorch makes the current stream wait for
+//!   its stream had been idle for [`LONG_PS`]: that its launch came just then is no chance, the host waited, too. Else
+//!   the latency of the launch alone would explain when it started. A communication waits for another one in the same way: PyTorch makes the current stream wait for
 //!   the first, and the stream of the second for the current one.
 
 use super::events::{Kernel, StreamWait};
 
 /// A kernel that can start does so within this time, after its launch or after what it waited for.
 const PROMPT_PS: i64 = 20_000_000;
+/// Streams that wait for their host are idle for up to some hundreds of microseconds.
+const LONG_PS: i64 = 100 * PROMPT_PS;
 
 /// Kernels in order of stream and start, with the time of their launch.
 pub struct Streams<'a> {
@@ -95,7 +97,7 @@ fn prompt_after(
     let end = communication.end_ps();
     let free = if kernel == first { i64::MIN } else { streams.kernels[kernel - 1].end_ps() };
     let launch = streams.launch_ps[kernel];
-    let ready = launch.min(free.max(streams.launch_ps[last])).saturating_add(PROMPT_PS) <= end;
+    let ready = launch.saturating_add(PROMPT_PS) <= end || free.saturating_add(LONG_PS) <= end;
     let waited = free < end && ready && streams.launch_ps[last] < launch;
     (!communication.is_compute() && waited && start - end <= PROMPT_PS).then_some(last)
 }
