@@ -131,6 +131,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     let habits = Habits {
         chunks: rows.par_iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
+        transfers: workers.pp < 2 || rows.par_iter().any(|row| row.kind.is_send_or_recv()),
     };
     let built: Vec<Result<Built, JobError>> =
         steps.par_iter().map(|rows| build(rows, workers, habits)).collect();
@@ -157,6 +158,13 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     job.workers = workers.list();
     job.notes = workers.notes();
     job.notes.extend(notes);
+    if !habits.transfers {
+        job.notes.push(format!(
+            "there are {} stages but no sends or receives: a microbatch is taken to wait for the stage before it, and the transfers \
+             between stages cannot be told from delays of the host",
+            workers.pp
+        ));
+    }
     job.notes.extend(found_notes(&merged, found));
     if let Some((_, error)) = failed.first() {
         let numbers = listed(failed.iter().map(|(step, _)| step.to_string()));
@@ -177,6 +185,8 @@ struct Habits {
     chunks: i32,
     /// Whether the norm of the gradients is that of all workers, so that they wait for each other.
     clip_meets: bool,
+    /// Whether sends and receives say which stage waits for which; also where there is one stage.
+    transfers: bool,
 }
 
 /// Workers that waited for each other all end after the last has started. Where most steps show otherwise, each takes the norm of

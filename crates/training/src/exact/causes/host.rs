@@ -1,7 +1,7 @@
 //! The host: operations that start late, data that come late, garbage that is collected.
 
 use super::{Cause, CauseKind, Looking, percent, time};
-use crate::Op;
+use crate::{Op, Role};
 
 /// A launch delay as it was found.
 struct Late<'a> {
@@ -15,14 +15,18 @@ struct Late<'a> {
 
 impl Looking<'_> {
     pub fn launches(&self) -> Option<Cause> {
-        let won = self.won(|_, at| (at.takes, at.ideal_delay.min(at.delay)));
+        let blamed = self.blamed_delays();
+        let won = self.won(|_, at| {
+            let delay = if blamed[at.op.kind as usize] { at.ideal_delay.min(at.delay) } else { at.delay };
+            (at.takes, delay)
+        });
         let mut cause =
             self.cause(CauseKind::LaunchDelay, won, "Operations start later than they could".into())?;
         let job = self.replays.job;
         let (mut by_worker, mut by_kind) = (vec![0i64; job.workers.len()], vec![0i64; job.kinds.len()]);
         let mut at_begin = 0i64;
         let mut worst: Option<Late<'_>> = None;
-        for late in self.late() {
+        for late in self.late().filter(|late| blamed[late.op.kind as usize]) {
             by_worker[late.worker] = by_worker[late.worker].saturating_add(late.by);
             by_kind[late.op.kind as usize] = by_kind[late.op.kind as usize].saturating_add(late.by);
             if self.begins(late.step, late.place) {
@@ -73,6 +77,13 @@ impl Looking<'_> {
         cause.fix =
             format!("Look at data loading, garbage collection and other work of the host on {whose}.");
         Some(cause)
+    }
+
+    /// By kind: whether its host is to blame where it starts late.
+    fn blamed_delays(&self) -> Vec<bool> {
+        let job = self.replays.job;
+        let waits = job.lacks_transfers();
+        job.kinds.iter().map(|kind| !(waits && kind.role == Role::Compute)).collect()
     }
 
     /// All delays beyond what is usual.
