@@ -132,7 +132,9 @@ impl Job {
     /// then not known.
     pub fn lacks_transfers(&self) -> bool {
         let is_transfer = |op: &Op| Kind::ALL[op.kind as usize].is_send_or_recv();
-        self.is_table() && self.stages() > 1 && !self.shapes.iter().flat_map(|shape| &shape.ops).any(is_transfer)
+        self.is_table()
+            && self.stages() > 1
+            && !self.shapes.iter().flat_map(|shape| &shape.ops).any(is_transfer)
     }
 
     /// Stages of the pipeline.

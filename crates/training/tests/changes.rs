@@ -55,7 +55,9 @@ fn a_stage_that_becomes_slow_is_no_partition() {
         let faults = (0..dp).map(|dp_rank| fault(dp_rank, 2, from, What::Slow(factor))).collect();
         let found = answers(&Synthetic { faults, ..of });
         let cause = first(&found);
-        let told = format!("Stage 2 is slow since step {from} (as fast as the others before): its workers became slow");
+        let told = format!(
+            "Stage 2 is slow since step {from} (as fast as the others before): its workers became slow"
+        );
         assert!(cause.says.starts_with(&told), "{cause:?}");
         assert_eq!((cause.kind, cause.since_step), (CauseKind::Workers, Some(i64::from(from))));
         assert_eq!(cause.ranks, (2 * dp..3 * dp).collect::<Vec<u32>>());
@@ -125,14 +127,18 @@ fn a_cause_behind_another_is_told() {
     assert_eq!(first(&found).ranks, [2], "{:?}", found.causes);
     let hidden: Vec<&Cause> = found.causes.iter().filter(|cause| cause.with_others.is_some()).collect();
     assert_eq!(hidden.len(), 1, "{:?}", found.causes);
-    assert_eq!((hidden[0].kind, &hidden[0].ranks[..], hidden[0].since_step), (CauseKind::LaunchDelay, &[7][..], Some(10)));
+    assert_eq!(
+        (hidden[0].kind, &hidden[0].ranks[..], hidden[0].since_step),
+        (CauseKind::LaunchDelay, &[7][..], Some(10))
+    );
     let (_, seconds) = hidden[0].with_others.unwrap();
     assert!((seconds - (mean_step(&with) - mean_step(&of))).abs() < 0.02 * mean_step(&of), "{hidden:?}");
 }
 
 #[test]
 fn hosts_are_told_with_their_step() {
-    let found = answers(&Synthetic { faults: vec![fault(3, 0, 6, What::Stall(0.3))], ..Synthetic::default() });
+    let found =
+        answers(&Synthetic { faults: vec![fault(3, 0, 6, What::Stall(0.3))], ..Synthetic::default() });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step, &cause.ranks[..]), (CauseKind::LaunchDelay, Some(6), &[3][..]));
     assert!(cause.says.ends_with("on rank 3 since step 6"), "{cause:?}");
@@ -185,4 +191,38 @@ fn at_least_is_said_where_what_is_typical_is_slow() {
     assert_eq!((first(&found).kind, found.s_at_least), (CauseKind::StartUp, None), "{found:?}");
     let fast = Synthetic { faults: vec![fault(1, 1, 0, What::Slow(0.7))], ..Synthetic::default() };
     assert!(answers(&fast).s_at_least.is_some_and(|times| times > 1.02));
+}
+
+/// What was recorded of a tensor-parallel group, or of a part of the stages, is said.
+#[test]
+fn ranks_too_many_and_stages_too_few_are_named() {
+    let of = Synthetic { dp: 2, pp: 4, steps: 3, ..Synthetic::default() };
+    let pair =
+        rows(&of).into_iter().flat_map(|row| [0, 1].map(|own| Row { rank: 2 * row.rank + own, ..row }));
+    let error = derive::job(pair.collect(), "synthetic").unwrap_err().to_string();
+    let told =
+        "ranks 0 and 1 are both data-parallel rank 0 of stage 0: of a tensor-parallel group give one rank.";
+    assert!(error.starts_with(told), "{error}");
+    let told = "stage 1, the last that was recorded, sends forward: stages from 2 on are missing";
+    let is_told = |rows: Vec<Row>| {
+        derive::job(rows, "synthetic").unwrap().notes.iter().any(|note| note.starts_with(told))
+    };
+    assert!(is_told(rows(&of).into_iter().filter(|row| row.stage < 2).collect()));
+    assert!(!is_told(rows(&Synthetic { pp: 2, ..of })));
+}
+
+/// Where the layers are known, the fix is the split itself.
+#[test]
+fn the_fix_of_a_partition_is_the_split() {
+    let of = Synthetic { last_stage: 0.3, ..Synthetic::default() };
+    let job = derive::job(rows(&of), "synthetic").unwrap();
+    let replays = Replays::new(&job).unwrap();
+    let found = analyse(&replays, Some(&[8, 8, 8, 8]));
+    let cause = first(&found);
+    assert_eq!(cause.kind, CauseKind::Partition);
+    assert!(
+        cause.fix.starts_with("Split the layers ") && cause.fix.contains(": a step would take "),
+        "{cause:?}"
+    );
+    assert!(first(&analyse(&replays, None)).fix.contains("--layers says which"), "{cause:?}");
 }

@@ -186,12 +186,15 @@ impl Looking<'_> {
         let mut so_far = 1e12 * found[0].cause.seconds;
         while removed.len() < TOGETHER {
             let with = |&next: &usize| {
-                let all: Vec<&Candidate<'_>> = removed.iter().chain([&next]).map(|&place| &found[place]).collect();
+                let all: Vec<&Candidate<'_>> =
+                    removed.iter().chain([&next]).map(|&place| &found[place]).collect();
                 (self.won_without(&all), next)
             };
             let others = (0..found.len()).filter(|place| !removed.contains(place));
             let best = others.filter(|&place| found[place].cause.kind.is_fault()).map(|place| with(&place));
-            let Some((won, next)) = best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else { return };
+            let Some((won, next)) = best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else {
+                return;
+            };
             let more = self.share(won - so_far);
             if more < WORTH_TELLING {
                 return;

@@ -1,9 +1,9 @@
 //! Transfers that take longer than usual, and between whom. All who take part in a transfer end it together, so that its times
 //! blame a link: two ranks, or a whole group. A single rank is named only where every slow link has it in common.
 
-use super::super::{At, Replays};
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::pools::median;
+use super::super::{At, Replays};
 use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, time};
 use crate::{Role, words};
@@ -169,7 +169,10 @@ impl Looking<'_> {
             let longest = transfers.iter().flatten().copied().max()?;
             let medians = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
             let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
-            Some((longest, Slow { class: "", link, part: "", takes, usual: self.usual[kind].takes, since: None }))
+            Some((
+                longest,
+                Slow { class: "", link, part: "", takes, usual: self.usual[kind].takes, since: None },
+            ))
         };
         let (longest, slowest) = kinds.iter().filter_map(of_kind).max_by_key(|(longest, _)| *longest)?;
         let (longest, usual) = (time(longest as f64), time(slowest.usual as f64));

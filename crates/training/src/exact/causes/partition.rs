@@ -1,7 +1,7 @@
 //! Stages of unequal work, and which split of the layers would be best.
 
-use super::facts::lower_median_of;
 use super::super::At;
+use super::facts::lower_median_of;
 use super::{Candidate, CauseKind, Looking, time};
 use crate::{Role, words};
 use rayon::prelude::*;

@@ -10,13 +10,17 @@ const ALIKE: f64 = 0.05;
 impl Looking<'_> {
     /// By how much a stage computes longer in a step than before it rose: 1 where it did not.
     pub fn risen(&self, step: usize, stage: usize) -> f64 {
-        self.rises[stage].filter(|rise| step >= rise.at && rise.before > 0.0).map_or(1.0, |rise| rise.factor())
+        self.rises[stage]
+            .filter(|rise| step >= rise.at && rise.before > 0.0)
+            .map_or(1.0, |rise| rise.factor())
     }
 
     /// What rose with the same step is one cause.
     pub fn became_slower(&self, steps: &[i64]) -> Vec<Candidate<'_>> {
         let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (stage, rise) in self.rises.iter().enumerate().filter_map(|(stage, rise)| Some((stage, rise.as_ref()?))) {
+        for (stage, rise) in
+            self.rises.iter().enumerate().filter_map(|(stage, rise)| Some((stage, rise.as_ref()?)))
+        {
             by_step.entry(rise.at).or_default().push(stage);
         }
         by_step.into_iter().map(|(at, stages)| self.slower_since(at, stages, steps)).collect()
@@ -29,7 +33,8 @@ impl Looking<'_> {
         let (kind, says) = if all {
             let mean = |steps: &[i64]| time(super::mean(steps));
             let (since, before) = (mean(&steps[at..]), mean(&steps[..at]));
-            let says = format!("All workers are slower since step {number}: {since} a step against {before} before");
+            let says =
+                format!("All workers are slower since step {number}: {since} a step against {before} before");
             (CauseKind::WholeJob, says)
         } else {
             let (is, its) = if stages.len() == 1 { ("is", "its") } else { ("are", "their") };
@@ -50,7 +55,8 @@ impl Looking<'_> {
         });
         let evidence = evidence.take(5).collect();
         let ranks = job.workers.iter().filter(|worker| worker.recorded && !all);
-        let ranks = ranks.filter(|worker| stages.contains(&(worker.stage as usize))).map(|worker| worker.rank);
+        let ranks =
+            ranks.filter(|worker| stages.contains(&(worker.stage as usize))).map(|worker| worker.rank);
         let ranks = ranks.collect();
         let mut candidate = self.mended(kind, says, move |step, at| {
             let stage = job.workers[at.worker].stage as usize;
@@ -67,7 +73,9 @@ impl Looking<'_> {
             CauseKind::WholeJob => format!(
                 "Look for what changed at step {number}: power or temperature limits of all nodes, longer sequences, another program."
             ),
-            _ => format!("Look at the nodes of these workers: clocks, temperatures, and what changed at step {number}."),
+            _ => format!(
+                "Look at the nodes of these workers: clocks, temperatures, and what changed at step {number}."
+            ),
         };
         candidate
     }
@@ -75,7 +83,10 @@ impl Looking<'_> {
     /// Whether stages computed as long as the others before they became slow.
     fn was_alike(&self, stages: &[usize]) -> bool {
         let usual: Vec<f64> = (0..self.rises.len())
-            .map(|stage| self.rises[stage].map_or_else(|| super::facts::median_of(&self.facts.levels(stage)), |rise| rise.before))
+            .map(|stage| {
+                self.rises[stage]
+                    .map_or_else(|| super::facts::median_of(&self.facts.levels(stage)), |rise| rise.before)
+            })
             .collect();
         let others = || (0..usual.len()).filter(|stage| !stages.contains(stage));
         let mean = others().map(|stage| usual[stage]).sum::<f64>() / others().count().max(1) as f64;

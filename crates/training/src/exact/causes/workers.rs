@@ -1,7 +1,7 @@
 //! Workers that take longer than others of their stage, and since when.
 
-use super::facts::median_of;
 use super::super::At;
+use super::facts::median_of;
 use super::since::{Rise, mean};
 use super::{Candidate, CauseKind, Looking, time};
 use crate::{Role, words};
