@@ -38,7 +38,8 @@ pub enum JobError {
     #[error("step {step}, rank {rank}: {name} {seq} is there twice: were two recordings put together?")]
     Twice { step: i64, rank: u32, name: &'static str, seq: u32 },
     #[error(
-        "data-parallel rank {dp_rank} of stage {stage} is rank {rank} and rank {other}: are these two jobs?"
+        "ranks {rank} and {other} are both data-parallel rank {dp_rank} of stage {stage}: of a tensor-parallel group give one rank. \
+         Or are these two jobs?"
     )]
     TwoRanks { dp_rank: u32, stage: u32, rank: u32, other: u32 },
     #[error(
@@ -96,7 +97,11 @@ pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job
     if !rows.par_windows(2).all(|pair| identity(&pair[0]) < identity(&pair[1])) {
         rows.par_sort_unstable_by_key(identity);
         if let Some(pair) = rows.windows(2).find(|pair| identity(&pair[0]) == identity(&pair[1])) {
-            let Row { step, rank, seq, .. } = pair[1];
+            let Row { step, rank, seq, dp_rank, stage, .. } = pair[1];
+            if pair[0].rank != rank {
+                let (rank, other) = (pair[0].rank.min(rank), pair[0].rank.max(rank));
+                return Err(JobError::TwoRanks { dp_rank, stage, rank, other });
+            }
             return Err(JobError::Twice { step, rank, name: pair[1].kind.name(), seq });
         }
     }
@@ -136,6 +141,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     let habits = Habits {
         chunks: rows.par_iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
+        transfers: workers.pp < 2 || rows.par_iter().any(|row| row.kind.is_send_or_recv()),
     };
     let built: Vec<Result<Built, JobError>> =
         steps.par_iter().map(|rows| build(rows, workers, habits)).collect();
@@ -163,6 +169,14 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     job.workers = workers.list();
     job.notes = workers.notes();
     job.notes.extend(notes);
+    if !habits.transfers {
+        job.notes.push(format!(
+            "there are {} stages but no sends or receives: a microbatch is taken to wait for the stage before it, and the transfers \
+             between stages cannot be told from delays of the host",
+            workers.pp
+        ));
+    }
+    job.notes.extend(later_stages(rows, workers, habits.chunks));
     job.notes.extend(found_notes(&merged, found));
     if let Some((_, error)) = failed.first() {
         let numbers = listed(failed.iter().map(|(step, _)| step.to_string()));
@@ -183,6 +197,8 @@ struct Habits {
     chunks: i32,
     /// Whether the norm of the gradients is that of all workers, so that they wait for each other.
     clip_meets: bool,
+    /// Whether sends and receives say which stage waits for which; also where there is one stage.
+    transfers: bool,
 }
 
 /// Workers that waited for each other all end after the last has started. Where most steps show otherwise, each takes the norm of
@@ -312,6 +328,22 @@ fn joined(columns: Vec<Column>, pp: u32) -> (Vec<Op>, Vec<(u32, u32)>, Vec<Group
     }
     groups.extend(wide.into_values().map(|ops| Group { ops, wide: false }));
     (ops, edges, groups)
+}
+
+/// The last stage sends nothing on, unless stages behind it were not recorded. Only chunks that come back to the first stage leave it.
+fn later_stages(rows: &[Row], workers: &Workers, chunks: i32) -> Option<String> {
+    let count =
+        |kind: Kind| rows.par_iter().filter(|row| row.stage + 1 == workers.pp && row.kind == kind).count();
+    let sends = i64::from(chunks) <= i64::from(workers.pp)
+        && 2 * count(Kind::ForwardSend) > count(Kind::ForwardCompute);
+    sends.then(|| {
+        format!(
+            "stage {}, the last that was recorded, sends forward: stages from {} on are missing, and what they did shows as waiting of \
+             the others",
+            workers.pp - 1,
+            workers.pp
+        )
+    })
 }
 
 fn found_notes(merged: &[i64], found: Found) -> Vec<String> {

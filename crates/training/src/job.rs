@@ -134,6 +134,15 @@ impl Job {
             && self.kinds.iter().zip(Kind::ALL).all(|(own, kind)| own.name == kind.name())
     }
 
+    /// Whether it has stages but no transfers between them: what a computation waits for the host, and what for another stage, is
+    /// then not known.
+    pub fn lacks_transfers(&self) -> bool {
+        let is_transfer = |op: &Op| Kind::ALL[op.kind as usize].is_send_or_recv();
+        self.is_table()
+            && self.stages() > 1
+            && !self.shapes.iter().flat_map(|shape| &shape.ops).any(is_transfer)
+    }
+
     /// Stages of the pipeline.
     pub fn stages(&self) -> usize {
         self.workers.iter().map(|worker| worker.stage as usize + 1).max().unwrap_or(1)

@@ -138,6 +138,11 @@ impl<'a> Building<'a> {
             self.data_parallel(stage);
             self.tail(stage, last);
         }
+        if !habits.transfers {
+            for direction in [FORWARD, BACKWARD] {
+                direction.without_transfers(&mut self);
+            }
+        }
         let mut groups = partners.pairs(&mut self.found);
         let (in_column, wide) = self.meetings(habits.clip_meets);
         groups.extend(in_column);

@@ -2,8 +2,8 @@
 
 use super::Found;
 use super::column::{Building, SLACK};
-use crate::Kind;
 use crate::graph::Group;
+use crate::{Kind, Row};
 use std::collections::BTreeMap;
 
 /// The operations of one direction, and to which chunk of the model its messages go.
@@ -19,6 +19,32 @@ pub const FORWARD: Direction =
     Direction { compute: Kind::ForwardCompute, send: Kind::ForwardSend, recv: Kind::ForwardRecv, to: 1 };
 pub const BACKWARD: Direction =
     Direction { compute: Kind::BackwardCompute, send: Kind::BackwardSend, recv: Kind::BackwardRecv, to: -1 };
+
+impl Direction {
+    /// Where no transfers were recorded: a microbatch is computed on a chunk after it was on the chunk that it comes from.
+    pub fn without_transfers(self, building: &mut Building<'_>) {
+        let mut of_chunk: BTreeMap<(i32, i32), usize> = BTreeMap::new();
+        for (op, row) in building.rows.iter().enumerate().filter(|(_, row)| row.kind == self.compute) {
+            let microbatch = if row.microbatch < 0 { row.seq as i32 } else { row.microbatch };
+            of_chunk.entry((chunk(row), microbatch)).or_insert(op);
+        }
+        for (&(chunk, microbatch), &after) in &of_chunk {
+            let before = of_chunk.get(&(chunk.saturating_sub(self.to), microbatch));
+            // Against the clock nothing waits, and nobody in a circle.
+            if let Some(&before) = before.filter(|&&before| building.start[before] < building.start[after]) {
+                building.edge(after, building.done(before));
+            }
+        }
+    }
+}
+
+/// The chunk of the model. A table without chunks has one a stage.
+fn chunk(row: &Row) -> i32 {
+    match row.model_chunk {
+        -1 => row.stage as i32,
+        chunk => chunk,
+    }
+}
 
 /// What a message carries: its direction, microbatch, the chunk that it leaves, and which of these it is.
 type Message = (i32, i32, i32, u32);
@@ -44,11 +70,7 @@ impl Partners {
             let receives = kind == direction.recv;
             let transfers = building.in_order(building.range(stage, Some(kind)));
             building.chain(&transfers);
-            // A table without chunks has one a stage.
-            let chunk = |compute: usize| match building.rows[compute].model_chunk {
-                -1 => stage as i32,
-                chunk => chunk,
-            };
+            let chunk = |compute: usize| chunk(&building.rows[compute]);
             let goes_on =
                 |compute: &usize| (0..self.chunks.max(1)).contains(&chunk(*compute).saturating_add(to));
             let belongs = owners(building, &transfers, &computes, receives, &goes_on);

@@ -1,6 +1,6 @@
 //! What the replays say: slowdowns by step, stage, data-parallel rank, class and worker, and how much mending would win.
 
-use super::causes::{Cause, Split, causes};
+use super::causes::{Cause, CauseKind, Split, causes};
 use super::mending::{CurvePoint, Mended, Mending};
 use super::{At, Cut, Replays, Room, mean};
 use crate::{Job, Role};
@@ -21,7 +21,7 @@ const CLOCKS_DIFFER: f64 = 0.1;
 /// A replay that is so far off the recorded steps explains nothing.
 const FAR_OFF: f64 = 0.1;
 /// Steps without a cause that take less than this part of the ideal ones show that the ideal is slow itself.
-const FASTER_THAN_IDEAL: f64 = 0.95;
+const FASTER_THAN_IDEAL: f64 = 0.98;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
@@ -316,7 +316,9 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
 
 /// What the largest cause alone makes of the steps, if they would be faster than ideal without it.
 fn at_least(causes: &[Cause], real: f64, ideal: f64) -> Option<f64> {
-    let without = real - 1e12 * causes.first()?.seconds;
+    // A few steps at the beginning are not what is typical.
+    let first = causes.iter().find(|cause| cause.kind != CauseKind::StartUp)?;
+    let without = real - 1e12 * first.seconds;
     (without > 0.0 && without < FASTER_THAN_IDEAL * ideal).then(|| real / without)
 }
 

@@ -5,6 +5,8 @@ mod facts;
 mod host;
 mod lengths;
 mod partition;
+mod since;
+mod slower;
 mod start_up;
 mod workers;
 
@@ -12,11 +14,14 @@ use super::{At, Replays, mean};
 use facts::Facts;
 use lengths::Spread;
 use serde::Serialize;
+use since::Rise;
 
 pub use partition::Split;
 
 /// Causes that win less than this are not told.
 const WORTH_TELLING: f64 = 0.01;
+/// Causes at most that are removed together.
+const TOGETHER: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -36,6 +41,8 @@ pub enum CauseKind {
     Communication,
     /// The first steps take longer.
     StartUp,
+    /// All workers take longer since a step.
+    WholeJob,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -56,6 +63,18 @@ pub struct Cause {
     pub since_step: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// What a step would win without this and what it hides behind, where it hides: the part of it, and the seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with_others: Option<(f64, f64)>,
+}
+
+/// Times without a cause, from those that are given.
+type Mend<'a> = Box<dyn Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a>;
+
+/// A cause, worth telling or not, and the job without it.
+struct Candidate<'a> {
+    cause: Cause,
+    mend: Mend<'a>,
 }
 
 /// What is looked at.
@@ -64,8 +83,10 @@ struct Looking<'a> {
     facts: Facts,
     /// How microbatches differ.
     spread: Spread,
-    /// By kind: what a transfer usually takes, in picoseconds.
-    usual: Vec<i64>,
+    /// By stage: since when it computes longer.
+    rises: Vec<Option<Rise>>,
+    /// By kind: what a transfer usually takes.
+    usual: Vec<communication::Usual>,
     /// The mean step, in picoseconds.
     real: f64,
 }
@@ -76,19 +97,51 @@ impl Looking<'_> {
         self.real - mean(&self.replays.all(choose))
     }
 
-    /// A cause that wins so much, if that is worth telling.
-    fn cause(&self, kind: CauseKind, won: f64, says: String) -> Option<Cause> {
-        let gain = if self.real > 0.0 { won / self.real } else { 0.0 };
-        (gain >= WORTH_TELLING).then(|| Cause {
+    /// A cause that is removed by times as they are chosen here.
+    fn mended<'a>(
+        &'a self,
+        kind: CauseKind,
+        says: String,
+        mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
+    ) -> Candidate<'a> {
+        let won = self.won(&mend);
+        self.winning(kind, won, says, mend)
+    }
+
+    /// The same, where it is known what is won.
+    fn winning<'a>(
+        &self,
+        kind: CauseKind,
+        won: f64,
+        says: String,
+        mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
+    ) -> Candidate<'a> {
+        let cause = Cause {
             kind,
             says,
             evidence: Vec::new(),
             fix: String::new(),
-            gain,
+            gain: self.share(won),
             seconds: won / 1e12,
             ranks: Vec::new(),
             since_step: None,
             class: None,
+            with_others: None,
+        };
+        Candidate { cause, mend: Box::new(mend) }
+    }
+
+    /// The part of a step.
+    fn share(&self, picoseconds: f64) -> f64 {
+        if self.real > 0.0 { picoseconds / self.real } else { 0.0 }
+    }
+
+    /// What a step wins without several causes, one after the other, in picoseconds.
+    fn won_without(&self, causes: &[&Candidate<'_>]) -> f64 {
+        self.won(|step, at| {
+            let mut at = *at;
+            causes.iter().for_each(|cause| (at.takes, at.delay) = (cause.mend)(step, &at));
+            at.real()
         })
     }
 }
@@ -99,27 +152,68 @@ pub struct Found {
     pub split: Option<Split>,
 }
 
-/// All causes, the largest gain first. Workers are in the order of their slowdowns.
+/// All causes, the largest gain first, and behind them those that they hide. Workers are in the order of their slowdowns.
 pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) -> Found {
     let steps = replays.all(|_, at| at.real());
     let spread = Spread::of(replays);
-    let looking = Looking {
-        replays,
-        facts: Facts::of(replays, &spread),
-        spread,
-        usual: communication::usual(replays),
-        real: mean(&steps),
-    };
-    let mut causes: Vec<Cause> = Vec::new();
-    causes.extend(looking.slow_workers(order));
-    causes.extend(looking.partition());
-    causes.extend(looking.lengths());
-    causes.extend(looking.launches());
-    causes.extend(looking.stalls());
-    causes.extend(looking.communication());
-    causes.extend(looking.start_up(&steps));
-    causes.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.kind.cmp(&b.kind)));
-    Found { causes, split: layers.and_then(|layers| looking.split(layers)) }
+    let facts = Facts::of(replays, &spread);
+    let rises = facts.rises();
+    let usual = communication::usual(replays);
+    let looking = Looking { replays, facts, spread, rises, usual, real: mean(&steps) };
+    let split = layers.and_then(|layers| looking.split(layers));
+    let mut found: Vec<Candidate<'_>> = Vec::new();
+    found.extend(looking.slow_workers(order));
+    found.extend(looking.became_slower(&steps));
+    found.extend(looking.partition(split.as_ref()));
+    found.push(looking.lengths());
+    found.push(looking.launches());
+    found.extend(looking.stalls());
+    found.extend(looking.communication());
+    found.extend(looking.start_up(&steps));
+    found.sort_by(|a, b| b.cause.gain.total_cmp(&a.cause.gain).then(a.cause.kind.cmp(&b.cause.kind)));
+    looking.find_hidden(&mut found);
+    let is_told = |cause: &Cause| cause.gain >= WORTH_TELLING || cause.with_others.is_some();
+    Found { causes: found.into_iter().map(|found| found.cause).filter(is_told).collect(), split }
+}
+
+impl Looking<'_> {
+    /// Removes the largest cause, and of the others the one that wins most then, and so on. One that wins little by itself hides.
+    fn find_hidden(&self, found: &mut [Candidate<'_>]) {
+        let mut removed = match found.first() {
+            Some(first) if first.cause.gain >= WORTH_TELLING => vec![0],
+            _ => return,
+        };
+        let mut so_far = 1e12 * found[0].cause.seconds;
+        while removed.len() < TOGETHER {
+            let with = |&next: &usize| {
+                let all: Vec<&Candidate<'_>> =
+                    removed.iter().chain([&next]).map(|&place| &found[place]).collect();
+                (self.won_without(&all), next)
+            };
+            let others = (0..found.len()).filter(|place| !removed.contains(place));
+            let best = others.filter(|&place| found[place].cause.kind.is_fault()).map(|place| with(&place));
+            let Some((won, next)) = best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else {
+                return;
+            };
+            let more = self.share(won - so_far);
+            if more < WORTH_TELLING {
+                return;
+            }
+            if found[next].cause.gain < more / 2.0 {
+                found[next].cause.with_others = Some((self.share(won), won / 1e12));
+            }
+            removed.push(next);
+            so_far = won;
+        }
+    }
+}
+
+impl CauseKind {
+    /// Whether something is broken, so that it may hide behind something else that is.
+    fn is_fault(self) -> bool {
+        use CauseKind::{Communication, DataLoading, GarbageCollection, LaunchDelay, WholeJob, Workers};
+        matches!(self, Workers | WholeJob | LaunchDelay | DataLoading | GarbageCollection | Communication)
+    }
 }
 
 /// A time for people.

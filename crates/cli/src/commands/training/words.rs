@@ -11,6 +11,10 @@ const SHOWN: usize = 8;
 const UNEXPLAINED: f64 = 0.02;
 /// Fewer steps have no interval.
 const FEW: usize = 5;
+/// More of the lost time than this is saved only where the ideal is slower than what others do.
+const MORE_THAN_ALL: f64 = 1.005;
+/// An S below this is explained.
+const FASTER: f64 = 0.995;
 /// A replay that is farther off than this is doubtful.
 const FAR_OFF: f64 = 0.05;
 
@@ -46,6 +50,9 @@ pub fn verdict(answers: &Answers) -> String {
             seconds(answers.replayed_seconds),
             percent(cause.gain)
         )),
+        None if answers.s < FASTER => {
+            text.push_str(" This is less than 1: some steps are faster than what is typical in this job.");
+        }
         None if answers.s < 1.05 => text.push_str(&format!(
             " No single cause is worth more than 1 % of a step, which takes {}.",
             seconds(answers.replayed_seconds)
@@ -56,6 +63,16 @@ pub fn verdict(answers: &Answers) -> String {
             if answers.workers_missing == 1 { "it" } else { "they" }
         )),
         None => text.push_str(" No known cause explains it: look at the workers and operations below."),
+    }
+    for hidden in &answers.causes {
+        if let Some((gain, seconds_won)) = hidden.with_others {
+            text.push_str(&format!(
+                " Another cause hides behind it. {}. Without all of these, a step would take {}, {} less.",
+                hidden.says,
+                seconds(answers.replayed_seconds - seconds_won),
+                percent(gain)
+            ));
+        }
     }
     if !answers.transfers_timed {
         text.push_str(
@@ -197,6 +214,11 @@ pub fn say(job: &Job, answers: &Answers) -> String {
     text.push_str(&format!("\n{}", parts(answers)));
     text.push_str(&format!("\n{}", slowest(answers)));
     text.push_str(&format!("\n{}", curve(answers)));
+    if answers.curve.iter().any(|point| point.rem.is_some_and(|rem| rem > MORE_THAN_ALL)) {
+        text.push_str(
+            "More than 100 %: workers that are not mended are faster than the ideal, which divides work evenly over all stages.\n",
+        );
+    }
     if let Some(split) = &answers.split {
         text.push_str(&format!("\n{}\n", self::split(split)));
     }

@@ -1,11 +1,11 @@
 //! Transfers that take longer than usual, and between whom. All who take part in a transfer end it together, so that its times
 //! blame a link: two ranks, or a whole group. A single rank is named only where every slow link has it in common.
 
-use super::super::Replays;
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
 use super::super::pools::median;
-use super::workers::rise;
-use super::{Cause, CauseKind, Looking, time};
+use super::super::{At, Replays};
+use super::since::Rise;
+use super::{Candidate, CauseKind, Looking, time};
 use crate::{Role, words};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,21 +29,46 @@ struct Slow<'a> {
     since: Option<usize>,
 }
 
-/// By kind: what a transfer usually takes: the ideal, unless half of all transfers are slow.
-pub fn usual(replays: &Replays<'_>) -> Vec<i64> {
+/// What a transfer of a kind usually takes.
+#[derive(Clone, Copy, Default)]
+pub struct Usual {
+    pub takes: i64,
+    /// Where transfers take longer on all links since a step: that step, and what they take.
+    since: Option<Rise>,
+}
+
+/// By kind: the ideal, unless half of all transfers are slow, or all are since a step.
+pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
     let of_kind = |kind: usize| {
         if replays.job.kinds[kind].role != Role::Communication {
-            return 0;
+            return Usual::default();
         }
         let mut transfers = replays.links.transfers(replays.job, &replays.times, kind);
         let ideal = replays.ideal.takes_of(0, kind as u16);
-        usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal))
+        let since = since(replays, kind);
+        let takes = usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal));
+        Usual { takes: since.map_or(takes, |rise| takes.min(rise.before as i64)), since }
     };
     (0..replays.job.kinds.len()).into_par_iter().map(of_kind).collect()
 }
 
+/// Since when half of all links and more take longer for a kind.
+fn since(replays: &Replays<'_>, kind: usize) -> Option<Rise> {
+    let all = (0..replays.links.members.len()).collect();
+    let by_link = replays.links.by_step(replays.job, &replays.times, kind, &all);
+    let mut by_step = vec![Vec::new(); replays.job.steps.len()];
+    for (step, takes) in by_link.values().flatten() {
+        by_step[*step].extend(takes);
+    }
+    if by_step.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let levels: Vec<f64> = by_step.iter_mut().map(|takes| median(takes) as f64).collect();
+    Rise::of(&levels).filter(|rise| rise.factor() >= STANDS_OUT)
+}
+
 impl Looking<'_> {
-    pub fn communication(&self) -> Vec<Cause> {
+    pub fn communication(&self) -> Vec<Candidate<'_>> {
         let mut classes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (place, kind) in self.replays.job.kinds.iter().enumerate() {
             if kind.role == Role::Communication {
@@ -70,7 +95,7 @@ impl Looking<'_> {
             let kinds: Vec<usize> = of.iter().flat_map(|class| classes[class].iter().copied()).collect();
             let own: Vec<&Slow<'_>> = slow.iter().filter(|slow| of.contains(&slow.class)).collect();
             let class = of.first().filter(|_| of.len() == 1).map(ToString::to_string);
-            let cause = self.usual_transfers(&kinds, says);
+            let mut candidate = self.usual_transfers(&kinds, says);
             let fix = match ranks.len() {
                 1 => "Check the links of this rank, and what else uses the network.",
                 2 => "Check the link between these ranks, and what else uses the network.",
@@ -80,24 +105,60 @@ impl Looking<'_> {
             // What began with all slow links, where none was slow before.
             let since = own.iter().map(|slow| slow.since).min().flatten();
             let since_step = since.map(|step| self.replays.job.steps[step].number);
-            causes.extend(cause.map(|cause| {
-                let says = match since_step {
-                    Some(step) => format!("{} since step {step}", cause.says),
-                    None => cause.says,
-                };
-                Cause { says, ranks, evidence, fix, class, since_step, ..cause }
-            }));
+            let cause = &mut candidate.cause;
+            if let Some(step) = since_step {
+                cause.says = format!("{} since step {step}", cause.says);
+            }
+            (cause.ranks, cause.evidence, cause.fix) = (ranks, evidence, fix);
+            (cause.class, cause.since_step) = (class, since_step);
+            causes.push(candidate);
         }
         classes.retain(|class, _| !of_slow.contains(class));
-        for (class, kinds) in &classes {
-            let says = format!("Transfers of {class} take longer than usual");
-            causes.extend(self.usual_transfers(kinds, says).map(|cause| Cause {
-                evidence: self.no_link_stands_out(kinds).into_iter().collect(),
-                class: Some((*class).into()),
-                ..cause
-            }));
-        }
+        causes.extend(self.slow_everywhere(&classes));
         causes
+    }
+
+    /// Classes in which no link stands out; those that became slow with the same step are one cause.
+    fn slow_everywhere(&self, classes: &BTreeMap<&str, Vec<usize>>) -> Vec<Candidate<'_>> {
+        let mut together: BTreeMap<(Option<usize>, &str), Vec<&str>> = BTreeMap::new();
+        for (&class, kinds) in classes {
+            let since = kinds.iter().filter_map(|&kind| self.usual[kind].since).map(|rise| rise.at).min();
+            together.entry((since, if since.is_some() { "" } else { class })).or_default().push(class);
+        }
+        let one = |((since, _), names): ((Option<usize>, &str), Vec<&str>)| {
+            let kinds: Vec<usize> = names.iter().flat_map(|class| classes[class].iter().copied()).collect();
+            let since_step = since.map(|step| self.replays.job.steps[step].number);
+            let than = since_step.map_or("usual".into(), |step| format!("before since step {step}"));
+            let says = format!("Transfers of {} take longer than {than}", words::list(&names));
+            let mut candidate = self.usual_transfers(&kinds, says);
+            let cause = &mut candidate.cause;
+            cause.evidence = match since {
+                Some(step) => self.levels(&kinds, step),
+                None => self.no_link_stands_out(&kinds).into_iter().collect(),
+            };
+            cause.class = names.first().filter(|_| names.len() == 1).map(ToString::to_string);
+            cause.since_step = since_step;
+            candidate
+        };
+        together.into_iter().map(one).collect()
+    }
+
+    /// What transfers took before a step and since.
+    fn levels(&self, kinds: &[usize], step: usize) -> Vec<String> {
+        let job = self.replays.job;
+        let (last, first) = (job.steps[step.saturating_sub(1)].number, job.steps[step].number);
+        let told = kinds.iter().filter_map(|&kind| Some((kind, self.usual[kind].since?)));
+        let mut told: Vec<(usize, Rise)> = told.collect();
+        told.sort_by(|a, b| b.1.after.total_cmp(&a.1.after).then(a.0.cmp(&b.0)));
+        let line = |(kind, rise): (usize, Rise)| {
+            format!(
+                "{}: {} up to step {last}, {} since step {first}.",
+                job.kinds[kind].name,
+                time(rise.before),
+                time(rise.after)
+            )
+        };
+        told.into_iter().map(line).take(TOLD).collect()
     }
 
     /// What there is to say of links that are all much the same: the one with the longest transfers, as a rule.
@@ -108,7 +169,10 @@ impl Looking<'_> {
             let longest = transfers.iter().flatten().copied().max()?;
             let medians = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
             let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
-            Some((longest, Slow { class: "", link, part: "", takes, usual: self.usual[kind], since: None }))
+            Some((
+                longest,
+                Slow { class: "", link, part: "", takes, usual: self.usual[kind].takes, since: None },
+            ))
         };
         let (longest, slowest) = kinds.iter().filter_map(of_kind).max_by_key(|(longest, _)| *longest)?;
         let (longest, usual) = (time(longest as f64), time(slowest.usual as f64));
@@ -125,14 +189,14 @@ impl Looking<'_> {
     }
 
     /// What is won if transfers of some kinds take no longer than usual.
-    fn usual_transfers(&self, kinds: &[usize], says: String) -> Option<Cause> {
+    fn usual_transfers(&self, kinds: &[usize], says: String) -> Candidate<'_> {
         let mut is_it = vec![false; self.replays.job.kinds.len()];
         let mut usual = vec![0; is_it.len()];
         for &kind in kinds {
-            (is_it[kind], usual[kind]) = (true, self.usual[kind]);
+            (is_it[kind], usual[kind]) = (true, self.usual[kind].takes);
         }
         let (job, links) = (self.replays.job, &self.replays.links);
-        let won = self.won(|step, at| {
+        let mend = move |step: usize, at: &At<'_>| {
             let kind = at.op.kind as usize;
             let column = at.worker / (job.workers.len() / job.steps[step].columns as usize);
             let is_it = is_it[kind] && at.takes > usual[kind];
@@ -140,9 +204,10 @@ impl Looking<'_> {
                 true => (usual[kind], at.delay),
                 false => at.real(),
             }
-        });
-        let cause = self.cause(CauseKind::Communication, won, says)?;
-        Some(Cause { fix: "Check what else uses the network.".into(), ..cause })
+        };
+        let mut candidate = self.mended(CauseKind::Communication, says, mend);
+        candidate.cause.fix = "Check what else uses the network.".into();
+        candidate
     }
 
     /// Who is common to all slow links, and that in words: a link that is in all of them, or one worker.
@@ -175,7 +240,7 @@ impl Looking<'_> {
             let levels: Vec<(usize, i64, i64)> =
                 own.map(|(link, takes)| (link, median(takes), upper_quartile(takes))).collect();
             used.extend(levels.iter().map(|(link, _, _)| *link));
-            let usual = self.usual[kind];
+            let usual = self.usual[kind].takes;
             let mut uppers: Vec<i64> = levels.iter().map(|(_, _, upper)| *upper).collect();
             uppers.sort_unstable();
             let usual_upper = uppers.get(uppers.len().saturating_sub(1) / 2).copied().unwrap_or(0).max(usual);
@@ -255,7 +320,7 @@ impl<'a> Slow<'a> {
     fn since(&self, steps: &[(usize, Vec<i64>)]) -> Option<Slow<'a>> {
         let middle = |takes: &[i64]| median(&mut takes.to_vec());
         let times = |takes: &[i64]| middle(takes) as f64 / self.usual.max(1) as f64;
-        let from = rise(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?;
+        let from = Rise::of(&steps.iter().map(|(_, takes)| times(takes)).collect::<Vec<f64>>())?.at;
         let later: Vec<i64> = steps[from..].iter().flat_map(|(_, takes)| takes.iter().copied()).collect();
         let takes = middle(&later);
         is_long(takes, self.usual).then_some(Slow {

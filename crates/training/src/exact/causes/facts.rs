@@ -2,6 +2,7 @@
 
 use super::super::Replays;
 use super::lengths::Spread;
+use super::since::Rise;
 use crate::{Job, Role};
 use rayon::prelude::*;
 
@@ -146,6 +147,26 @@ impl Facts {
             false => median_without(of_stage, None),
         };
         if middle > 0 { own as f64 / middle as f64 } else { 1.0 }
+    }
+
+    /// What the worker in the middle of a stage computes, by step; of two, the faster. Empty where a step does not tell.
+    pub fn levels(&self, stage: usize) -> Vec<f64> {
+        let of_step = |stages: &Vec<Vec<i64>>| {
+            let sorted = &stages[stage];
+            sorted.get(sorted.len().saturating_sub(1) / 2).map(|level| *level as f64)
+        };
+        self.sorted.iter().map(of_step).collect::<Option<Vec<f64>>>().unwrap_or_default()
+    }
+
+    /// By stage: since when the worker in its middle computes longer.
+    pub fn rises(&self) -> Vec<Option<Rise>> {
+        let stages = self.sorted.first().map_or(0, Vec::len);
+        (0..stages).map(|stage| Rise::of(&self.levels(stage))).collect()
+    }
+
+    /// What a worker takes for a kind altogether, by step; 0 where it was not recorded.
+    pub fn each_step(&self, worker: usize, kind: usize) -> Vec<f64> {
+        self.by_step.iter().map(|sums| sums[worker * self.kinds + kind].0 as f64).collect()
     }
 
     /// Whether a worker stands for its stage.

@@ -1,7 +1,9 @@
 //! The host: operations that start late, data that come late, garbage that is collected.
 
-use super::{Cause, CauseKind, Looking, percent, time};
-use crate::Op;
+use super::super::At;
+use super::since::Rise;
+use super::{Candidate, CauseKind, Looking, percent, time};
+use crate::{Op, Role};
 
 /// A launch delay as it was found.
 struct Late<'a> {
@@ -14,16 +16,27 @@ struct Late<'a> {
 }
 
 impl Looking<'_> {
-    pub fn launches(&self) -> Option<Cause> {
-        let won = self.won(|_, at| (at.takes, at.ideal_delay.min(at.delay)));
-        let mut cause =
-            self.cause(CauseKind::LaunchDelay, won, "Operations start later than they could".into())?;
+    pub fn launches(&self) -> Candidate<'_> {
+        let blamed = self.blamed_delays();
+        let mend = {
+            let blamed = blamed.clone();
+            move |_: usize, at: &At<'_>| {
+                let delay = if blamed[at.op.kind as usize] { at.ideal_delay.min(at.delay) } else { at.delay };
+                (at.takes, delay)
+            }
+        };
+        let says = "Operations start later than they could".into();
+        let mut candidate = self.mended(CauseKind::LaunchDelay, says, mend);
+        let cause = &mut candidate.cause;
         let job = self.replays.job;
         let (mut by_worker, mut by_kind) = (vec![0i64; job.workers.len()], vec![0i64; job.kinds.len()]);
+        let mut by_step = vec![vec![0i64; job.steps.len()]; job.workers.len()];
         let mut at_begin = 0i64;
         let mut worst: Option<Late<'_>> = None;
-        for late in self.late() {
+        for late in self.late().filter(|late| blamed[late.op.kind as usize]) {
             by_worker[late.worker] = by_worker[late.worker].saturating_add(late.by);
+            let of_step = &mut by_step[late.worker][late.step];
+            *of_step = of_step.saturating_add(late.by);
             by_kind[late.op.kind as usize] = by_kind[late.op.kind as usize].saturating_add(late.by);
             if self.begins(late.step, late.place) {
                 at_begin = at_begin.saturating_add(late.by);
@@ -63,16 +76,32 @@ impl Looking<'_> {
         }
         let alone = share(by_worker[worker]) >= 0.5 && job.workers.len() > 1;
         if alone {
-            cause.ranks = vec![job.workers[worker].rank];
-            cause.says = format!(
-                "Operations start later than they could, most of all on rank {}",
-                job.workers[worker].rank
-            );
+            let rank = job.workers[worker].rank;
+            cause.ranks = vec![rank];
+            cause.says = format!("Operations start later than they could, most of all on rank {rank}");
+            let late: Vec<f64> = by_step[worker].iter().map(|by| *by as f64).collect();
+            if let Some(rise) = Rise::of(&late) {
+                let step = job.steps[rise.at].number;
+                cause.since_step = Some(step);
+                cause.says = format!("{} since step {step}", cause.says);
+                cause.evidence.push(format!(
+                    "Rank {rank} is late by {} a step since step {step}, and by {} before.",
+                    time(rise.after),
+                    time(rise.before)
+                ));
+            }
         }
         let whose = if alone { "that rank" } else { "the ranks" };
         cause.fix =
             format!("Look at data loading, garbage collection and other work of the host on {whose}.");
-        Some(cause)
+        candidate
+    }
+
+    /// By kind: whether its host is to blame where it starts late.
+    fn blamed_delays(&self) -> Vec<bool> {
+        let job = self.replays.job;
+        let waits = job.lacks_transfers();
+        job.kinds.iter().map(|kind| !(waits && kind.role == Role::Compute)).collect()
     }
 
     /// All delays beyond what is usual.
@@ -99,51 +128,65 @@ impl Looking<'_> {
     }
 
     /// Data loading and garbage collection, where they are recorded: without them altogether.
-    pub fn stalls(&self) -> Vec<Cause> {
+    pub fn stalls(&self) -> Vec<Candidate<'_>> {
         let list = [
             (
                 "dataload",
                 CauseKind::DataLoading,
-                "Workers wait for data",
                 "Load batches ahead: more loader processes, a larger prefetch, faster storage.",
             ),
             (
                 "gc",
                 CauseKind::GarbageCollection,
-                "Garbage collection stops workers",
                 "Collect by hand, on all ranks in the same step, and switch the automatic collection off.",
             ),
         ];
-        list.into_iter().filter_map(|(name, kind, says, fix)| self.stall(name, kind, says, fix)).collect()
+        list.into_iter().filter_map(|(name, kind, fix)| self.stall(name, kind, fix)).collect()
     }
 
-    fn stall(&self, name: &str, kind: CauseKind, says: &str, fix: &str) -> Option<Cause> {
+    fn stall(&self, name: &str, kind: CauseKind, fix: &str) -> Option<Candidate<'_>> {
         let job = self.replays.job;
         let number = job.kinds.iter().position(|kind| kind.name == name)?;
-        if !(0..job.workers.len())
-            .any(|worker| self.facts.mean(worker, number).is_some_and(|mean| mean > 0.0))
-        {
-            return None;
-        }
-        let won = self.won(|_, at| if at.op.kind as usize == number { (0, at.delay) } else { at.real() });
-        let mut cause = self.cause(kind, won, says.into())?;
         let means: Vec<(usize, f64)> = (0..job.workers.len())
             .filter(|&worker| job.workers[worker].recorded)
             .map(|worker| (worker, self.facts.a_step(worker, number)))
             .collect();
         let (worst, takes) = means.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        if takes <= 0.0 {
+            return None;
+        }
         let typical =
             super::facts::lower_median_of(&means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
+        let rank = job.workers[worst].rank;
+        let alone = takes >= 2.0 * typical && means.len() > 1;
+        let who = if alone { format!("Rank {rank} waits") } else { "Workers wait".into() };
+        let whom = if alone { format!("rank {rank}") } else { "workers".into() };
+        let mut says = match kind {
+            CauseKind::DataLoading => format!("{who} for data"),
+            _ => format!("Garbage collection stops {whom}"),
+        };
+        let rise = Rise::of(&self.facts.each_step(worst, number));
+        if let Some(rise) = rise {
+            let (since, before) = (time(rise.after), time(rise.before));
+            let step = job.steps[rise.at].number;
+            says = format!("{says} since step {step}: {since} a step against {before} before");
+        }
+        let mend = move |_: usize, at: &At<'_>| match at.op.kind as usize == number {
+            true => (0, at.delay),
+            false => at.real(),
+        };
+        let mut candidate = self.mended(kind, says, mend);
+        let cause = &mut candidate.cause;
+        cause.since_step = rise.map(|rise| job.steps[rise.at].number);
         cause.evidence.push(format!(
-            "This takes {} a step in the mean on rank {}, and {} on a typical rank.",
+            "This takes {} a step in the mean on rank {rank}, and {} on a typical rank.",
             time(takes),
-            job.workers[worst].rank,
             time(typical)
         ));
-        if takes >= 2.0 * typical {
-            cause.ranks = vec![job.workers[worst].rank];
+        if alone {
+            cause.ranks = vec![rank];
         }
         cause.fix = fix.into();
-        Some(cause)
+        Some(candidate)
     }
 }

@@ -3,9 +3,9 @@
 //! Lengths differ among the microbatches of a step. A worker that is slow takes longer for all microbatches of a step, which is
 //! told apart by comparing each microbatch with the others of its worker and step.
 
-use super::super::Replays;
+use super::super::{At, Replays};
 use super::workers::MANY;
-use super::{Cause, CauseKind, Looking, percent};
+use super::{Candidate, CauseKind, Looking, percent};
 use crate::{Job, Role};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -148,7 +148,7 @@ fn pairs(job: &Job, step: usize, forward: usize, backward: usize) -> BTreeMap<u3
 }
 
 impl Looking<'_> {
-    pub fn lengths(&self) -> Option<Cause> {
+    pub fn lengths(&self) -> Candidate<'_> {
         let job = self.replays.job;
         let is_compute: Vec<bool> = job.kinds.iter().map(|kind| kind.role == Role::Compute).collect();
         let beyond = BEYOND_CHANCE * self.spread.of_a_step();
@@ -161,13 +161,13 @@ impl Looking<'_> {
                 relative.into_iter().map(kept).collect()
             })
             .collect();
-        let won = self.won(|step, at| {
+        let mend = move |step: usize, at: &At<'_>| {
             let kind = at.op.kind as usize;
             match self.facts.mean(at.worker, kind).filter(|_| is_compute[kind]) {
                 Some(mean) => ((mean * slow[at.worker][step]).round() as i64, at.delay),
                 None => at.real(),
             }
-        });
+        };
         let correlation = self.spread.correlation();
         let (kind, says) = match correlation {
             Some(r) if r >= TOGETHER => {
@@ -175,7 +175,8 @@ impl Looking<'_> {
             }
             _ => (CauseKind::Variation, "Computing takes now longer and now shorter".to_string()),
         };
-        let mut cause = self.cause(kind, won, says)?;
+        let mut candidate = self.mended(kind, says, mend);
+        let cause = &mut candidate.cause;
         if let Some(r) = correlation {
             let goes = if r >= TOGETHER { "go together" } else { "do not go together" };
             cause.evidence.push(format!(
@@ -195,6 +196,6 @@ impl Looking<'_> {
             _ => "Look for other programs on the nodes, and for clocks that change.",
         }
         .into();
-        Some(cause)
+        candidate
     }
 }

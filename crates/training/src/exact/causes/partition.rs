@@ -1,8 +1,9 @@
 //! Stages of unequal work, and which split of the layers would be best.
 
+use super::super::At;
 use super::facts::lower_median_of;
-use super::{Cause, CauseKind, Looking, time};
-use crate::Role;
+use super::{Candidate, CauseKind, Looking, time};
+use crate::{Role, words};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -20,7 +21,9 @@ impl Looking<'_> {
             let typical = job.workers.iter().enumerate().filter(|(place, _)| self.facts.is_typical(*place));
             for (place, worker) in typical {
                 let means = kinds.iter().filter_map(|&kind| self.facts.mean_in(step, place, kind));
-                let work = means.sum::<f64>() * chunks[worker.stage as usize];
+                let stage = worker.stage as usize;
+                // Workers that became slow have no more work.
+                let work = means.sum::<f64>() * chunks[stage] / self.risen(step, stage);
                 workers[worker.stage as usize].extend((work > 0.0).then_some(work));
             }
             workers.iter().map(|work| (!work.is_empty()).then(|| lower_median_of(work))).collect()
@@ -44,24 +47,28 @@ impl Looking<'_> {
         chunks.iter().map(|chunks| chunks.len().max(1) as f64).collect()
     }
 
-    pub fn partition(&self) -> Option<Cause> {
+    pub fn partition(&self, split: Option<&Split>) -> Option<Candidate<'_>> {
         let job = self.replays.job;
         let work = self.stage_work();
         let even = work.iter().sum::<f64>() / work.len() as f64;
         if work.len() < 2 || even <= 0.0 || work.iter().any(|work| *work <= 0.0) {
             return None;
         }
-        let won = self.won(|_, at| {
-            if !is_microbatch(&job.kinds[at.op.kind as usize]) {
-                return at.real();
-            }
-            let stage = job.workers[at.worker].stage as usize;
-            ((at.takes as f64 * even / work[stage]).round() as i64, at.delay)
-        });
         let (longest, takes) =
             work.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, even));
         let says = format!("Stage {longest} of the pipeline has more work than the others");
-        let mut cause = self.cause(CauseKind::Partition, won, says)?;
+        let wanted = |to: Vec<f64>| {
+            let work = work.clone();
+            move |_: usize, at: &At<'_>| {
+                if !is_microbatch(&job.kinds[at.op.kind as usize]) {
+                    return at.real();
+                }
+                let stage = job.workers[at.worker].stage as usize;
+                ((at.takes as f64 * to[stage] / work[stage]).round() as i64, at.delay)
+            }
+        };
+        let mut candidate = self.mended(CauseKind::Partition, says, wanted(vec![even; work.len()]));
+        let cause = &mut candidate.cause;
         let list: Vec<String> = work.iter().map(|work| time(*work)).collect();
         let per_rank = job.workers.len() / work.len();
         cause.evidence = vec![
@@ -74,11 +81,18 @@ impl Looking<'_> {
                     .into(),
             );
         }
-        cause.fix = format!(
-            "Move {:.0} % of the work of stage {longest} to the others; --layers says which split is best.",
-            100.0 * (1.0 - even / takes)
-        );
-        Some(cause)
+        cause.fix = match split {
+            Some(split) => format!(
+                "Split the layers {}: a step would take {}.",
+                words::list_up_to(usize::MAX, &split.layers),
+                time(self.real - self.won(wanted(split.work.clone())))
+            ),
+            None => format!(
+                "Move {:.0} % of the work of stage {longest} to the others; --layers says which split is best.",
+                100.0 * (1.0 - even / takes)
+            ),
+        };
+        Some(candidate)
     }
 
     /// The best split of the layers, where it is known how many the stages have.
@@ -99,6 +113,9 @@ pub struct Split {
     /// What the longest stage takes for a microbatch now, and then.
     pub now_seconds: f64,
     pub then_seconds: f64,
+    /// What each stage would compute for a microbatch then, in picoseconds.
+    #[serde(skip)]
+    pub work: Vec<f64>,
 }
 
 /// Layers are alike; what a stage takes beyond them (the embedding, the loss) stays where it is. The split whose longest stage
@@ -119,13 +136,13 @@ pub fn best_split(work: &[f64], layers: &[u32]) -> Option<Split> {
             (0..layers.len()).min_by(|&a, &b| with_one_more(&best, a).total_cmp(&with_one_more(&best, b)))?;
         best[shortest] += 1;
     }
-    let longest = |layers: &[u32]| {
-        let stages =
-            layers.iter().zip(&beyond).map(|(&layers, beyond)| beyond + per_layer * f64::from(layers));
-        stages.fold(0.0, f64::max)
+    let with = |layers: &[u32]| -> Vec<f64> {
+        layers.iter().zip(&beyond).map(|(&layers, beyond)| beyond + per_layer * f64::from(layers)).collect()
     };
-    let (now, then) = (longest(layers), longest(&best));
-    Some(Split { layers: best, now_seconds: now / 1e12, then_seconds: then / 1e12 })
+    let longest = |work: &[f64]| work.iter().copied().fold(0.0, f64::max);
+    let then = with(&best);
+    let (now_seconds, then_seconds) = (longest(&with(layers)) / 1e12, longest(&then) / 1e12);
+    Some(Split { layers: best, now_seconds, then_seconds, work: then })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Steps at the beginning that take longer: compilation, caches, tuning.
 
+use super::super::At;
 use super::super::pools::median;
-use super::{Cause, CauseKind, Looking, time};
+use super::{Candidate, CauseKind, Looking, time};
 
 /// A step is one of them if it takes so many times as long as usual.
 const LONG: f64 = 1.2;
@@ -12,7 +13,7 @@ const BEGINNING: f64 = 0.2;
 
 impl Looking<'_> {
     /// From the times of all steps.
-    pub fn start_up(&self, steps: &[i64]) -> Option<Cause> {
+    pub fn start_up(&self, steps: &[i64]) -> Option<Candidate<'_>> {
         let usual = median(&mut steps.to_vec()) as f64;
         let is_long = |step: &&i64| **step as f64 >= LONG * usual;
         let long = steps.iter().take_while(is_long).count();
@@ -32,7 +33,16 @@ impl Looking<'_> {
                 number(long - 1)
             ),
         };
-        let mut cause = self.cause(CauseKind::StartUp, lost / steps.len() as f64, says)?;
+        let takes = steps[..long].to_vec();
+        let mend = move |step: usize, at: &At<'_>| match takes.get(step) {
+            Some(&takes) => {
+                let usually = |time: i64| (time as f64 * usual / takes as f64).round() as i64;
+                (usually(at.takes), usually(at.delay))
+            }
+            None => at.real(),
+        };
+        let mut candidate = self.winning(CauseKind::StartUp, lost / steps.len() as f64, says, mend);
+        let cause = &mut candidate.cause;
         cause.evidence = vec![format!(
             "{} {}; half of all steps take {} or less.",
             if long == 1 { "It takes" } else { "They take up to" },
@@ -42,6 +52,6 @@ impl Looking<'_> {
         let them = if long == 1 { ["it", "it does"] } else { ["them", "they do"] };
         cause.fix =
             format!("Leave {} out of the measurement; in a long job {} not matter.", them[0], them[1]);
-        Some(cause)
+        Some(candidate)
     }
 }

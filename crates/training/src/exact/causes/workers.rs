@@ -1,7 +1,9 @@
 //! Workers that take longer than others of their stage, and since when.
 
+use super::super::At;
 use super::facts::median_of;
-use super::{Cause, CauseKind, Looking, time};
+use super::since::{Rise, mean};
+use super::{Candidate, CauseKind, Looking, time};
 use crate::{Role, words};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -15,9 +17,9 @@ const SLOW_IN_A_STEP: f64 = 1.1;
 const FEW: usize = 3;
 const SLOW_IN_A_FEW: f64 = 1.25;
 pub const MANY: usize = 10;
-/// A change is one if the levels differ by this, and by so many standard errors.
-const CHANGE: f64 = 0.05;
-const SURE: f64 = 6.0;
+/// Less than that is told of a worker that computes so many times as long, and stands out among so many workers or more.
+const SLIGHTLY_SLOW: f64 = 1.02;
+const TO_STAND_OUT: usize = 4;
 /// Data that others compute, too, do not explain a worker that takes longer by so many times what workers usually differ by.
 const BEYOND_CHANCE: f64 = 5.0;
 
@@ -54,18 +56,19 @@ impl Slow {
 }
 
 impl Looking<'_> {
-    pub fn slow_workers(&self, order: &[usize]) -> Option<Cause> {
+    pub fn slow_workers(&self, order: &[usize]) -> Option<Candidate<'_>> {
         let job = self.replays.job;
         let mut of_stage = vec![0; job.stages()];
         order.iter().for_each(|&worker| of_stage[job.workers[worker].stage as usize] += 1);
         let compared = |worker: &&usize| of_stage[job.workers[**worker].stage as usize] > 1;
         let same_data = self.same_data(order);
+        let least = self.least(order);
         let mut slow: Vec<Slow> = order
             .par_iter()
             .filter(compared)
             .filter_map(|&worker| {
                 let others = of_stage[job.workers[worker].stage as usize] - 1;
-                self.slow_for_same_data(worker, &same_data).or_else(|| self.slow(worker, others))
+                self.slow_for_same_data(worker, &same_data).or_else(|| self.slow(worker, others, least))
             })
             .collect();
         slow.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.worker.cmp(&b.worker)));
@@ -83,7 +86,29 @@ impl Looking<'_> {
         let mut places: Vec<Option<usize>> = vec![None; job.workers.len()];
         slow.iter().enumerate().for_each(|(place, slow)| places[slow.worker] = Some(place));
         let typical = self.facts.typical_by_step(job);
-        let won = self.won(|step, at| {
+        let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
+        let says = match &ranks[..] {
+            [rank] if slow[0].factor < SLOW => format!(
+                "Rank {rank} computes {:.1} % longer than others of its stage{}",
+                100.0 * (slow[0].factor - 1.0),
+                self.since_words(&slow[0])
+            ),
+            [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
+            _ => format!(
+                "{} of {} workers are slow{}: ranks {}",
+                ranks.len(),
+                order.len(),
+                match in_turn {
+                    false => "",
+                    true if slow.iter().all(Slow::is_one_stretch) => ", one after another",
+                    true => ", each in some of the steps",
+                },
+                words::list_up_to(6, &ranks)
+            ),
+        };
+        let evidence: Vec<String> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
+        let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0);
+        let mend = move |step: usize, at: &At<'_>| {
             if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
                 return at.real();
             }
@@ -98,32 +123,17 @@ impl Looking<'_> {
                 _ => ideal.takes(stage, at.op),
             };
             (takes, ideal.delay(at.op))
-        });
-        let ranks: Vec<u32> = slow.iter().map(|slow| job.workers[slow.worker].rank).collect();
-        let says = match &ranks[..] {
-            [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
-            _ => format!(
-                "{} of {} workers are slow{}: ranks {}",
-                ranks.len(),
-                order.len(),
-                match in_turn {
-                    false => "",
-                    true if slow.iter().all(Slow::is_one_stretch) => ", one after another",
-                    true => ", each in some of the steps",
-                },
-                words::list_up_to(6, &ranks)
-            ),
         };
-        let mut cause = self.cause(CauseKind::Workers, won, says)?;
-        cause.evidence = slow.iter().take(5).map(|slow| self.evidence(slow)).collect();
+        let mut candidate = self.mended(CauseKind::Workers, says, mend);
+        let cause = &mut candidate.cause;
+        cause.evidence = evidence;
         cause.fix = match ranks.len() {
             1 => "Look at its clock, temperature, memory errors and neighbours, or replace it.".into(),
             _ => "Look at their clocks, temperatures, memory errors and neighbours.".into(),
         };
         cause.ranks = ranks;
-        let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0);
         cause.since_step = first.map(|since| job.steps[since].number);
-        Some(cause)
+        Some(candidate)
     }
 
     /// How many times as long a worker takes for a kind in a step as the others of its stage do in the same step: 1 or more. The
@@ -153,11 +163,25 @@ impl Looking<'_> {
     }
 
     /// A worker that is slow, in all steps or in some: lengths of microbatches do not explain it.
-    fn slow(&self, worker: usize, others: usize) -> Option<Slow> {
+    fn slow(&self, worker: usize, others: usize, least: f64) -> Option<Slow> {
         // Lengths have long tails, which the mean of many steps evens out: of a few, the others count as one.
         let others = |steps: usize| if steps < MANY { 1 } else { others };
         let by_chance = |steps: usize| self.spread.by_chance(others(steps), steps);
-        slow_in(worker, self.facts.against(worker), &by_chance)
+        slow_in(worker, self.facts.against(worker), &by_chance, least)
+    }
+
+    /// How many times as long a worker computes at least if it is slow: what sets it apart from how workers differ by chance.
+    fn least(&self, order: &[usize]) -> f64 {
+        if order.len() < TO_STAND_OUT {
+            return SLOW;
+        }
+        let level = |&worker: &usize| {
+            median_of(&self.facts.against(worker).iter().map(|(_, factor)| *factor).collect::<Vec<f64>>())
+        };
+        let levels: Vec<f64> = order.par_iter().map(level).collect();
+        let middle = median_of(&levels);
+        let distances: Vec<f64> = levels.iter().map(|level| (level - middle).abs()).collect();
+        (1.0 + BEYOND_CHANCE * median_of(&distances) / 0.6745).clamp(SLIGHTLY_SLOW, SLOW)
     }
 
     /// A worker that is slow with the same data that other stages of its data-parallel rank compute fast.
@@ -167,7 +191,7 @@ impl Looking<'_> {
         let by_chance = |steps: usize| BEYOND_CHANCE * same_data.spread / (steps.max(1) as f64).sqrt();
         let against = self.facts.against_data(worker, &others);
         // A few other stages are too few to pick single steps by.
-        let slow = slow_by(worker, for_good(&against), against.len(), &by_chance)?;
+        let slow = slow_by(worker, for_good(&against, &by_chance), against.len(), &by_chance, SLOW)?;
         Some(Slow { for_same_data: true, ..slow })
     }
 
@@ -197,7 +221,7 @@ impl Looking<'_> {
         SameData { by_dp_rank, spread }
     }
 
-    fn evidence(&self, slow: &Slow) -> String {
+    fn evidence(&self, slow: &Slow) -> Vec<String> {
         let own = &self.replays.job.workers[slow.worker];
         let mean = |of_step: &dyn Fn(i64, f64) -> f64| {
             let sum: f64 = slow
@@ -208,7 +232,7 @@ impl Looking<'_> {
             sum / slow.steps.len() as f64
         };
         let (takes, usual) = (mean(&|takes, _| takes as f64), mean(&|takes, factor| takes as f64 / factor));
-        format!(
+        let whole = format!(
             "Rank {} (data-parallel rank {}, stage {}) computes {:.2} times as long as others of its stage{}: {} a step \
              against {}.",
             own.rank,
@@ -218,7 +242,38 @@ impl Looking<'_> {
             self.since_words(slow),
             time(takes),
             time(usual),
-        )
+        );
+        [Some(whole), self.slow_kinds(slow)].into_iter().flatten().collect()
+    }
+
+    /// Which operations of a slow worker take longer, where not all do.
+    fn slow_kinds(&self, slow: &Slow) -> Option<String> {
+        let job = self.replays.job;
+        let of_kind = |kind: usize| {
+            let others = (0..job.workers.len()).filter(|&other| {
+                other != slow.worker && job.workers[other].stage == job.workers[slow.worker].stage
+            });
+            let mean = |worker: usize| {
+                let known = slow.steps.iter().filter_map(|(step, _)| self.facts.mean_in(*step, worker, kind));
+                let known: Vec<f64> = known.collect();
+                (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+            };
+            let usual = median_of(&others.filter_map(mean).collect::<Vec<f64>>());
+            Some((&job.kinds[kind].name, mean(slow.worker)?, usual)).filter(|_| usual > 0.0)
+        };
+        let computes = (0..job.kinds.len()).filter(|&kind| job.kinds[kind].role == Role::Compute);
+        let (long, usual): (Vec<_>, Vec<_>) =
+            computes.filter_map(of_kind).partition(|(_, own, usual)| *own >= SLIGHTLY_SLOW * usual);
+        let long: Vec<String> = long
+            .iter()
+            .map(|(name, own, usual)| format!("{name} takes {} against {}", time(*own), time(*usual)))
+            .collect();
+        let usual: Vec<&String> = usual.iter().map(|(name, _, _)| *name).collect();
+        let told = job.is_table() && !long.is_empty() && !usual.is_empty();
+        told.then(|| {
+            let are = words::plural(usual.len(), "is", "are");
+            format!("Its {}; {} {are} usual.", words::list(&long), words::list(&usual))
+        })
     }
 }
 
@@ -229,20 +284,45 @@ struct SameData {
     spread: f64,
 }
 
-/// A worker whose factors, by step, are beyond what chance explains in the mean of so many steps.
-fn slow_in(worker: usize, against: Vec<(usize, f64)>, by_chance: &dyn Fn(usize) -> f64) -> Option<Slow> {
+/// A worker whose factors, by step, are beyond what chance explains in the mean of so many steps: in some steps, or for good,
+/// whichever is farther beyond it.
+fn slow_in(
+    worker: usize,
+    against: Vec<(usize, f64)>,
+    by_chance: &dyn Fn(usize) -> f64,
+    least: f64,
+) -> Option<Slow> {
     let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
-    let steps: Vec<(usize, f64)> = match slow_places(&factors, 1.0 + by_chance(1)) {
-        Some(places) => places.into_iter().map(|place| against[place]).collect(),
-        None => for_good(&against),
-    };
-    slow_by(worker, steps, against.len(), by_chance)
+    let some = slow_places(&factors, 1.0 + by_chance(1))
+        .map(|places| places.into_iter().map(|place| against[place]).collect());
+    let by = |steps, least| slow_by(worker, steps, against.len(), by_chance, least);
+    let some = some.and_then(|steps| by(steps, SLOW));
+    let good = by(for_good(&against, by_chance), least);
+    let beyond = |slow: &Slow| (slow.factor - 1.0) * (slow.steps.len() as f64).sqrt();
+    match (some, good) {
+        (Some(some), Some(good)) => Some(if beyond(&good) > beyond(&some) { good } else { some }),
+        (some, good) => some.or(good),
+    }
 }
 
-/// All steps, or those since the worker became slow.
-fn for_good(against: &[(usize, f64)]) -> Vec<(usize, f64)> {
+/// All steps, or those since the worker became slow. Where chance does not let that step stand out, it is the one since which the
+/// worker is farthest beyond chance, if before it was half as slow at most.
+fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> Vec<(usize, f64)> {
     let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
-    against[rise(&factors).unwrap_or(0)..].to_vec()
+    let longer = |from: usize| mean(&factors[from..]) - 1.0;
+    let beyond = |from: &usize| {
+        let steps = factors.len() - from;
+        match by_chance(steps) {
+            chance if chance > 0.0 => longer(*from) / chance,
+            _ => longer(*from) * (steps as f64).sqrt(),
+        }
+    };
+    let from = Rise::of(&factors).map(|rise| rise.at).or_else(|| {
+        let places = (FEW..factors.len().saturating_sub(FEW)).chain([0]);
+        let best = places.max_by(|a, b| beyond(a).total_cmp(&beyond(b)).then(b.cmp(a)))?;
+        Some(best).filter(|&from| 2.0 * (mean(&factors[..from]) - 1.0) <= longer(from))
+    });
+    against[from.unwrap_or(0)..].to_vec()
 }
 
 fn slow_by(
@@ -250,9 +330,10 @@ fn slow_by(
     steps: Vec<(usize, f64)>,
     compared: usize,
     by_chance: &dyn Fn(usize) -> f64,
+    least: f64,
 ) -> Option<Slow> {
     let factor = median_of(&steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
-    let is_slow = factor >= SLOW && factor - 1.0 >= by_chance(steps.len());
+    let is_slow = factor >= least && factor - 1.0 >= by_chance(steps.len());
     is_slow.then_some(Slow { worker, factor, steps, compared, for_same_data: false })
 }
 
@@ -275,54 +356,21 @@ fn slow_places(factors: &[f64], chance: f64) -> Option<Vec<usize>> {
     above(SLOW_IN_A_STEP).filter(is_stretch).or_else(|| above(chance.max(SLOW_IN_A_STEP)).filter(picked))
 }
 
-/// Where a series rises for good.
-pub fn rise(values: &[f64]) -> Option<usize> {
-    change(values).filter(|&split| median_of(&values[split..]) > median_of(&values[..split]))
-}
-
-/// Where a series changes its level for good, if it does: the split with the largest gap in standard errors.
-fn change(values: &[f64]) -> Option<usize> {
-    let level = |part: &[f64]| {
-        let mean = part.iter().sum::<f64>() / part.len() as f64;
-        let squares: f64 = part.iter().map(|value| (value - mean).powi(2)).sum();
-        (mean, squares)
-    };
-    let at = |split: usize| {
-        let (before, after) = values.split_at(split);
-        let ((low, one), (high, other)) = (level(before), level(after));
-        let spread = ((one + other) / (values.len() - 2) as f64).sqrt();
-        let error = spread * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
-        let gap = (high - low).abs();
-        let sure = if error > 0.0 { gap / error } else { f64::INFINITY };
-        (split, gap, sure)
-    };
-    // Two steps at each side at least: a single one is no level.
-    let splits = (2..values.len().saturating_sub(1)).map(at).filter(|(_, gap, _)| *gap > 0.0);
-    splits
-        .filter(|(_, gap, sure)| *gap >= CHANGE && *sure >= SURE)
-        .max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)))
-        .map(|(split, _, _)| split)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn levels_change_once_and_for_good() {
+    fn slow_steps_are_told_from_the_others() {
         let noise = |at: usize| 0.01 * ((at * 7919 % 13) as f64 / 13.0 - 0.5);
         let series = |from: usize| -> Vec<f64> {
             (0..40).map(|at| noise(at) + if at >= from { 1.5 } else { 1.0 }).collect()
         };
-        assert_eq!(change(&series(40)), None);
-        assert_eq!(change(&series(17)), Some(17));
-        assert_eq!(change(&series(0)), None);
-        assert_eq!(rise(&series(17)), Some(17));
         assert_eq!(slow_places(&series(17), 1.0), Some((17..40).collect()));
         let window: Vec<f64> = (0..20).map(|at| if (6..14).contains(&at) { 1.6 } else { 1.0 }).collect();
         assert_eq!(slow_places(&window, 1.0), Some((6..14).collect()));
         let recovers: Vec<f64> = (0..20).map(|at| if at < 12 { 1.6 } else { 1.0 }).collect();
-        assert_eq!((slow_places(&recovers, 1.0), rise(&recovers)), (Some((0..12).collect()), None));
+        assert_eq!(slow_places(&recovers, 1.0), Some((0..12).collect()));
         assert_eq!(slow_places(&[1.6; 20], 1.0), None);
         assert_eq!(slow_places(&[1.0, 2.0], 1.0), Some(vec![1]));
         assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0], 1.0), Some(vec![0, 2, 4]));
@@ -330,7 +378,5 @@ mod tests {
         assert_eq!(slow_places(&[1.0, 1.15, 1.0], 1.0), None);
         // So is what others vary by.
         assert_eq!(slow_places(&[2.0, 1.0, 2.0, 1.0, 2.0], 2.5), None);
-        assert_eq!(change(&[]), None);
-        assert_eq!(change(&[1.0, 1.0, 1.0]), None);
     }
 }

@@ -1,0 +1,88 @@
+//! Since when: a level that rises at a step and stays there. Workers, stages, links, data loading and delays are all asked so.
+
+use super::facts::median_of;
+
+/// A change is one if the levels differ by this share of the mean.
+const CHANGE: f64 = 0.05;
+/// And by so many standard errors.
+const SURE: f64 = 6.0;
+
+/// A level that rises for good.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Rise {
+    /// The place of the first value that is higher.
+    pub at: usize,
+    /// The mean before and from then on.
+    pub before: f64,
+    pub after: f64,
+}
+
+impl Rise {
+    /// Where values rise for good, beyond doubt.
+    pub fn of(values: &[f64]) -> Option<Rise> {
+        let scale = mean(values);
+        if scale <= 0.0 {
+            return None;
+        }
+        let relative: Vec<f64> = values.iter().map(|value| value / scale).collect();
+        let at = change(&relative)?;
+        let rises = median_of(&values[at..]) > median_of(&values[..at]);
+        rises.then(|| Rise { at, before: mean(&values[..at]), after: mean(&values[at..]) })
+    }
+
+    /// How many times as high it is.
+    pub fn factor(&self) -> f64 {
+        if self.before > 0.0 { self.after / self.before } else { f64::INFINITY }
+    }
+}
+
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Where a series changes its level for good, if it does: the split with the largest gap in standard errors.
+fn change(values: &[f64]) -> Option<usize> {
+    let level = |part: &[f64]| {
+        let mean = mean(part);
+        let squares: f64 = part.iter().map(|value| (value - mean).powi(2)).sum();
+        (mean, squares)
+    };
+    let at = |split: usize| {
+        let (before, after) = values.split_at(split);
+        let ((low, one), (high, other)) = (level(before), level(after));
+        let spread = ((one + other) / (values.len() - 2) as f64).sqrt();
+        let error = spread * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
+        let gap = (high - low).abs();
+        let sure = if error > 0.0 { gap / error } else { f64::INFINITY };
+        (split, gap, sure)
+    };
+    // Two steps at each side at least: a single one is no level.
+    let splits = (2..values.len().saturating_sub(1)).map(at).filter(|(_, gap, _)| *gap > 0.0);
+    splits
+        .filter(|(_, gap, sure)| *gap >= CHANGE && *sure >= SURE)
+        .max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)))
+        .map(|(split, _, _)| split)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_change_once_and_for_good() {
+        let noise = |at: usize| 0.01 * ((at * 7919 % 13) as f64 / 13.0 - 0.5);
+        let series = |from: usize| -> Vec<f64> {
+            (0..40).map(|at| noise(at) + if at >= from { 1.5 } else { 1.0 }).collect()
+        };
+        assert_eq!(change(&series(40)), None);
+        assert_eq!(change(&series(17)), Some(17));
+        assert_eq!(change(&series(0)), None);
+        assert_eq!(Rise::of(&series(17)).map(|rise| rise.at), Some(17));
+        let recovers: Vec<f64> = (0..20).map(|at| if at < 12 { 1.6 } else { 1.0 }).collect();
+        assert_eq!(Rise::of(&recovers), None);
+        let from_nothing: Vec<f64> = (0..20).map(|at| if at < 12 { 0.0 } else { 3.0 }).collect();
+        assert_eq!(Rise::of(&from_nothing), Some(Rise { at: 12, before: 0.0, after: 3.0 }));
+        assert_eq!((change(&[]), Rise::of(&[])), (None, None));
+        assert_eq!(change(&[1.0, 1.0, 1.0]), None);
+    }
+}

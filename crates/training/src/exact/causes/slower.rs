@@ -1,0 +1,95 @@
+//! Stages, or the whole job, that compute longer since a step: no worker stands out among those that do the same.
+
+use super::{Candidate, CauseKind, Looking, time};
+use crate::{Role, words};
+use std::collections::BTreeMap;
+
+/// Stages are alike if they take less than this share of the mean more or less.
+const ALIKE: f64 = 0.05;
+
+impl Looking<'_> {
+    /// By how much a stage computes longer in a step than before it rose: 1 where it did not.
+    pub fn risen(&self, step: usize, stage: usize) -> f64 {
+        self.rises[stage]
+            .filter(|rise| step >= rise.at && rise.before > 0.0)
+            .map_or(1.0, |rise| rise.factor())
+    }
+
+    /// What rose with the same step is one cause.
+    pub fn became_slower(&self, steps: &[i64]) -> Vec<Candidate<'_>> {
+        let mut by_step: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (stage, rise) in
+            self.rises.iter().enumerate().filter_map(|(stage, rise)| Some((stage, rise.as_ref()?)))
+        {
+            by_step.entry(rise.at).or_default().push(stage);
+        }
+        by_step.into_iter().map(|(at, stages)| self.slower_since(at, stages, steps)).collect()
+    }
+
+    fn slower_since(&self, at: usize, stages: Vec<usize>, steps: &[i64]) -> Candidate<'_> {
+        let job = self.replays.job;
+        let number = job.steps[at].number;
+        let all = stages.len() == job.stages();
+        let (kind, says) = if all {
+            let mean = |steps: &[i64]| time(super::mean(steps));
+            let (since, before) = (mean(&steps[at..]), mean(&steps[..at]));
+            let says =
+                format!("All workers are slower since step {number}: {since} a step against {before} before");
+            (CauseKind::WholeJob, says)
+        } else {
+            let (is, its) = if stages.len() == 1 { ("is", "its") } else { ("are", "their") };
+            let named = words::of("Stage", &stages);
+            let before = if self.was_alike(&stages) { " (as fast as the others before)" } else { "" };
+            let says = format!(
+                "{named} {is} slow since step {number}{before}: {its} workers became slow, this is not the partition"
+            );
+            (CauseKind::Workers, says)
+        };
+        let evidence = stages.iter().filter_map(|&stage| {
+            let rise = self.rises[stage]?;
+            Some(format!(
+                "A worker of stage {stage} computes {} a step since step {number}, and {} before.",
+                time(rise.after),
+                time(rise.before)
+            ))
+        });
+        let evidence = evidence.take(5).collect();
+        let ranks = job.workers.iter().filter(|worker| worker.recorded && !all);
+        let ranks =
+            ranks.filter(|worker| stages.contains(&(worker.stage as usize))).map(|worker| worker.rank);
+        let ranks = ranks.collect();
+        let mut candidate = self.mended(kind, says, move |step, at| {
+            let stage = job.workers[at.worker].stage as usize;
+            let is_compute = job.kinds[at.op.kind as usize].role == Role::Compute;
+            match is_compute && stages.contains(&stage) {
+                true => ((at.takes as f64 / self.risen(step, stage)).round() as i64, at.delay),
+                false => at.real(),
+            }
+        });
+        candidate.cause.evidence = evidence;
+        candidate.cause.ranks = ranks;
+        candidate.cause.since_step = Some(number);
+        candidate.cause.fix = match kind {
+            CauseKind::WholeJob => format!(
+                "Look for what changed at step {number}: power or temperature limits of all nodes, longer sequences, another program."
+            ),
+            _ => format!(
+                "Look at the nodes of these workers: clocks, temperatures, and what changed at step {number}."
+            ),
+        };
+        candidate
+    }
+
+    /// Whether stages computed as long as the others before they became slow.
+    fn was_alike(&self, stages: &[usize]) -> bool {
+        let usual: Vec<f64> = (0..self.rises.len())
+            .map(|stage| {
+                self.rises[stage]
+                    .map_or_else(|| super::facts::median_of(&self.facts.levels(stage)), |rise| rise.before)
+            })
+            .collect();
+        let others = || (0..usual.len()).filter(|stage| !stages.contains(stage));
+        let mean = others().map(|stage| usual[stage]).sum::<f64>() / others().count().max(1) as f64;
+        stages.iter().all(|&stage| (usual[stage] - mean).abs() <= ALIKE * mean)
+    }
+}

@@ -1,0 +1,228 @@
+//! What begins at a step, what hides behind something else, and what cannot be told.
+
+use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
+use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
+use straggler_training::{Kind, Row, derive};
+
+fn answers_of(rows: Vec<Row>) -> Answers {
+    let job = derive::job(rows, "synthetic").unwrap();
+    analyse(&Replays::new(&job).unwrap(), None)
+}
+
+fn answers(of: &Synthetic) -> Answers {
+    answers_of(rows(of))
+}
+
+fn first(found: &Answers) -> &Cause {
+    found.causes.first().unwrap_or_else(|| panic!("no cause: {found:?}"))
+}
+
+fn fault(dp_rank: u32, stage: u32, from_step: u32, what: What) -> Fault {
+    Fault { dp_rank, stage, from_step, what }
+}
+
+/// Without sends and receives, the bubble of the pipeline is no delay of the host, and slow workers are still found.
+#[test]
+fn stages_without_transfers_are_not_put_down_to_the_host() {
+    let of = Synthetic { dp: 4, pp: 4, steps: 12, ..Synthetic::default() };
+    let without = |of: &Synthetic| -> Vec<Row> {
+        rows(of).into_iter().filter(|row| !row.kind.is_send_or_recv()).collect()
+    };
+    let told = "there are 4 stages but no sends or receives";
+    let healthy = answers_of(without(&of));
+    assert!(healthy.notes.iter().any(|note| note.starts_with(told)), "{:?}", healthy.notes);
+    assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::LaunchDelay), "{:?}", healthy.causes);
+    assert!(healthy.s < 1.05 && healthy.replay_error.abs() < 0.01, "{healthy:?}");
+    let slow = Synthetic { faults: vec![fault(2, 1, 5, What::Slow(1.5))], ..of };
+    let found = answers_of(without(&slow));
+    let cause = first(&found);
+    assert_eq!((cause.kind, &cause.ranks[..], cause.since_step), (CauseKind::Workers, &[6][..], Some(5)));
+    // As much as is won where transfers were recorded.
+    let with = answers(&slow);
+    assert!((cause.gain - first(&with).gain).abs() < 0.01, "{cause:?} {:?}", first(&with));
+}
+
+fn everybody(of: &Synthetic, from_step: u32, what: What) -> Vec<Fault> {
+    let all = (0..of.dp).flat_map(|dp_rank| (0..of.pp).map(move |stage| (dp_rank, stage)));
+    all.map(|(dp_rank, stage)| fault(dp_rank, stage, from_step, what)).collect()
+}
+
+/// A stage whose workers all become slow has no more work than before.
+#[test]
+fn a_stage_that_becomes_slow_is_no_partition() {
+    for (dp, factor, from) in [(2, 1.5, 6), (1, 2.0, 3)] {
+        let of = Synthetic { dp, pp: 4, ..Synthetic::default() };
+        let faults = (0..dp).map(|dp_rank| fault(dp_rank, 2, from, What::Slow(factor))).collect();
+        let found = answers(&Synthetic { faults, ..of });
+        let cause = first(&found);
+        let told = format!(
+            "Stage 2 is slow since step {from} (as fast as the others before): its workers became slow"
+        );
+        assert!(cause.says.starts_with(&told), "{cause:?}");
+        assert_eq!((cause.kind, cause.since_step), (CauseKind::Workers, Some(i64::from(from))));
+        assert_eq!(cause.ranks, (2 * dp..3 * dp).collect::<Vec<u32>>());
+        assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::Partition), "{:?}", found.causes);
+    }
+}
+
+/// What all workers and all links have in common shows in comparison with the steps before.
+#[test]
+fn a_job_that_becomes_slower_is_told_with_its_step() {
+    let of = Synthetic::default();
+    let healthy = mean_step(&of);
+    let slow = Synthetic { faults: everybody(&of, 10, What::Slow(1.3)), ..of.clone() };
+    let found = answers(&slow);
+    let cause = first(&found);
+    assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(10)), "{cause:?}");
+    assert!(cause.says.starts_with("All workers are slower since step 10: 4.4"), "{cause:?}");
+    assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
+    assert!(found.s_at_least.is_some_and(|times| times > 1.1), "{found:?}");
+    let links = Synthetic { faults: everybody(&of, 8, What::Link { times: 5.0, with: None }), ..of.clone() };
+    let found = answers(&links);
+    let cause = first(&found);
+    assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(8)), "{cause:?}");
+    assert!(cause.says.ends_with("take longer than before since step 8"), "{cause:?}");
+    assert!(cause.evidence.iter().any(|line| line.starts_with("grads-reduce-scatter: ")), "{cause:?}");
+    assert!((cause.seconds - (mean_step(&links) - healthy)).abs() < 0.01 * healthy, "{cause:?}");
+    assert!(found.s >= 1.0 || found.s_at_least.is_some(), "{found:?}");
+}
+
+/// Lengths that differ by chance do not hide a worker that becomes slow, nor, within four steps, when.
+#[test]
+fn slow_workers_are_found_among_unequal_lengths() {
+    for seed in 1..=6 {
+        let of = Synthetic { dp: 8, pp: 1, lengths: 0.3, seed, ..Synthetic::default() };
+        let found = answers(&Synthetic { faults: vec![fault(5, 0, 9, What::Slow(1.3))], ..of.clone() });
+        let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
+        let slow = slow.unwrap_or_else(|| panic!("seed {seed}: {:?}", found.causes));
+        assert_eq!(slow.ranks, [5], "seed {seed}: {slow:?}");
+        assert!(slow.since_step.is_some_and(|step| (5..=12).contains(&step)), "seed {seed}: {slow:?}");
+        let healthy = answers(&of);
+        assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", healthy.causes);
+    }
+}
+
+/// A little slower than all others, in every step, is no chance.
+#[test]
+fn a_slightly_slow_worker_stands_out() {
+    for seed in 1..=6 {
+        let of = Synthetic { dp: 8, pp: 1, seed, ..Synthetic::default() };
+        let found = answers(&Synthetic { faults: vec![fault(3, 0, 0, What::Slow(1.045))], ..of.clone() });
+        let cause = first(&found);
+        assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::Workers, &[3][..]), "{cause:?}");
+        assert!(cause.says.contains("% longer than others of its stage in all steps"), "{cause:?}");
+        assert!((cause.gain - 0.037).abs() < 0.01, "{cause:?}");
+        let healthy = answers(&of);
+        assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", healthy.causes);
+    }
+}
+
+/// What shows only without the largest cause is told with it.
+#[test]
+fn a_cause_behind_another_is_told() {
+    let of = Synthetic::default();
+    let faults = vec![fault(2, 0, 5, What::Slow(1.3)), fault(3, 1, 10, What::Stall(0.4))];
+    let with = Synthetic { faults, ..of.clone() };
+    let found = answers(&with);
+    assert_eq!(first(&found).ranks, [2], "{:?}", found.causes);
+    let hidden: Vec<&Cause> = found.causes.iter().filter(|cause| cause.with_others.is_some()).collect();
+    assert_eq!(hidden.len(), 1, "{:?}", found.causes);
+    assert_eq!(
+        (hidden[0].kind, &hidden[0].ranks[..], hidden[0].since_step),
+        (CauseKind::LaunchDelay, &[7][..], Some(10))
+    );
+    let (_, seconds) = hidden[0].with_others.unwrap();
+    assert!((seconds - (mean_step(&with) - mean_step(&of))).abs() < 0.02 * mean_step(&of), "{hidden:?}");
+}
+
+#[test]
+fn hosts_are_told_with_their_step() {
+    let found =
+        answers(&Synthetic { faults: vec![fault(3, 0, 6, What::Stall(0.3))], ..Synthetic::default() });
+    let cause = first(&found);
+    assert_eq!((cause.kind, cause.since_step, &cause.ranks[..]), (CauseKind::LaunchDelay, Some(6), &[3][..]));
+    assert!(cause.says.ends_with("on rank 3 since step 6"), "{cause:?}");
+    // Loads of 20 ms, and of 400 ms on rank 2 since step 8.
+    let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
+    let load = |row: &Row| if row.rank == 2 && row.step >= 8 { 0.4 } else { 0.02 };
+    let mut all = rows(&of);
+    let longest = |row: &Row| if row.step >= 8 { 0.4 } else { 0.02 };
+    all.iter_mut().for_each(|row| row.start += longest(row));
+    // Who has loaded waits for the others in the first all-gather.
+    let mut loads = Vec::new();
+    for row in all.iter_mut().filter(|row| row.kind == Kind::ParamsAllGather) {
+        let none = Row { chunk: -1, model_chunk: -1, microbatch: -1, ..*row };
+        let waits = longest(row) - load(row);
+        (row.start, row.duration) = (row.start - waits, row.duration + waits);
+        loads.push(Row { kind: Kind::DataLoad, start: row.start - load(row), duration: load(row), ..none });
+    }
+    all.extend(loads);
+    let found = answers_of(all);
+    let cause = found.causes.iter().find(|cause| cause.kind == CauseKind::DataLoading);
+    let cause = cause.unwrap_or_else(|| panic!("{:?}", found.causes));
+    assert_eq!((cause.since_step, &cause.ranks[..]), (Some(8), &[2][..]), "{cause:?}");
+    assert!(cause.says.starts_with("Rank 2 waits for data since step 8: 400"), "{cause:?}");
+}
+
+/// The operation that is slow is named, where not all are.
+#[test]
+fn a_slow_optimizer_is_told_from_slow_computing() {
+    let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
+    let mut all = rows(&of);
+    let own = |row: &&mut Row| row.kind == Kind::Optimizer && row.rank == 2;
+    all.iter_mut().filter(own).for_each(|row| row.duration *= 30.0);
+    let found = answers_of(all);
+    let cause = first(&found);
+    assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::Workers, &[2][..]), "{cause:?}");
+    let told = &cause.evidence[1];
+    assert!(told.starts_with("Its optimizer takes ") && told.contains(" against "), "{cause:?}");
+    assert!(told.ends_with("; backward-compute and forward-compute are usual."), "{cause:?}");
+}
+
+/// A slow beginning is no reason to distrust what is typical; workers that are all slow but for one are.
+#[test]
+fn at_least_is_said_where_what_is_typical_is_slow() {
+    let of = Synthetic { dp: 4, pp: 1, ..Synthetic::default() };
+    let mut all = rows(&of);
+    for row in all.iter_mut().filter(|row| row.step < 2) {
+        (row.start, row.duration) = (3.0 * row.start, 3.0 * row.duration);
+    }
+    let found = answers_of(all);
+    assert_eq!((first(&found).kind, found.s_at_least), (CauseKind::StartUp, None), "{found:?}");
+    let fast = Synthetic { faults: vec![fault(1, 1, 0, What::Slow(0.7))], ..Synthetic::default() };
+    assert!(answers(&fast).s_at_least.is_some_and(|times| times > 1.02));
+}
+
+/// What was recorded of a tensor-parallel group, or of a part of the stages, is said.
+#[test]
+fn ranks_too_many_and_stages_too_few_are_named() {
+    let of = Synthetic { dp: 2, pp: 4, steps: 3, ..Synthetic::default() };
+    let pair =
+        rows(&of).into_iter().flat_map(|row| [0, 1].map(|own| Row { rank: 2 * row.rank + own, ..row }));
+    let error = derive::job(pair.collect(), "synthetic").unwrap_err().to_string();
+    let told =
+        "ranks 0 and 1 are both data-parallel rank 0 of stage 0: of a tensor-parallel group give one rank.";
+    assert!(error.starts_with(told), "{error}");
+    let told = "stage 1, the last that was recorded, sends forward: stages from 2 on are missing";
+    let is_told = |rows: Vec<Row>| {
+        derive::job(rows, "synthetic").unwrap().notes.iter().any(|note| note.starts_with(told))
+    };
+    assert!(is_told(rows(&of).into_iter().filter(|row| row.stage < 2).collect()));
+    assert!(!is_told(rows(&Synthetic { pp: 2, ..of })));
+}
+
+/// Where the layers are known, the fix is the split itself.
+#[test]
+fn the_fix_of_a_partition_is_the_split() {
+    let of = Synthetic { last_stage: 0.3, ..Synthetic::default() };
+    let job = derive::job(rows(&of), "synthetic").unwrap();
+    let replays = Replays::new(&job).unwrap();
+    let found = analyse(&replays, Some(&[8, 8, 8, 8]));
+    let cause = first(&found);
+    assert_eq!(cause.kind, CauseKind::Partition);
+    assert!(
+        cause.fix.starts_with("Split the layers ") && cause.fix.contains(": a step would take "),
+        "{cause:?}"
+    );
+    assert!(first(&analyse(&replays, None)).fix.contains("--layers says which"), "{cause:?}");
+}
