@@ -102,7 +102,7 @@ fn jobs_as_files_of_the_profiler_are_the_same_jobs() {
     assert_eq!(names("packed")[5], "rank-5.json.gz");
     let show = |of: &str| {
         let mut json = folder.run(&format!("training show {of} --json")).good().json();
-        for key in ["source", "warnings", "notes"] {
+        for key in ["source", "warnings", "notes", "remarks"] {
             json.as_object_mut().unwrap().remove(key);
         }
         json
@@ -174,12 +174,18 @@ fn files_that_are_no_good_are_named() {
         .run("training show half.csv")
         .good()
         .says("half.csv: ends within a row of step 11: was the recorder killed?");
-    folder.write("meta.yaml", "dp_size: 8\npp_size: 2\n");
-    for method in ["", " --method published"] {
-        let line = format!("training show fixtures/training/slow-worker.csv --meta meta.yaml{method}");
-        folder.run(&line).good().says("Do they belong together?");
-        let json = folder.run(&format!("{line} --json")).good().json();
-        assert!(json["warnings"].to_string().contains("Do they belong together?"), "{json}");
+    let metas = [
+        ("dp_size: 8\npp_size: 2\n", "What the others did is not known"),
+        ("dp_size: 2\npp_size: 2\n", "Do they belong together?"),
+    ];
+    for (meta, says) in metas {
+        folder.write("meta.yaml", meta);
+        for method in ["", " --method published"] {
+            let line = format!("training show fixtures/training/slow-worker.csv --meta meta.yaml{method}");
+            folder.run(&line).good().says(says);
+            let json = folder.run(&format!("{line} --json")).good().json();
+            assert!(json["warnings"].to_string().contains(says), "{json}");
+        }
     }
     // What the recorder put beside the tables is read without being asked for.
     std::fs::create_dir(folder.path().join("live")).unwrap();
