@@ -196,3 +196,29 @@ fn one_microbatch_a_step_may_be_long() {
     assert_eq!(found.causes[0].kind, CauseKind::Workers, "{:?}", found.causes);
     assert!(found.causes[0].says.starts_with("Rank 2 is slow in all steps"), "{:?}", found.causes);
 }
+
+/// In a stage of three, a slow worker makes the two others look fast: whoever computes the same data as they is not slow for that.
+#[test]
+fn few_workers_do_not_make_others_slow() {
+    for (seed, times) in [(42, 1.4), (1, 1.5), (2, 1.6), (3, 1.8), (4, 2.0)] {
+        let slow = Fault { dp_rank: 1, stage: 1, from_step: 9, what: What::Slow(times) };
+        let of = Synthetic {
+            dp: 3,
+            pp: 2,
+            microbatches: 5,
+            steps: 17,
+            lengths: 0.15,
+            seed,
+            faults: vec![slow],
+            ..Synthetic::default()
+        };
+        let found = answers(&of);
+        let workers = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
+        assert_eq!(
+            (&workers.ranks[..], workers.since_step),
+            (&[4][..], Some(9)),
+            "{seed}: {:?}",
+            found.causes
+        );
+    }
+}

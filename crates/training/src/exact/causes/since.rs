@@ -42,23 +42,28 @@ pub fn mean(values: &[f64]) -> f64 {
 
 /// Where a series changes its level for good, if it does: the split with the largest gap in standard errors.
 fn change(values: &[f64]) -> Option<usize> {
-    let level = |part: &[f64]| {
-        let mean = mean(part);
-        let squares: f64 = part.iter().map(|value| (value - mean).powi(2)).sum();
-        (mean, squares)
+    let mut sums = Vec::with_capacity(values.len() + 1);
+    sums.push((0.0, 0.0));
+    for (at, value) in values.iter().enumerate() {
+        let (sum, squares) = sums[at];
+        sums.push((sum + value, squares + value * value));
+    }
+    let level = |from: usize, to: usize| {
+        let count = (to - from) as f64;
+        let mean = (sums[to].0 - sums[from].0) / count;
+        (mean, (sums[to].1 - sums[from].1 - count * mean * mean).max(0.0), count)
     };
     let at = |split: usize| {
-        let (before, after) = values.split_at(split);
-        let ((low, one), (high, other)) = (level(before), level(after));
+        let ((low, one, before), (high, other, after)) = (level(0, split), level(split, values.len()));
         let spread = ((one + other) / (values.len() - 2) as f64).sqrt();
-        let error = spread * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
+        let error = spread * (1.0 / before + 1.0 / after).sqrt();
         let gap = (high - low).abs();
         let sure = if error > 0.0 { gap / error } else { f64::INFINITY };
         (split, gap, sure)
     };
     // Two steps at each side at least: a single one is no level.
-    let splits = (2..values.len().saturating_sub(1)).map(at).filter(|(_, gap, _)| *gap > 0.0);
-    splits
+    (2..values.len().saturating_sub(1))
+        .map(at)
         .filter(|(_, gap, sure)| *gap >= CHANGE && *sure >= SURE)
         .max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)))
         .map(|(split, _, _)| split)

@@ -192,7 +192,11 @@ impl Looking<'_> {
         let against = self.facts.against_data(worker, &others);
         // A few other stages are too few to pick single steps by.
         let slow = slow_by(worker, for_good(&against, &by_chance), against.len(), &by_chance, SLOW)?;
-        Some(Slow { for_same_data: true, ..slow })
+        // Where a stage has few workers, a slow one makes the others look fast, and with them whoever computes the same data slow.
+        let direct = self.facts.against(worker).into_iter().filter(|(step, _)| slow.holds(*step));
+        let direct: Vec<f64> = direct.map(|(_, factor)| factor).collect();
+        let stands_out = 2.0 * (mean(&direct) - 1.0) >= slow.factor - 1.0;
+        stands_out.then_some(Slow { for_same_data: true, ..slow })
     }
 
     /// Who computes the same data, where that explains what workers differ by.
@@ -309,7 +313,12 @@ fn slow_in(
 /// worker is farthest beyond chance, if before it was half as slow at most.
 fn for_good(against: &[(usize, f64)], by_chance: &dyn Fn(usize) -> f64) -> Vec<(usize, f64)> {
     let factors: Vec<f64> = against.iter().map(|(_, factor)| *factor).collect();
-    let longer = |from: usize| mean(&factors[from..]) - 1.0;
+    // By step: the factors from it on, summed up.
+    let mut sums = vec![0.0; factors.len() + 1];
+    for (at, factor) in factors.iter().enumerate().rev() {
+        sums[at] = sums[at + 1] + factor;
+    }
+    let longer = |from: usize| sums[from] / (factors.len() - from).max(1) as f64 - 1.0;
     let beyond = |from: &usize| {
         let steps = factors.len() - from;
         match by_chance(steps) {
