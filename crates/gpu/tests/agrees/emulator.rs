@@ -70,12 +70,16 @@ impl Device for Emulator {
         // SAFETY: the plan's addresses are of memory that was reserved for it.
         unsafe {
             match (&self.source, kernel) {
-                (Source::Plain, Kernel::Begin) => straggler_gpu_kernel::begin(plan),
-                (Source::Plain, Kernel::Advance(round)) => straggler_gpu_kernel::advance(plan, round),
-                (Source::Plain, Kernel::Conclude) => straggler_gpu_kernel::conclude(plan),
-                (Source::Warps, Kernel::Begin) => straggler_gpu_kernel::warps::begin(plan),
-                (Source::Warps, Kernel::Advance(round)) => straggler_gpu_kernel::warps::advance(plan, round),
-                (Source::Warps, Kernel::Conclude) => straggler_gpu_kernel::warps::conclude(plan),
+                (Source::Plain, Kernel::Begin) => straggler_gpu_kernel::straggler_begin(plan),
+                (Source::Plain, Kernel::Advance(round)) => {
+                    straggler_gpu_kernel::straggler_advance(plan, round)
+                }
+                (Source::Plain, Kernel::Conclude) => straggler_gpu_kernel::straggler_conclude(plan),
+                (Source::Warps, Kernel::Begin) => straggler_gpu_kernel::straggler_warps_begin(plan),
+                (Source::Warps, Kernel::Advance(round)) => {
+                    straggler_gpu_kernel::straggler_warps_advance(plan, round)
+                }
+                (Source::Warps, Kernel::Conclude) => straggler_gpu_kernel::straggler_warps_conclude(plan),
             }
         }
         Ok(())
