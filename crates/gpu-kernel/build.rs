@@ -3,7 +3,7 @@
 fn main() {
     let source = "../gpu/kernel/engine.cu";
     let warps = "src/warps.cpp";
-    println!("cargo::rerun-if-changed={source}");
+    println!("cargo::rerun-if-changed=../gpu/kernel");
     println!("cargo::rerun-if-changed={warps}");
     cc::Build::new()
         .cpp(true)

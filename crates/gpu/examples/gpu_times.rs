@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begin = Instant::now();
     let (stop, mut sum, mut count) = (AtomicBool::new(false), 0u128, 0);
     loaded.run(&noise, 0..replicas, false, &stop, &mut |ran| {
-        sum += u128::from(ran.makespan.ps());
+        sum += u128::from(ran.makespan.unwrap_or_default().ps());
         count += 1;
     })?;
     let ran = begin.elapsed();

@@ -1,335 +1,21 @@
 // The engine of the GPU: many replicas of one collective, each process a thread.
 //
 // The same source is compiled twice: by nvcc for the GPU, and as plain C++ for the tests, where a loop takes the place
-// of the grid. It includes no header.
+// of the grid. It includes nothing but its own parts: plan.h has the structures that the host
+// fills, noise.h the noise.
 //
 // How it works. Nothing that a process does at t reaches another before t + o_s + L. So all processes of a replica run
 // independently through a window of that length, which begins with the replica's first event, or with the arrival of a
-// message whose receiver is busy. Every receive of a process has a slot, into which the sender writes the arrival time. Who has something to do in the next window is marked:
-// receivers of messages, and those who wait for their own CPU or NIC. A round is one window of every replica, and each
-// replica has its own. No result depends on the order in which the threads of a round run.
+// message whose receiver is busy. Every receive of a process has a slot, into which the sender writes the arrival time. Who
+// has something to do in the next window is marked: receivers of messages, and those who wait for their own CPU or NIC. A
+// round is one window of every replica, and each replica has its own. No result depends on the order in which the threads of
+// a round run.
 
-#ifdef __CUDACC__
-#define INLINE __device__ __forceinline__
-#define APART __device__ __noinline__
-#define ROLLED _Pragma("unroll 1")
-#else
-#define INLINE static inline
-#define APART static
-#define ROLLED
-#endif
+#include "plan.h"
+// In this order.
+#include "noise.h"
 
-typedef unsigned long long u64;
-typedef unsigned int u32;
-typedef unsigned short u16;
-typedef unsigned char u8;
-
-static_assert(sizeof(u64) == 8 && sizeof(u32) == 4, "the host's structures need these sizes");
-
-// Named, so that every compilation gives the same symbols.
 namespace straggler {
-
-const u64 UNKNOWN = ~0ULL;
-const u32 NONE = ~0U;
-// Simulated time beyond this is left to the CPU's engines, which know what to do when it runs out.
-const u64 END_OF_TIME = 1ULL << 62;
-
-const u32 SEND = 1, RECV = 2, CALC = 4;
-
-// ---- What the host hands over: the structures of layout.rs, field by field.
-
-// What a message of some size costs.
-struct Tariff {
-    u64 send_overhead, send_cpu, recv_overhead, message_cpu, nic;
-};
-
-// What a process does in a stage. Durations and tariffs are places in tables.
-struct Entry {
-    u32 to;         // whom it sends to, or NONE; in uniform plans how far away that is
-    u32 send_slot;  // which slot of the receiver the message takes
-    u32 recv_slot;  // the slot of what it receives, or NONE
-    u32 packed;     // tariff of the send, computation, computation afterwards (8 bits each; 0: none), whether it goes on
-};
-
-struct Source {
-    u64 detours, slots;  // addresses of Detour, one more than there are, and of the index
-    u64 length;
-    u32 count, shift;
-    u32 who, first, second;  // everyone; ranks from first to second; remainder second modulo first
-    u32 once;                // no trace, one delay:
-    u64 at, duration;
-};
-
-// When a detour of a trace starts, and the durations of all before it.
-struct Detour {
-    u64 start, before;
-};
-
-struct Plan {
-    // Addresses.
-    u64 entries;       // Entry by stage, or by stage and process
-    u64 stages_of;     // u32 by process, where processes differ
-    u64 slot_from;     // u32 by slot: how far the sender is; or by slot and process: who it is
-    u64 slot_tariff;   // u8 by slot, or by slot and process
-    u64 tariffs;       // Tariff, where they differ
-    u64 durations;     // u64
-    u64 sources;       // Source
-    u64 offsets;       // u64 by process, where they are given
-    u64 arrivals;      // u64 by slot of all cycles and thread
-    u64 inbox;         // u64 by group of 32 slots and thread: whose message is known, and above them whose message has run
-    u64 tops;          // u32 by thread: one more than the last slot that had a message, if there are several groups
-    u64 states;        // State by thread
-    u64 marks;         // u8 by thread, twice: whether it has something to do in a round; `room` for each
-    u64 goes_on;       // u32, thrice: whether anybody has
-    u64 soonest;       // u64 by replica, thrice: when the first event of a round may run
-    u64 latest;        // u64 by replica
-    u64 status;        // u32: whether time ran out
-
-    u64 seed;
-    u64 flight;
-    u64 threads;       // processes times replicas
-    u64 room;          // threads, rounded up to whole words of marks
-    u32 by_process, by_replica;  // how far neighbours are apart in the arrays
-    u32 processes, replicas, first_replica;
-    u32 cycles, stages, slots;   // of one cycle
-    u32 way;           // 0: tables; 1: partners at a distance; 2: partners that differ in bits
-    u32 tariffs_differ;
-    u32 shift;         // of the number of processes, where that is a power of two; or NONE
-    u32 source_count, phases;    // 0: drawn, 1: together, 2: given
-    u32 given;         // how many offsets
-    u32 wallclock, computation_only;
-    u32 groups;        // of 32 slots, in all cycles
-    u32 padding;
-    Tariff tariff;     // the first
-    Source source;     // the first
-};
-
-// A process between its events.
-struct State {
-    u64 cpu_free, send_free, recv_free, quiet;
-    // When the operations of the stage became ready, and when what released them ran.
-    u64 ready, created;
-    u32 stage;       // of all cycles
-    u32 low;         // the first slot of the receives that the stage and those before wait for
-    u32 next_detour; // which detour starts at `quiet`, or NONE
-    u8 open, span;   // how many of those receives have not completed, of how many
-    u8 pending;      // operations of the stage that have not run
-    u8 afterwards;   // whether the computation after the others has been reached
-};
-
-static_assert(sizeof(Plan) == 344 && sizeof(State) == 64 && sizeof(Source) == 64, "layout.rs says so");
-
-// ---- What differs between the GPU and the CPU.
-
-#ifdef __CUDACC__
-INLINE u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
-INLINE void lower(u64 *at, u64 value) { atomicMin(at, value); }
-INLINE void raise(u32 *at, u32 value) { atomicMax(at, value); }
-INLINE void raise(u64 *at, u64 value) { atomicMax(at, value); }
-INLINE void set_bits(u64 *at, u64 bits) { atomicOr(at, bits); }
-// Threads of a warp that went different ways would go on one after the other: here they wait for each other.
-INLINE void gather(u32 lanes) { __syncwarp(lanes); }
-INLINE u32 lowest_bit(u32 bits) { return __ffs((int)bits) - 1; }
-INLINE u64 load(const u64 *at) { return *(const volatile u64 *)at; }
-INLINE u32 load(const u32 *at) { return *(const volatile u32 *)at; }
-INLINE void store(u64 *at, u64 value) { *(volatile u64 *)at = value; }
-INLINE void store(u8 *at, u8 value) { *(volatile u8 *)at = value; }
-INLINE void store(u32 *at, u32 value) { *(volatile u32 *)at = value; }
-template <typename T> INLINE T constant(const T *at) { return __ldg(at); }
-#else
-INLINE u64 high_product(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >> 64); }
-INLINE void lower(u64 *at, u64 value) { if (value < *at) *at = value; }
-INLINE void raise(u32 *at, u32 value) { if (value > *at) *at = value; }
-INLINE void raise(u64 *at, u64 value) { if (value > *at) *at = value; }
-INLINE void set_bits(u64 *at, u64 bits) { *at |= bits; }
-INLINE void gather(u32) {}
-INLINE u32 lowest_bit(u32 bits) { return __builtin_ctz(bits); }
-INLINE u64 load(const u64 *at) { return *at; }
-INLINE u32 load(const u32 *at) { return *at; }
-INLINE void store(u64 *at, u64 value) { *at = value; }
-INLINE void store(u8 *at, u8 value) { *at = value; }
-INLINE void store(u32 *at, u32 value) { *at = value; }
-template <typename T> INLINE T constant(const T *at) { return *at; }
-#endif
-
-INLINE u64 later(u64 a, u64 b) { return a > b ? a : b; }
-INLINE u64 sooner(u64 a, u64 b) { return a < b ? a : b; }
-
-// ---- Random numbers: Philox4x32-10, as philox.rs has it.
-
-// The first draw of the stream of (seed, replica, rank, source), uniform below `bound`.
-INLINE u64 drawn(u64 seed, u32 replica, u32 rank, u32 source, u64 bound) {
-    u32 a = 0, b = rank, c = replica, d = source;
-    u32 k0 = (u32)seed, k1 = (u32)(seed >> 32);
-    for (int round = 0; round < 10; ++round) {
-        u64 low = (u64)0xD2511F53U * a, high = (u64)0xCD9E8D57U * c;
-        a = (u32)(high >> 32) ^ b ^ k0;
-        b = (u32)high;
-        c = (u32)(low >> 32) ^ d ^ k1;
-        d = (u32)low;
-        k0 += 0x9E3779B9U;
-        k1 += 0xBB67AE85U;
-    }
-    return high_product((u64)a | (u64)b << 32, bound);
-}
-
-// ---- Noise, as detours.rs and injection.rs have it.
-
-// The turn of the endless repetition in which a position lies. Most runs are shorter than a trace.
-INLINE u64 turn_of(const Source &source, u64 position) {
-    if (position < source.length) return 0;
-    return position - source.length < source.length ? 1 : position / source.length;
-}
-
-INLINE Detour detour_at(const Source &source, u32 index) {
-    const Detour *detours = (const Detour *)source.detours;
-#ifdef __CUDACC__
-    ulonglong2 raw = __ldg((const ulonglong2 *)(detours + index));
-    return {raw.x, raw.y};
-#else
-    return detours[index];
-#endif
-}
-
-// How many detours of a trace start at or before a position inside its length.
-INLINE u32 started_by(const Source &source, u64 position) {
-    u32 index = constant((const u32 *)source.slots + (position >> source.shift));
-    ROLLED while (index < source.count && detour_at(source, index).start <= position) ++index;
-    return index;
-}
-
-// What is left, at a position of the endless repetition, of the detour that started last.
-INLINE u64 residual(const Source &source, u64 position, u64 within, u32 started) {
-    u32 last = started > 0 ? started - 1 : source.count - 1;
-    Detour detour = detour_at(source, last);
-    u64 end = detour.start + detour_at(source, last + 1).before - detour.before;
-    if (started > 0) return end > within ? end - within : 0;
-    // The last detour of the previous turn, unless this is the first turn.
-    if (position < source.length) return 0;
-    return end > within + source.length ? end - within - source.length : 0;
-}
-
-// noise(x, y) of a trace.
-INLINE u64 between(const Source &source, u64 x, u64 y) {
-    u64 turn = turn_of(source, x), within = x - turn * source.length;
-    u32 started = started_by(source, within);
-    u64 left = residual(source, x, within, started);
-    if (y <= x) return left;
-    u64 last = y - 1, last_turn = turn_of(source, last), turns = last_turn - turn;
-    u64 all = detour_at(source, source.count).before;
-    if (high_product(turns, all) != 0 || turns * all > END_OF_TIME) return END_OF_TIME;
-    u32 ended = started_by(source, last - last_turn * source.length);
-    // The part of the last turn may be the smaller one.
-    return turns * all + detour_at(source, ended).before - detour_at(source, started).before + left;
-}
-
-// The time up to which a trace disturbs nothing, seen from `now`, and the detour that starts then; 0 when it disturbs at
-// `now`.
-struct Quiet {
-    u64 until;
-    u32 next;
-};
-
-INLINE Quiet quiet_until(const Source &source, u64 offset, u64 now) {
-    u64 position = now + offset, within = position - turn_of(source, position) * source.length;
-    u32 started = started_by(source, within);
-    if (residual(source, position, within, started) > 0) return {0, NONE};
-    u64 turn = position - within - offset;
-    u64 wraps = started < source.count ? 0 : source.length;
-    u32 next = started < source.count ? started : 0;
-    return {turn + wraps + detour_at(source, next).start, next};
-}
-
-INLINE bool holds(const Source &source, u32 rank) {
-    if (source.who == 0) return true;
-    if (source.who == 1) return source.first <= rank && rank <= source.second;
-    return rank % source.first == source.second;
-}
-
-INLINE u64 offset_of(const Plan &plan, u32 index, u64 length, u32 rank, u32 replica) {
-    if (plan.phases == 2) return rank < plan.given ? constant((const u64 *)plan.offsets + rank) : 0;
-    return drawn(plan.seed, plan.first_replica + replica, plan.phases == 1 ? NONE : rank, index, length);
-}
-
-INLINE const Source &source_at(const Plan &plan, u32 index) { return ((const Source *)plan.sources)[index]; }
-
-// noise(from, to) summed over the sources.
-INLINE u64 all_between(const Plan &plan, u32 rank, u32 replica, u64 from, u64 to) {
-    u64 sum = 0;
-    for (u32 index = 0; index < plan.source_count; ++index) {
-        const Source &source = source_at(plan, index);
-        if (!holds(source, rank)) continue;
-        if (source.once) {
-            if (source.at <= from) {
-                sum += source.at + source.duration > from ? source.at + source.duration - from : 0;
-            } else if (source.at < to) {
-                sum += source.duration;
-            }
-        } else if (source.count > 0) {
-            u64 offset = offset_of(plan, index, source.length, rank, replica);
-            sum += between(source, from + offset, to + offset);
-        }
-        sum = sooner(sum, END_OF_TIME);
-    }
-    return sum;
-}
-
-INLINE u64 all_quiet_until(const Plan &plan, u32 rank, u32 replica, u64 now) {
-    u64 until = UNKNOWN;
-    for (u32 index = 0; index < plan.source_count; ++index) {
-        const Source &source = source_at(plan, index);
-        if (!holds(source, rank)) continue;
-        if (source.once) {
-            if (now < source.at) until = sooner(until, source.at);
-            else if (now < source.at + source.duration) until = 0;
-        } else if (source.count > 0) {
-            u64 offset = offset_of(plan, index, source.length, rank, replica);
-            until = sooner(until, quiet_until(source, offset, now).until);
-        }
-    }
-    return until;
-}
-
-// The noise in an interval of a process's CPU, and up to when nothing disturbs it afterwards.
-struct Noise {
-    u64 noise;
-    Quiet quiet;
-};
-
-// Whether one trace is all there is, the usual case.
-INLINE bool is_one_trace(const Plan &plan) {
-    return plan.source_count == 1 && !plan.wallclock && !plan.source.once && plan.source.count > 0;
-}
-
-INLINE Quiet quiet_at_first(const Plan &plan, u32 rank, u32 replica) {
-    const Source &only = plan.source;
-    if (!is_one_trace(plan) || !holds(only, rank)) return {all_quiet_until(plan, rank, replica, 0), NONE};
-    return quiet_until(only, offset_of(plan, 0, only.length, rank, replica), 0);
-}
-
-APART Noise look_up(const Plan &plan, u32 rank, u32 replica, u64 from, u64 to) {
-    Noise found = {0, {0, NONE}};
-    const Source &only = plan.source;
-    if (is_one_trace(plan) && holds(only, rank)) {
-        u64 offset = offset_of(plan, 0, only.length, rank, replica);
-        // Most often no detour is near: then the first look-up answers both questions.
-        found.quiet = quiet_until(only, offset, from);
-        if (found.quiet.until > to) return found;
-        found.noise = between(only, from + offset, to + offset);
-        u64 end = to + found.noise;
-        if (end < END_OF_TIME) found.quiet = quiet_until(only, offset, end);
-        return found;
-    }
-    found.noise = all_between(plan, rank, replica, from, to);
-    while (plan.wallclock && to + found.noise < END_OF_TIME) {
-        u64 longer = all_between(plan, rank, replica, from, to + found.noise);
-        if (longer == found.noise) break;
-        found.noise = longer;
-    }
-    u64 end = to + found.noise;
-    if (end < END_OF_TIME) found.quiet.until = all_quiet_until(plan, rank, replica, end);
-    return found;
-}
 
 // ---- The schedule.
 
@@ -348,7 +34,8 @@ INLINE Entry entry_at(const Plan &plan, u32 rank, u32 stage) {
 #else
     Entry entry = entries[index];
 #endif
-    if (plan.way != 0 && entry.to != NONE) entry.to = partner(plan, rank, entry.to);
+    if (plan.plain) entry.packed = 0;
+    if (plan.plain || (plan.way != 0 && entry.to != NONE)) entry.to = partner(plan, rank, entry.to);
     return entry;
 }
 
@@ -386,6 +73,7 @@ struct Waiting {
 
 struct Process {
     const Plan *plan;
+    const Plan *given;  // the same as the host gave it: functions that are not inlined take it from there
     u32 index;     // of the thread in the arrays
     u32 rank, replica, round;
     u64 until;     // the end of the window
@@ -455,8 +143,8 @@ INLINE bool follow(const Source &trace, State &at, u64 from, u64 to, u64 &noise)
 INLINE u64 charge(Process &p, u64 from, u64 to) {
     if (to < p.at.quiet) return 0;
     u64 noise;
-    if (p.at.next_detour != NONE && follow(p.plan->source, p.at, from, to, noise)) return noise;
-    Noise found = look_up(*p.plan, p.rank, p.replica, from, to);
+    if (p.at.next_detour != NONE && follow(p.given->source, p.at, from, to, noise)) return noise;
+    Noise found = look_up(*p.given, p.rank, p.replica, from, to);
     p.at.quiet = found.quiet.until;
     p.at.next_detour = found.quiet.next;
     return found.noise;
@@ -482,9 +170,9 @@ INLINE void post(Process &p) {
 INLINE void enter(Process &p, u64 t) {
     p.entry = entry_at(*p.plan, p.rank, p.stage);
     p.at.afterwards = 0;
-    u32 operations = p.entry.to != NONE ? SEND : 0;
+    u32 operations = p.plan->plain || p.entry.to != NONE ? SEND : 0;
     if (p.entry.packed >> 8 & 255) operations |= CALC;
-    if (p.entry.recv_slot != NONE) {
+    if (p.plan->plain || p.entry.recv_slot != NONE) {
         // What runs beside a receive runs no sooner: then it makes no difference that the receive is posted now.
         if (operations != 0) post(p);
         else operations = RECV;
@@ -590,6 +278,7 @@ INLINE u64 send_runs(const Process &p) { return later(p.at.ready, later(p.at.cpu
 // When the first local operation may run.
 INLINE u64 local_runs(const Process &p) {
     if (p.at.pending == 0) return UNKNOWN;
+    if (p.plan->plain) return send_runs(p);
     if (p.at.pending == RECV) return p.at.ready;
     u64 t = p.at.pending & CALC ? later(p.at.ready, p.at.cpu_free) : UNKNOWN;
     return p.at.pending & SEND ? sooner(t, send_runs(p)) : t;
@@ -597,10 +286,10 @@ INLINE u64 local_runs(const Process &p) {
 
 // Runs the local operation whose turn it is, at `t`.
 INLINE void run_local(Process &p, u64 t) {
-    if (p.at.pending == RECV) {
+    if (!p.plan->plain && p.at.pending == RECV) {
         p.at.pending = 0;
         post(p);
-    } else if (p.at.pending & SEND && send_runs(p) == t) {
+    } else if (p.plan->plain || (p.at.pending & SEND && send_runs(p) == t)) {
         p.at.pending &= ~SEND;
         run_send(p, t);
     } else {
@@ -679,9 +368,10 @@ INLINE u64 *soonest(const Plan &plan, u32 round, u32 replica) {
     return (u64 *)plan.soonest + (u64)(round % 3) * plan.replicas + replica;
 }
 
-INLINE Process process_at(const Plan &plan, u32 round, u32 index) {
+INLINE Process process_at(const Plan &plan, const Plan &given, u32 round, u32 index) {
     Process p = Process();
     p.plan = &plan;
+    p.given = &given;
     p.round = round;
     p.index = index;
     who(plan, index, p.rank, p.replica);
@@ -691,8 +381,8 @@ INLINE Process process_at(const Plan &plan, u32 round, u32 index) {
 }
 
 // A process that is marked for a round, ready for its turns.
-INLINE Process takes_up(const Plan &plan, u32 round, u32 index, u32 lanes) {
-    Process p = process_at(plan, round, index);
+INLINE Process takes_up(const Plan &plan, const Plan &given, u32 round, u32 index, u32 lanes) {
+    Process p = process_at(plan, given, round, index);
     p.until = load(soonest(plan, round, p.replica)) + plan.flight;
     if (plan.groups == 1) p.letters = load(inbox(p, 0, p.index));
     load_state(p);
@@ -738,7 +428,7 @@ INLINE void begin(const Plan &plan, u64 index) {
     for (u64 slot = 0; slot < slots; ++slot) ((u64 *)plan.arrivals)[slot * plan.threads + index] = UNKNOWN;
     for (u64 group = 0; group < plan.groups; ++group) ((u64 *)plan.inbox)[group * plan.threads + index] = 0;
     ((u32 *)plan.tops)[index] = 0;
-    Process p = process_at(plan, 0, (u32)index);
+    Process p = process_at(plan, plan, 0, (u32)index);
     Quiet quiet = quiet_at_first(plan, p.rank, p.replica);
     p.at.quiet = quiet.until;
     p.at.next_detour = quiet.next;
@@ -805,7 +495,7 @@ INLINE u32 find_marks(const Plan &plan, u32 round, u64 first, u32 readers, Found
 }
 
 // Runs a round.
-INLINE void advance_all(const Plan &plan, u32 round) {
+INLINE void advance_all(const Plan &plan, const Plan &given, u32 round) {
     __shared__ Found of_warps[WARPS];
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, all = (u64)gridDim.x * blockDim.x;
     for (u64 ahead = thread; ahead < plan.replicas || ahead == 0; ahead += all) clear_ahead(plan, round, ahead);
@@ -825,7 +515,7 @@ INLINE void advance_all(const Plan &plan, u32 round) {
         u32 index = found.items[(taken + lane) % KEPT], lanes = __ballot_sync(~0U, runs);
         taken = min(have, taken + 32);
         if (runs) {
-            Process p = takes_up(plan, round, index, lanes);
+            Process p = takes_up(plan, given, round, index, lanes);
             if (p.replica != replica) {
                 tell(plan, round, replica, next);
                 replica = p.replica;
@@ -851,7 +541,7 @@ INLINE void advance_all(const Plan &plan, u32 round) {
 
 #else
 
-static void advance_all(const Plan &plan, u32 round) {
+static void advance_all(const Plan &plan, const Plan &given, u32 round) {
     for (u64 ahead = 0; ahead < plan.replicas; ++ahead) clear_ahead(plan, round, ahead);
     for (u64 i = 0; i < plan.threads; ++i) {
         // Backwards in every other round: no result may depend on the order of threads.
@@ -859,7 +549,7 @@ static void advance_all(const Plan &plan, u32 round) {
         u8 *mark = mark_of(plan, round, index);
         if (!*mark) continue;
         *mark = 0;
-        Process p = takes_up(plan, round, (u32)index, 1);
+        Process p = takes_up(plan, given, round, (u32)index, 1);
         while (is_busy(p)) turn(p, 1);
         lays_down(p);
         tell(plan, round, p.replica, p.next);
@@ -880,7 +570,8 @@ extern "C" __global__ void straggler_begin(const __grid_constant__ Plan plan) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 5) straggler_advance(const __grid_constant__ Plan plan, u32 round) {
-    advance_all(plan, round);
+    if (plan.plain) advance_all(plain_of(plan), plan, round);
+    else advance_all(plan, plan, round);
 }
 
 extern "C" __global__ void straggler_conclude(const __grid_constant__ Plan plan) {
@@ -894,7 +585,10 @@ extern "C" void straggler_begin(const Plan *plan) {
     for (u64 index = 0; index < plan->room; ++index) begin(*plan, index);
 }
 
-extern "C" void straggler_advance(const Plan *plan, u32 round) { advance_all(*plan, round); }
+extern "C" void straggler_advance(const Plan *plan, u32 round) {
+    if (plan->plain) advance_all(plain_of(*plan), *plan, round);
+    else advance_all(*plan, *plan, round);
+}
 
 extern "C" void straggler_conclude(const Plan *plan) {
     for (u64 index = 0; index < plan->threads; ++index) conclude(*plan, index);

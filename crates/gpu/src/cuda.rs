@@ -5,15 +5,14 @@ use crate::layout::Plan;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, result, sys};
 use cudarc::nvrtc::Ptx;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The kernel for GPUs from Ampere on, and for those from Hopper on.
 const AMPERE: &str = include_str!("../kernel/engine_80.ptx");
 const HOPPER: &str = include_str!("../kernel/engine_90.ptx");
 
-/// Threads of a block, and how many blocks of a round a multiprocessor has room for.
+/// Threads of a block.
 const BLOCK: u32 = 128;
-const BLOCKS: u32 = 5;
 
 /// A GPU that is ready to run the kernel.
 #[derive(Debug)]
@@ -21,7 +20,9 @@ pub struct Cuda {
     name: String,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    multiprocessors: u32,
+    spares: Arc<Spares>,
+    /// The blocks of a round that run at the same time.
+    at_once: u32,
     begin: CudaFunction,
     advance: CudaFunction,
     conclude: CudaFunction,
@@ -91,12 +92,17 @@ impl Cuda {
 
     fn with_kernel(context: Arc<CudaContext>, ptx: &str) -> Result<Cuda, DeviceError> {
         let module = context.load_module(Ptx::from_src(ptx))?;
+        let advance = module.load_function("straggler_advance")?;
+        let of_one = advance.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
+        let stream = context.new_stream()?;
+        let blocks = Mutex::default();
         Ok(Cuda {
             name: context.name()?,
-            multiprocessors: multiprocessors(&context)?,
-            stream: context.new_stream()?,
+            spares: Arc::new(Spares { context: context.clone(), stream: stream.clone(), blocks }),
+            at_once: multiprocessors(&context)? * of_one.max(1),
+            stream,
             begin: module.load_function("straggler_begin")?,
-            advance: module.load_function("straggler_advance")?,
+            advance,
             conclude: module.load_function("straggler_conclude")?,
             _module: module,
             context,
@@ -109,11 +115,54 @@ fn multiprocessors(context: &CudaContext) -> Result<u32, DeviceError> {
     Ok(count.max(1) as u32)
 }
 
+/// Memory that is not needed now, with its sizes. Giving it back takes half a millisecond a gigabyte, and often the same sizes are
+/// asked for again.
+#[derive(Debug)]
+struct Spares {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    blocks: Mutex<Vec<(u64, CUdeviceptr)>>,
+}
+
+impl Spares {
+    fn blocks(&self) -> MutexGuard<'_, Vec<(u64, CUdeviceptr)>> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Some of exactly this size.
+    fn take(&self, bytes: u64) -> Option<CUdeviceptr> {
+        let mut blocks = self.blocks();
+        let place = blocks.iter().position(|&(size, _)| size == bytes)?;
+        Some(blocks.swap_remove(place).1)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.blocks().iter().map(|&(size, _)| size).sum()
+    }
+
+    fn give_back(&self) {
+        let blocks = std::mem::take(&mut *self.blocks());
+        // A GPU that is lost has no memory to give back.
+        if self.context.bind_to_thread().is_ok() && self.stream.synchronize().is_ok() {
+            for (_, address) in blocks {
+                // SAFETY: the address came from the allocation in `reserve` and is freed only here; nothing uses it any more.
+                let _ = unsafe { result::free_sync(address) };
+            }
+        }
+    }
+}
+
+impl Drop for Spares {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
 /// Memory of a GPU.
 struct Held {
     address: CUdeviceptr,
-    context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
+    bytes: u64,
+    spares: Arc<Spares>,
 }
 
 impl Memory for Held {
@@ -124,12 +173,16 @@ impl Memory for Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // A GPU that is lost has no memory to give back.
-        if self.context.bind_to_thread().is_ok() && self.stream.synchronize().is_ok() {
-            // SAFETY: the address came from the allocation in `reserve` and is freed only here; nothing uses it any more.
-            let _ = unsafe { result::free_sync(self.address) };
-        }
+        self.spares.blocks().push((self.bytes, self.address));
     }
+}
+
+fn allocate(bytes: u64) -> Result<CUdeviceptr, DeviceError> {
+    // SAFETY: the memory is written before anyone reads it.
+    unsafe { result::malloc_sync(bytes as usize) }.map_err(|error| match error.0 {
+        sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => DeviceError::OutOfMemory { bytes },
+        _ => error.into(),
+    })
 }
 
 impl Device for Cuda {
@@ -138,17 +191,26 @@ impl Device for Cuda {
     }
 
     fn free_bytes(&self) -> Result<u64, DeviceError> {
-        Ok(self.context.mem_get_info()?.0 as u64)
+        Ok(self.context.mem_get_info()?.0 as u64 + self.spares.bytes())
     }
 
     fn reserve(&self, bytes: u64) -> Result<Box<dyn Memory>, DeviceError> {
         self.context.bind_to_thread()?;
-        // SAFETY: the memory is written before anyone reads it.
-        let address = unsafe { result::malloc_sync(bytes as usize) }.map_err(|error| match error.0 {
-            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => DeviceError::OutOfMemory { bytes },
-            _ => error.into(),
-        })?;
-        Ok(Box::new(Held { address, context: self.context.clone(), stream: self.stream.clone() }))
+        let address = match self.spares.take(bytes) {
+            Some(address) => {
+                // What was started before may still use it.
+                self.stream.synchronize()?;
+                address
+            }
+            None => allocate(bytes).or_else(|fault| match fault {
+                DeviceError::OutOfMemory { .. } => {
+                    self.spares.give_back();
+                    allocate(bytes)
+                }
+                _ => Err(fault),
+            })?,
+        };
+        Ok(Box::new(Held { address, bytes, spares: self.spares.clone() }))
     }
 
     fn write(&self, memory: &dyn Memory, bytes: &[u8]) -> Result<(), DeviceError> {
@@ -165,7 +227,7 @@ impl Device for Cuda {
         // A block for all threads, which have numbers of 32 bits; the threads of a round take one process after another.
         let all = plan.room.div_ceil(u64::from(BLOCK)).max(1) as u32;
         let blocks = match kernel {
-            Kernel::Advance(_) => all.min(self.multiprocessors * BLOCKS),
+            Kernel::Advance(_) => all.min(self.at_once),
             Kernel::Begin | Kernel::Conclude => all,
         };
         let config = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };

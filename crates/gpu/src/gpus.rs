@@ -3,9 +3,9 @@
 use crate::batch::{Failure, Loaded, Ran, Tuning};
 use crate::device::Device;
 use crate::task::{Task, Unfit, fits_noise};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use straggler_model::noise::Injection;
 use straggler_sim::{Accelerated, Accelerator, Ended, RunError, Simulation, Wanted, Workload};
@@ -20,7 +20,9 @@ pub struct Gpus {
     ran: Vec<AtomicU64>,
     /// The last task, which is often asked for again, by its description.
     last: Mutex<Option<(String, Planned)>>,
-    notes: Mutex<BTreeSet<String>>,
+    /// Why there are runs that do not fit, with their least and their largest number of processes.
+    unfit: Mutex<BTreeMap<Unfit, (u32, u32)>>,
+    faults: Mutex<BTreeSet<String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -30,7 +32,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Gpus {
     pub fn new(devices: Vec<Box<dyn Device>>, tuning: Tuning) -> Gpus {
         let ran = devices.iter().map(|_| AtomicU64::new(0)).collect();
-        Gpus { devices, tuning, ran, last: Mutex::new(None), notes: Mutex::new(BTreeSet::new()) }
+        Gpus {
+            devices,
+            tuning,
+            ran,
+            last: Mutex::new(None),
+            unfit: Mutex::default(),
+            faults: Mutex::default(),
+        }
     }
 
     /// What each device is called, and how many replicas it ran.
@@ -39,13 +48,18 @@ impl Gpus {
         self.devices.iter().map(|device| device.name()).zip(counts).collect()
     }
 
-    /// Why some replicas ran on the CPU.
-    pub fn notes(&self) -> Vec<String> {
-        lock(&self.notes).iter().cloned().collect()
+    /// Why there are runs that do not fit, with their least and their largest number of processes.
+    pub fn unfit(&self) -> Vec<(Unfit, (u32, u32))> {
+        lock(&self.unfit).iter().map(|(&unfit, &processes)| (unfit, processes)).collect()
     }
 
-    fn note(&self, text: String) {
-        lock(&self.notes).insert(text);
+    /// What went wrong, so that replicas ran elsewhere.
+    pub fn faults(&self) -> Vec<String> {
+        lock(&self.faults).iter().cloned().collect()
+    }
+
+    fn fault(&self, text: String) {
+        lock(&self.faults).insert(text);
     }
 
     fn task(&self, workload: &Workload, simulation: &Simulation<'_>) -> Planned {
@@ -72,10 +86,16 @@ impl Gpus {
     /// The task of a workload, if there is one; it is noted why not.
     fn fitting(&self, workload: &Workload, simulation: &Simulation<'_>) -> Option<Arc<Task>> {
         let task = self.task(workload, simulation);
-        task.map_err(|unfit| self.note(format!("runs on the CPU because {unfit}"))).ok()
+        let processes = workload.processes();
+        task.map_err(|unfit| {
+            let mut unfits = lock(&self.unfit);
+            let range = unfits.entry(unfit).or_insert((processes, processes));
+            *range = (range.0.min(processes), range.1.max(processes));
+        })
+        .ok()
     }
 
-    /// Takes replicas for one device until none is left, or it fails.
+    /// Takes replicas for one device until none is left, or it fails; then others may take those that it had.
     fn serve(
         &self,
         index: usize,
@@ -83,18 +103,62 @@ impl Gpus {
         asked: &Asked<'_>,
         ended: &mpsc::Sender<Ran>,
     ) -> Result<(), Failure> {
-        let device = &*self.devices[index];
-        let loaded = Loaded::new(device, task, self.tuning)?;
+        let loaded = Loaded::new(&*self.devices[index], task, self.tuning)?;
         while let Some(replicas) = asked.take(loaded.side_by_side(asked.share)?) {
-            let finish = asked.wanted != Wanted::Makespans;
-            loaded.run(asked.noise, replicas, finish, asked.stop, &mut |ran| {
-                let counts = asked.wanted != Wanted::FinishTimesToo;
+            let (mut next, end) = (replicas.start, replicas.end);
+            let finish = asked.wanted.keeps_finish_times();
+            let ran = loaded.run(asked.noise, replicas, finish, asked.stop, &mut |ran| {
+                next = ran.replica + 1;
+                let counts = asked.wanted.counts() && ran.makespan.is_some();
                 self.ran[index].fetch_add(counts.into(), Ordering::Relaxed);
                 // Whoever asked is there until all devices have ended.
                 let _ = ended.send(ran);
-            })?;
+            });
+            if ran.is_err() {
+                asked.put_back(next..end);
+            }
+            ran?;
         }
         Ok(())
+    }
+
+    /// Lets some devices take replicas until none is left or all have failed. Returns those that did not fail, or nothing
+    /// if it was interrupted.
+    fn share(
+        &self,
+        devices: &[usize],
+        task: &Task,
+        asked: &Asked<'_>,
+        done: &mut dyn FnMut(Ran),
+    ) -> Option<Vec<usize>> {
+        std::thread::scope(|scope| {
+            let (ended, all) = mpsc::channel();
+            let workers: Vec<_> = devices
+                .iter()
+                .map(|&index| {
+                    let ended = ended.clone();
+                    (index, scope.spawn(move || self.serve(index, task, asked, &ended)))
+                })
+                .collect();
+            drop(ended);
+            all.into_iter().for_each(done);
+            // All have ended before anything is said: whoever is asked next may take what they left.
+            let results: Vec<_> = workers.into_iter().map(|(index, worker)| (index, worker.join())).collect();
+            let mut well = Vec::new();
+            for (index, result) in results {
+                let fault = match result {
+                    Ok(Ok(())) => {
+                        well.push(index);
+                        continue;
+                    }
+                    Ok(Err(Failure::Interrupted)) => return None,
+                    Ok(Err(failure)) => failure.to_string(),
+                    Err(_) => "failed".into(),
+                };
+                self.fault(format!("{}: {fault}; what it left ran elsewhere", self.devices[index].name()));
+            }
+            Some(well)
+        })
     }
 }
 
@@ -105,17 +169,30 @@ struct Asked<'a> {
     stop: &'a std::sync::atomic::AtomicBool,
     /// What one device takes at most at a time, so that all get some.
     share: u32,
-    next: AtomicU32,
-    end: u32,
+    /// None is empty.
+    left: Mutex<Vec<Range<u32>>>,
 }
 
 impl Asked<'_> {
-    fn take(&self, count: u32) -> Option<Range<u32>> {
-        let end = |first: u32| first.saturating_add(count).min(self.end);
-        let taken = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
-            (first < self.end).then(|| end(first))
-        });
-        taken.ok().map(|first| first..end(first))
+    /// At most so many neighbours.
+    fn take(&self, most: u32) -> Option<Range<u32>> {
+        let mut left = lock(&self.left);
+        let Range { start, end } = left.pop()?;
+        let middle = start.saturating_add(most).min(end);
+        if middle < end {
+            left.push(middle..end);
+        }
+        Some(start..middle)
+    }
+
+    fn put_back(&self, replicas: Range<u32>) {
+        if !replicas.is_empty() {
+            lock(&self.left).push(replicas);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        lock(&self.left).is_empty()
     }
 }
 
@@ -126,42 +203,32 @@ impl Accelerator for Gpus {
 
     fn run(&self, asked: &Accelerated<'_>, done: &mut dyn FnMut(Ended)) -> Result<(), RunError> {
         let Some(task) = self.fitting(asked.workload, asked.simulation) else { return Ok(()) };
-        let Range { start, end } = asked.replicas;
-        let devices = self.devices.len().max(1) as u32;
+        let replicas = asked.replicas.clone();
+        let mut devices: Vec<usize> = (0..self.devices.len()).collect();
         let left = Asked {
             noise: asked.simulation.noise.unwrap_or(Injection::QUIET),
             wanted: asked.wanted,
             stop: asked.stop,
-            share: (end - start).div_ceil(devices).max(1),
-            next: AtomicU32::new(start),
-            end,
+            share: (replicas.len() as u32).div_ceil(devices.len().max(1) as u32).max(1),
+            left: Mutex::new(Vec::new()),
         };
-        let interrupted = std::thread::scope(|scope| {
-            let (ended, all) = mpsc::channel();
-            let workers: Vec<_> = (0..self.devices.len())
-                .map(|index| {
-                    let (ended, task, left) = (ended.clone(), &*task, &left);
-                    scope.spawn(move || self.serve(index, task, left, &ended))
-                })
-                .collect();
-            drop(ended);
-            for Ran { replica, makespan, finish } in all {
-                done(Ended { replica, makespan, finish });
+        left.put_back(replicas);
+        let mut tell = |Ran { replica, makespan, finish }: Ran| {
+            match makespan {
+            Some(makespan) => done(Ended { replica, makespan, finish }),
+            None => self.fault(
+                "some replicas ran on the CPU: their simulated time went beyond what a GPU can hold (53 days)".into(),
+            ),
+        }
+        };
+        // Where one fails, others take what it had.
+        while !left.is_done() && !devices.is_empty() {
+            match self.share(&devices, &task, &left, &mut tell) {
+                Some(well) => devices = well,
+                None => return Err(RunError::Interrupted),
             }
-            let mut interrupted = false;
-            for (worker, device) in workers.into_iter().zip(&self.devices) {
-                match worker.join() {
-                    Ok(Ok(())) => {}
-                    Ok(Err(Failure::Interrupted)) => interrupted = true,
-                    Ok(Err(failure)) => {
-                        self.note(format!("{}: {failure}; what it left ran elsewhere", device.name()))
-                    }
-                    Err(_) => self.note(format!("{}: failed; what it left ran elsewhere", device.name())),
-                }
-            }
-            interrupted
-        });
-        if interrupted { Err(RunError::Interrupted) } else { Ok(()) }
+        }
+        Ok(())
     }
 }
 

@@ -110,7 +110,8 @@ pub struct Plan {
     pub wallclock: u32,
     pub computation_only: u32,
     pub groups: u32,
-    pub padding: u32,
+    /// Whether it is of the usual kind, for which the kernel is compiled a second time.
+    pub plain: u32,
     pub tariff: Tariff,
     pub source: Source,
 }

@@ -64,6 +64,12 @@ impl Tables {
         listed(script, &Kinds::of(script, 0..script.processes())?, link)
     }
 
+    /// Whether in every stage every process does nothing but send a message and receive one, and all cost the same.
+    pub fn is_plain(&self) -> bool {
+        let is_plain = |entry: &Entry| entry.to != NONE && entry.recv_slot != NONE && entry.packed == 0;
+        self.way != Way::Listed && self.tariffs.len() <= 1 && self.entries.iter().all(is_plain)
+    }
+
     pub fn bytes(&self) -> u64 {
         let rows =
             size_of_val(&*self.entries) + size_of_val(&*self.stages_of) + size_of_val(&*self.slot_from);

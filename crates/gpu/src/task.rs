@@ -9,7 +9,7 @@ use straggler_schedule::collectives::Collective;
 use straggler_sim::{EngineChoice, Simulation, Workload};
 
 /// Why something runs on the CPU.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Unfit {
     #[error("only collectives run on a GPU")]
     NoCollective,

@@ -26,6 +26,20 @@ pub enum Wanted {
     FinishTimes,
     /// Of replicas that ran before for their makespans, and count once.
     FinishTimesToo,
+    /// The makespan of a run without noise, which is no replica.
+    Quiet,
+}
+
+impl Wanted {
+    /// Whether the finish times of all processes are looked at.
+    pub fn keeps_finish_times(self) -> bool {
+        matches!(self, Wanted::FinishTimes | Wanted::FinishTimesToo)
+    }
+
+    /// Whether the runs are replicas that nobody has counted.
+    pub fn counts(self) -> bool {
+        matches!(self, Wanted::Makespans | Wanted::FinishTimes)
+    }
 }
 
 /// A replica that came to its end.

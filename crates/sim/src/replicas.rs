@@ -57,7 +57,12 @@ impl<'a> Replicas<'a> {
 
     /// One run without noise, on all threads; drawn latencies are those of the simulation. No checkpoints are kept of it.
     pub fn quiet(&self, workload: &Workload) -> Result<Run, RunError> {
-        Replicas { checkpoints: None, ..self.clone() }.run(workload, None, self.threads)
+        let simulation = Simulation { noise: None, ..self.simulation.clone() };
+        let alone = Replicas { checkpoints: None, simulation, ..self.clone() };
+        match alone.accelerated(workload, 0..1, Wanted::Quiet)?.pop().flatten() {
+            Some(ended) => Ok(accelerated_run(ended, workload)),
+            None => alone.run(workload, None, self.threads),
+        }
     }
 
     /// One replica, on all threads.
@@ -99,11 +104,9 @@ impl<'a> Replicas<'a> {
         keep: impl Fn(u32, Run) -> T + Sync,
     ) -> Result<Vec<T>, RunError> {
         let ended = self.accelerated(workload, replicas.clone(), wanted)?;
-        let (processes, messages) = (workload.processes(), workload.messages());
         let elsewhere = |replica: u32| {
             let ended = ended.get((replica - replicas.start) as usize)?.clone()?;
-            let outcome = Outcome::of_accelerator(ended, processes, messages);
-            Some(Run { outcome, engine: Engine::Gpu, threads: 1, no_lookahead: false })
+            Some(accelerated_run(ended, workload))
         };
         if ended.iter().all(Option::is_some) && !ended.is_empty() {
             return Ok(replicas
@@ -111,7 +114,7 @@ impl<'a> Replicas<'a> {
                 .filter_map(|replica| Some(keep(replica, elsewhere(replica)?)))
                 .collect());
         }
-        self.spread(processes, replicas.clone(), |replica, threads| {
+        self.spread(workload.processes(), replicas.clone(), |replica, threads| {
             let run = match elsewhere(replica) {
                 Some(run) => run,
                 None => self.replica(workload, replica, threads)?,
@@ -211,6 +214,11 @@ impl<'a> Replicas<'a> {
     pub fn side_by_side(&self, processes: u32, replicas: usize) -> usize {
         if is_small(processes) && self.cluster.is_none() { self.threads.min(replicas).max(1) } else { 1 }
     }
+}
+
+fn accelerated_run(ended: Ended, workload: &Workload) -> Run {
+    let outcome = Outcome::of_accelerator(ended, workload.processes(), workload.messages());
+    Run { outcome, engine: Engine::Gpu, threads: 1, no_lookahead: false }
 }
 
 /// Hands replicas to threads as they become free, until one says that it went wrong.

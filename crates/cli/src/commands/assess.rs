@@ -186,7 +186,7 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
     question.limit.seconds = seconds;
     stages.end_after(seconds);
     let answer = question.answer();
-    let gpus = gpu::tell(gpus.as_ref(), console);
+    let gpus = gpu::tell(gpus.as_ref(), plan.device, console);
     match answer {
         Err(AssessError::Stuck { processes, stuck }) => {
             let what =

@@ -61,8 +61,8 @@ pub struct GpuAnswer {
     pub replicas: u64,
 }
 
-/// Says what ran where.
-pub fn tell(gpus: Option<&Gpus>, console: &Console) -> Vec<GpuAnswer> {
+/// Says what ran where. That something runs on the CPU is a warning only to those who asked for a GPU.
+pub fn tell(gpus: Option<&Gpus>, device: TypedDevice, console: &Console) -> Vec<GpuAnswer> {
     let Some(gpus) = gpus else { return Vec::new() };
     let ran = gpus.ran().into_iter().filter(|&(_, replicas)| replicas > 0);
     let answers: Vec<GpuAnswer> =
@@ -71,6 +71,13 @@ pub fn tell(gpus: Option<&Gpus>, console: &Console) -> Vec<GpuAnswer> {
         let noun = if *replicas == 1 { "replica" } else { "replicas" };
         console.note(&format!("{} {noun} ran on {device}", grouped(*replicas)));
     }
-    gpus.notes().iter().for_each(|note| console.warn(note));
+    for (unfit, (least, most)) in gpus.unfit() {
+        let processes =
+            if least == most { grouped(least) } else { format!("{} to {}", grouped(least), grouped(most)) };
+        let noun = if most == 1 { "process" } else { "processes" };
+        let text = format!("runs on the CPU because {unfit} ({processes} {noun})");
+        if device == TypedDevice::Gpu { console.warn(&text) } else { console.note(&text) }
+    }
+    gpus.faults().iter().for_each(|fault| console.warn(fault));
     answers
 }

@@ -178,9 +178,6 @@ fn simulate(
     let checkpoints = open_checkpoints(plan, inputs, console, cluster)?;
     let metered = cluster.map(|cluster| Metered::new(cluster, sharing));
     let timed = metered.as_ref().map(|metered| metered as &dyn Cluster);
-    if plan.checkpoints.is_some() && plan.device == TypedDevice::Gpu {
-        return Err(Failure::usage("checkpoints are kept of runs on the CPU: leave out --device gpu"));
-    }
     let replicas = plan.replicas.len() as u64;
     // One replica on its own is what CPUs are good at.
     let gpus = match cluster.is_none() && (replicas > 1 || plan.device == TypedDevice::Gpu) {
@@ -195,7 +192,6 @@ fn simulate(
     let began = Instant::now();
     let replicas = runner.all(plan.finish_times.is_some())?;
     let took = began.elapsed();
-    let gpus = gpu::tell(gpus.as_ref(), console);
     let exchange = metered.as_ref().map(|metered| metered.summary(took)).transpose()?;
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
     let details = if replicas.stuck().is_none_or(|stuck| stuck.unfinished == 0) {
@@ -203,6 +199,7 @@ fn simulate(
     } else {
         Details::default()
     };
+    let gpus = gpu::tell(gpus.as_ref(), plan.device, console);
     interrupt::check()?;
     if let Some(folder) = checkpoints.filter(|_| speaks(cluster)) {
         folder.finish();

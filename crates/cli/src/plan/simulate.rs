@@ -201,6 +201,9 @@ fn checkpoints(typed: &Simulate, replicas: &Range<u32>) -> Outcome<Option<Checkp
             "the reference engine has no checkpoints: leave out --engine or --checkpoint",
         ));
     }
+    if typed.model.device.device == TypedDevice::Gpu {
+        return Err(Failure::usage("a GPU keeps no checkpoints: leave out --device gpu or --checkpoint"));
+    }
     let every = Duration::from_nanos(options.checkpoint_every.ps() / 1000);
     Ok(Some(CheckpointPlan { folder, every, resume: options.resume }))
 }

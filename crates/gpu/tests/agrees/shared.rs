@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use straggler_analysis::study::{Batch, Plan, Results, Runner, Study, Tracks};
 use straggler_gpu::layout;
-use straggler_gpu::{Device, DeviceError, Gpus, Kernel, Memory, Tuning};
+use straggler_gpu::{Device, DeviceError, Gpus, Kernel, Memory, Tuning, Unfit};
 use straggler_model::noise::Phases;
 use straggler_model::{Network, Time};
 use straggler_sim::{Accelerator, Engine, Replicas, Simulation};
@@ -97,7 +97,7 @@ fn one_device_or_several_or_none() {
         assert!(all.iter().all(|(.., engine)| *engine == Engine::Gpu));
         assert_eq!(numbers(all), expected, "{count} devices");
         assert_eq!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>(), 30);
-        assert_eq!(gpus.notes(), [""; 0]);
+        assert_eq!((gpus.faults(), gpus.unfit()), (vec![], vec![]));
     }
 }
 
@@ -113,10 +113,52 @@ fn a_lost_device_loses_nothing() {
         }
         let here = all.iter().filter(|(.., engine)| *engine == Engine::Gpu).count();
         assert_eq!(gpus.ran(), [("doomed", here as u64)]);
-        assert_eq!(gpus.notes().len(), usize::from(here < 30), "{:?}", gpus.notes());
+        assert_eq!(gpus.faults().len(), usize::from(here < 30), "{:?}", gpus.faults());
         partly += usize::from((1..30).contains(&here));
     }
     assert!(partly >= 2, "{partly}");
+}
+
+#[test]
+fn what_a_lost_device_had_runs_on_another() {
+    let (expected, mut faults) = (run(None), 0);
+    for launches in [0, 0, 0, 1, 20, 100] {
+        let lost = Doomed { inner: small(), left: AtomicU32::new(launches) };
+        let gpus = Gpus::new(vec![Box::new(lost), Box::new(small())], Tuning::default());
+        let all = run(Some(&gpus));
+        assert!(all.iter().all(|(.., engine)| *engine == Engine::Gpu));
+        for (one, other) in all.iter().zip(&expected) {
+            assert_eq!((one.0, &one.1), (other.0, &other.1));
+        }
+        // The other one may have been quicker.
+        faults += gpus.faults().len();
+        assert_eq!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>(), 30);
+    }
+    assert!((1..=6).contains(&faults), "{faults}");
+}
+
+#[test]
+fn the_run_without_noise_runs_there_and_is_no_replica() {
+    let network = Network::parse("chic").unwrap();
+    let noise = noise("periodic:period=1ms,duration=100us", Phases::Drawn { seed: 3, replica: 0 }, false);
+    let workload = workload("barrier:dissemination", 64, 1, 1, 0).unwrap();
+    let gpus = emulators(1);
+    let quiet = |gpus: Option<&Gpus>| {
+        let replicas = Replicas {
+            simulation: Simulation { noise: noise.as_ref(), ..Simulation::new(&network) },
+            threads: 1,
+            accelerator: gpus.map(|gpus| gpus as &dyn Accelerator),
+            cluster: None,
+            checkpoints: None,
+            stop: &STOP,
+            advance: &|_| (),
+        };
+        replicas.quiet(&workload).unwrap()
+    };
+    let (here, there) = (quiet(None), quiet(Some(&gpus)));
+    assert_eq!(here.outcome.makespan(), there.outcome.makespan());
+    assert_eq!(there.engine, Engine::Gpu);
+    assert_eq!(gpus.ran(), [(small().name(), 0)]);
 }
 
 #[test]
@@ -164,10 +206,14 @@ fn a_study_is_the_same() {
     assert_eq!(study(Some(&gpus)), expected);
     assert!(gpus.ran().iter().map(|(_, count)| count).sum::<u64>() > 100);
     // The broadcast is sent by rendezvous.
-    assert_eq!(gpus.notes(), ["runs on the CPU because messages above S are sent by rendezvous"]);
+    assert_eq!((gpus.unfit(), gpus.faults()), (vec![(Unfit::Rendezvous, (2, 100))], vec![]));
     // A ring over 100 processes does not fit into the small ones.
     let small = emulators(1);
     assert_eq!(study(Some(&small)), expected);
-    assert!(small.notes().iter().any(|note| note.contains("not one replica fits")), "{:?}", small.notes());
+    assert!(
+        small.faults().iter().any(|fault| fault.contains("not one replica fits")),
+        "{:?}",
+        small.faults()
+    );
     assert_eq!(study(Some(&doomed(500))), expected);
 }

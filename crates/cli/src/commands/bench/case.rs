@@ -126,9 +126,9 @@ fn on_gpu(case: Case, replicas: u32, noise: bool) -> Outcome<Measured> {
         advance: &|_| (),
     };
     let (seconds, makespans) = best(case.repeat, || runner.makespans(&workload, 0..replicas))?;
-    if gpus.iter().any(|gpus| !gpus.notes().is_empty()) {
-        let notes = gpus.iter().flat_map(|gpus| gpus.notes()).collect::<Vec<_>>().join("; ");
-        return Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(notes)));
+    let faults = gpus.map(|gpus| gpus.faults()).unwrap_or_default();
+    if !faults.is_empty() {
+        return Err(Failure::new(Exit::CheckFailed, anyhow::Error::msg(faults.join("; "))));
     }
     let first = makespans.first().copied().unwrap_or(Time::ZERO);
     Ok(Measured::of(case, 1, seconds, workload.messages() * u64::from(replicas), first, 0))

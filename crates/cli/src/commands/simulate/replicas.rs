@@ -87,10 +87,10 @@ impl<'a> Runner<'a> {
     /// Runs every replica of the plan.
     pub fn all(&self, keep_finish: bool) -> Outcome<Replicas> {
         let replicas = self.plan.replicas.clone();
-        let (count, keep) = (replicas.len(), keep_finish && replicas.len() == 1);
+        let count = replicas.len();
         let of_run = |replica, run: Run| {
             let threads = run.threads;
-            Ok((Replica::of(replica, run, keep, self.replicas.cluster)?, threads))
+            Ok((Replica::of(replica, run, keep_finish && count == 1, self.replicas.cluster)?, threads))
         };
         // A GPU leaves the finish times of many replicas where they are: only those of one are looked at.
         let brief = self.replicas.accelerator.is_some() && count > 1;
@@ -105,7 +105,7 @@ impl<'a> Runner<'a> {
         if all.shown().engine == Engine::Gpu && brief {
             let (shown, one) = (all.shown, all.shown().replica);
             if let Some(whole) = self.replicas.whole(self.workload, one)? {
-                all.runs[shown] = of_run(one, whole)?.0;
+                all.runs[shown] = Replica::of(one, whole, keep_finish, self.replicas.cluster)?;
             }
         }
         Ok(all)

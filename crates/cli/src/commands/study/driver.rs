@@ -271,7 +271,7 @@ fn simulate(
         }
     };
     drop(meter);
-    let gpus = gpu::tell(gpus.as_ref(), console);
+    let gpus = gpu::tell(gpus.as_ref(), on.device, console);
     journal.sync()?;
     match results {
         Ok(results) => Ok((tracks, results, gpus)),
