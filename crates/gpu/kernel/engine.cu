@@ -494,6 +494,23 @@ INLINE u32 find_marks(const Plan &plan, u32 round, u64 first, u32 readers, Found
     return __shfl_sync(~0U, upto, 31);
 }
 
+// How many of the next chunks have no marks. In long runs most have none, and reading them one after another takes long.
+const u32 CHUNKS = 8;
+INLINE u32 without_marks(const Plan &plan, u32 round, u64 first, u64 stride, u32 readers) {
+    u32 lane = threadIdx.x % 32;
+    u64 marks[CHUNKS];
+    for (u32 chunk = 0; chunk < CHUNKS; ++chunk) {
+        u64 own = first + chunk * stride + lane * BYTES;
+        marks[chunk] = lane < readers && own < plan.room ? *(const u64 *)mark_of(plan, round, own) : 0;
+    }
+    u32 empty = 0;
+    for (u32 chunk = 0; chunk < CHUNKS; ++chunk) {
+        bool none = !__any_sync(~0U, marks[chunk] != 0);
+        if (none && empty == chunk) ++empty;
+    }
+    return empty;
+}
+
 // Runs a round.
 INLINE void advance_all(const Plan &plan, const Plan &given, u32 round) {
     __shared__ Found of_warps[WARPS];
@@ -502,13 +519,19 @@ INLINE void advance_all(const Plan &plan, const Plan &given, u32 round) {
     Found &found = of_warps[threadIdx.x / 32];
     // Where there are few processes, all warps take part.
     u32 readers = (u32)min(32ULL, max(4ULL, plan.room / BYTES / (all / 32)));
-    u64 chunk = thread / 32 * readers * BYTES;
+    u64 chunk = thread / 32 * readers * BYTES, stride = all / 32 * readers * BYTES;
+    bool sparse = false;
     u32 lane = threadIdx.x % 32, taken = 0, have = 0;
     u32 replica = 0;
     u64 next = UNKNOWN;
     for (;;) {
-        for (; have - taken < 32 && chunk < plan.room; chunk += all / 32 * readers * BYTES) {
-            have += find_marks(plan, round, chunk, readers, found, have);
+        while (have - taken < 32 && chunk < plan.room) {
+            if (sparse) chunk += without_marks(plan, round, chunk, stride, readers) * stride;
+            if (chunk >= plan.room) break;
+            u32 more = find_marks(plan, round, chunk, readers, found, have);
+            sparse = more == 0;
+            have += more;
+            chunk += stride;
         }
         if (taken == have) break;
         bool runs = taken + lane < have;
