@@ -25,7 +25,7 @@ pub struct Column {
     pub groups: Vec<Group>,
     /// What joins groups with other columns.
     pub wide: BTreeMap<Key, Vec<u32>>,
-    /// By stage that has any: loading, computing and collecting garbage, in order.
+    /// By stage that has any: loading, computing and collecting garbage in order, then the optimizer.
     pub queues: Vec<Vec<usize>>,
     /// Operations that only stand for those of other columns.
     pub fillers: Vec<usize>,
@@ -131,12 +131,12 @@ impl<'a> Building<'a> {
     fn column(mut self, stages: u32, habits: Habits) -> Column {
         let mut partners = Partners::new(habits.chunks);
         for stage in 0..stages {
-            let last = self.main_queue(stage);
+            let (last, ending) = self.main_queue(stage);
             for direction in [FORWARD, BACKWARD] {
                 partners.match_stage(&mut self, stage, direction);
             }
             self.data_parallel(stage);
-            self.tail(stage, last);
+            self.tail(stage, last, &ending);
         }
         if !habits.transfers {
             for direction in [FORWARD, BACKWARD] {
@@ -245,8 +245,9 @@ impl Building<'_> {
         edges.into_iter().for_each(|(after, before)| self.edge(after, before));
     }
 
-    /// What ends a step, after the last of the main queue. Gradients that were sent while backward was running are awaited.
-    fn tail(&mut self, stage: u32, last: Option<usize>) {
+    /// What ends a step, after the last of the main queue; at its end, the optimizer and what was taken out of it. Gradients that were
+    /// sent while backward was running are awaited.
+    fn tail(&mut self, stage: u32, last: Option<usize>, ending: &[usize]) {
         let range = self.range(stage, None);
         let scatters = self.of_kinds(range, &[Kind::GradsReduceScatter]);
         let is_after = |op: &usize| last.is_none_or(|last| self.start[*op] >= self.end(last) - SLACK);
@@ -262,7 +263,7 @@ impl Building<'_> {
             chain.extend(of(Kind::SeparateGradsAllReduce));
         }
         chain.extend(of(Kind::OptimizerClipMainGrad));
-        chain.extend(of(Kind::Optimizer));
+        chain.extend(ending);
         self.chain(&chain);
         let first = if last.is_some() { chain.get(1) } else { chain.first() };
         if let (true, Some(&first), Some(&scatter)) = (overlapped, first, scatters.last()) {
