@@ -90,7 +90,7 @@ data-parallel dimension: its collectives, and those of all ranks, grow with them
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
 pub struct Convert {
-    /// A table of operations, or those of a folder
+    /// A table of operations, PyTorch profiler traces that name microbatches, or the folder of either
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Folder for the trace; must not exist yet
