@@ -215,12 +215,14 @@ impl Building<'_> {
         let mut edges = Vec::new();
         for named in gathers.clone().map(chunk).collect::<BTreeSet<i32>>() {
             let of_chunk: Vec<usize> = gathers.clone().filter(|&op| chunk(op) == named).collect();
-            let first = forwards.iter().copied().find(|&op| chunk(op) == named);
+            // Where collectives do not tell their chunk, they are for all.
+            let is_served = |op: usize| named < 0 || chunk(op) == named;
+            let first = forwards.iter().copied().find(|&op| is_served(op));
             let early = |op: &&usize| first.is_none_or(|first| self.start[**op] <= self.start[first] + SLACK);
             // Of several, those that begin before it; later ones are for forwards that follow.
             edges.extend(first.zip(of_chunk.iter().rev().find(early).copied()));
             for &gather in of_chunk.iter().filter(|op| !early(op)) {
-                let next = |op: &usize| chunk(*op) == named && self.start[*op] >= self.end(gather) - SLACK;
+                let next = |op: &usize| is_served(*op) && self.start[*op] >= self.end(gather) - SLACK;
                 edges.extend(forwards.iter().copied().find(next).map(|forward| (forward, gather)));
             }
         }
