@@ -1,5 +1,5 @@
-//! Throughput of the reader of PyTorch profiler files, and the memory it takes: `max alloc` is the most at a time, `alloc` less
-//! `dealloc` is what the job keeps.
+//! Throughput of the reader of PyTorch profiler files, from file to job, and the memory it takes: `max alloc` is the most at a time.
+//! Nearly every event of these files is kept; of a real file it is one in ten, and reading is faster. Counting allocations takes time, too.
 
 use divan::counter::BytesCount;
 use divan::{AllocProfiler, Bencher};
