@@ -150,7 +150,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     for (rows, step) in steps.iter().zip(built) {
         match step {
             Ok(step) => {
-                let there = || rows.chunk_by(|a, b| (a.dp_rank, a.stage) == (b.dp_rank, b.stage)).count();
+                let there = || rows.chunk_by(same_worker).count();
                 if step.columns != workers.dp && there() == workers.all() {
                     merged.push(rows[0].step);
                 }
@@ -188,6 +188,10 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
 
 fn identity(row: &Row) -> (i64, u32, u32, Kind, u32) {
     (row.step, row.dp_rank, row.stage, row.kind, row.seq)
+}
+
+fn same_worker(one: &Row, other: &Row) -> bool {
+    (one.dp_rank, one.stage) == (other.dp_rank, other.stage)
 }
 
 /// What holds for all steps of a job.

@@ -7,6 +7,7 @@
 //! Times are whole picoseconds: the same job gives the same answers on any number of threads.
 
 mod answers;
+mod by_kind;
 mod causes;
 mod links;
 mod mending;
@@ -19,12 +20,13 @@ pub use answers::{Answers, Distrust, Slowdowns, WorkerAnswer, analyse};
 pub use causes::{Cause, CauseKind, Split};
 pub use mending::{CurvePoint, Mended};
 pub use pictures::{Bar, bars, slowness};
-pub use pools::{Ideal, Pool, median};
+pub use pools::{Ideal, Pool};
 pub(crate) use replay::replay_disturbed;
 pub use replay::{Meet, Room, replay};
 pub use times::{Cut, StepTimes, times};
 
 use crate::{Job, Op};
+use by_kind::ByKind;
 use links::Links;
 use rayon::prelude::*;
 
@@ -49,6 +51,7 @@ pub struct Replays<'a> {
     /// Compared with the same stage only.
     pub stage_ideal: Ideal,
     links: Links,
+    by_kind: ByKind,
     /// Picoseconds of a worker and step in the mean that it waited for something that was not recorded.
     pub unexplained: f64,
     /// The kind of operation that most of it is before, where there is any.
@@ -98,20 +101,21 @@ impl<'a> Replays<'a> {
             }
         }
         let links = Links::of(job);
-        let ideal = Ideal::of(job, &times, Pool::Kind);
-        let stage_ideal = Ideal::of(job, &times, Pool::KindAndStage);
+        let by_kind = ByKind::of(job);
+        let ideal = Ideal::of(job, &times, &by_kind, Pool::Kind);
+        let stage_ideal = Ideal::of(job, &times, &by_kind, Pool::KindAndStage);
         let sums: Vec<Vec<i64>> = times
             .par_iter_mut()
             .enumerate()
             .map(|(step, times)| usual_where_not_launched(job, step, times, &ideal))
             .collect();
-        let by_kind: Vec<f64> = (0..job.kinds.len())
+        let means: Vec<f64> = (0..job.kinds.len())
             .map(|kind| mean(&sums.iter().map(|sums| sums[kind]).collect::<Vec<i64>>()))
             .collect();
-        let unexplained = by_kind.iter().sum::<f64>() / job.workers.len().max(1) as f64;
-        let most = (0..by_kind.len()).max_by(|&a, &b| by_kind[a].total_cmp(&by_kind[b]));
-        let unexplained_before = most.filter(|&kind| by_kind[kind] > 0.0);
-        Ok(Replays { job, times, ideal, stage_ideal, links, unexplained, unexplained_before })
+        let unexplained = means.iter().sum::<f64>() / job.workers.len().max(1) as f64;
+        let most = (0..means.len()).max_by(|&a, &b| means[a].total_cmp(&means[b]));
+        let unexplained_before = most.filter(|&kind| means[kind] > 0.0);
+        Ok(Replays { job, times, ideal, stage_ideal, links, by_kind, unexplained, unexplained_before })
     }
 
     /// How long a step takes with the times that are chosen.

@@ -10,7 +10,7 @@ pub struct Lists {
 
 impl Lists {
     /// From pairs of list and item; the items of a list are in order of the pairs.
-    fn of_pairs(lists: usize, pairs: &[(u32, u32)]) -> Lists {
+    pub(crate) fn of_pairs(lists: usize, pairs: &[(u32, u32)]) -> Lists {
         let mut begins = vec![0u32; lists + 1];
         pairs.iter().for_each(|&(list, _)| begins[list as usize + 1] += 1);
         (0..lists).for_each(|list| begins[list + 1] += begins[list]);

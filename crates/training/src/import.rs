@@ -24,6 +24,7 @@ use crate::{Job, words};
 use rayon::prelude::*;
 use recorded::Recorded;
 use source::Format;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why files do not become a job.
@@ -65,16 +66,26 @@ pub enum ImportError {
 pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     let files = source::files(paths)?;
     let formats = files.par_iter().map(|path| source::format(path)).collect::<Vec<_>>();
-    let (files, strange) = of_known_formats(paths, files, formats)?;
-    let (files, left_out) = one_format(files)?;
-    let mut read =
-        files.par_iter().map(|(path, format)| read(path, *format)).collect::<Result<Vec<_>, _>>()?;
+    let Sorted { known, strange, mut unreadable } = sorted(paths, files, formats)?;
+    let (files, left_out) = one_format(known)?;
+    let all = files.par_iter().map(|(path, format)| read(path, *format)).collect::<Vec<_>>();
+    let mut read = Vec::new();
+    for recorded in all {
+        match recorded {
+            Ok(recorded) => read.push(recorded),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    if read.is_empty() && !unreadable.is_empty() {
+        return Err(unreadable.swap_remove(0));
+    }
     let format = files.first().map_or(Format::Kineto, |&(_, format)| format);
     if format == Format::Inspector {
         inspector::name_ranks(&mut read);
     }
     let mut job = assemble::job(read)?;
     job.source = described(format, &files);
+    job.notes.extend(unreadable.iter().map(|error| words::left_out(error)));
     if !strange.is_empty() {
         job.notes.push(format!("not read, as they are no recordings: {}", words::list(&strange)));
     }
@@ -88,26 +99,47 @@ pub fn import(paths: &[PathBuf]) -> Result<Job, ImportError> {
     Ok(job)
 }
 
+/// Whether a file, or one of a folder, is of the PyTorch profiler: the only one that tells the operations of a table.
+pub fn holds_profiles(path: &Path) -> bool {
+    let is_one = |path: &PathBuf| matches!(source::format(path), Ok(Format::Kineto));
+    source::files(&[path.to_path_buf()]).is_ok_and(|files| files.iter().any(is_one))
+}
+
 /// Files and what they are.
 type Files = Vec<(PathBuf, Format)>;
 
-/// Leaves out what a folder holds beside recordings, such as a README, and names it. Files that were named must be recordings.
-fn of_known_formats(
+/// Files by what they are.
+#[derive(Default)]
+struct Sorted {
+    known: Files,
+    /// Names of what a folder holds beside recordings, such as a README.
+    strange: Vec<String>,
+    /// Why others cannot be read.
+    unreadable: Vec<ImportError>,
+}
+
+/// Looks through all files. Those that were named must be there, and be recordings; and one at least must be readable.
+fn sorted(
     named: &[PathBuf],
     files: Vec<PathBuf>,
     formats: Vec<Result<Format, ImportError>>,
-) -> Result<(Files, Vec<String>), ImportError> {
+) -> Result<Sorted, ImportError> {
     let none_is_known = formats.iter().all(Result::is_err);
-    let (mut known, mut strange) = (Vec::new(), Vec::new());
+    let mut sorted = Sorted::default();
     for (path, format) in files.into_iter().zip(formats) {
         match format {
-            Err(ImportError::Unknown { .. }) if !none_is_known && !named.contains(&path) => {
-                strange.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            Ok(format) => sorted.known.push((path, format)),
+            Err(error) if none_is_known => return Err(error),
+            Err(ImportError::Unknown { .. }) if !named.contains(&path) => {
+                sorted.strange.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
-            format => known.push((path, format?)),
+            Err(ImportError::Io { source, .. }) if source.kind() != ErrorKind::NotFound => {
+                sorted.unreadable.push(ImportError::Io { path, source });
+            }
+            Err(error) => return Err(error),
         }
     }
-    Ok((known, strange))
+    Ok(sorted)
 }
 
 fn read(path: &Path, format: Format) -> Result<Recorded, ImportError> {

@@ -143,6 +143,11 @@ impl Job {
             && !self.shapes.iter().flat_map(|shape| &shape.ops).any(is_transfer)
     }
 
+    /// Data-parallel ranks, recorded or not.
+    pub fn dp_ranks(&self) -> usize {
+        self.workers.iter().map(|worker| worker.dp_rank as usize + 1).max().unwrap_or(1)
+    }
+
     /// Stages of the pipeline.
     pub fn stages(&self) -> usize {
         self.workers.iter().map(|worker| worker.stage as usize + 1).max().unwrap_or(1)

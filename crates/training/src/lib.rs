@@ -13,9 +13,11 @@ pub mod exact;
 pub mod graph;
 mod import;
 mod job;
+mod median;
 mod meta;
 mod operation;
 pub mod published;
+mod recording;
 pub mod synthetic;
 mod table;
 mod traced;
@@ -27,8 +29,9 @@ pub use import::{ImportError, import};
 pub use job::{Job, KindInfo, Op, Role, Shape, Step, Worker};
 pub use meta::{Meta, MetaError};
 pub use operation::Kind;
+pub use recording::{ReadError, holds_job, read_job};
 pub use table::{
-    Clock, Fault, Faults, Kineto, Row, Table, TableError, holds_tables, is_called_a_table, is_synthetic,
-    read_table, read_tables, write_csv, write_parquet,
+    Clock, Fault, Faults, Kineto, Row, Table, TableError, is_synthetic, read_table, read_tables, tables,
+    write_csv, write_parquet,
 };
 pub use traced::{Sizes, TracedError, trace};

@@ -1,4 +1,5 @@
-//! Jobs that are made up: a pipeline in 1F1B order, data parallel, with faults that are known.
+//! Jobs that are made up: a pipeline in 1F1B order, interleaved where stages have several chunks, data parallel, with faults that are
+//! known.
 //!
 //! The rows are what a recording of such a job would hold; reading them gives the job back.
 
@@ -17,9 +18,11 @@ use straggler_model::philox::Stream;
 pub struct Synthetic {
     pub dp: u32,
     pub pp: u32,
+    /// Chunks of the model on every stage: chunk c of stage s is chunk c · pp + s of the model.
+    pub vpp: u32,
     pub microbatches: u32,
     pub steps: u32,
-    /// Of a microbatch on a stage, forward; backward takes twice as long.
+    /// Of a microbatch on a stage, all its chunks together, forward; backward takes twice as long.
     pub forward: f64,
     /// What the last stage takes longer, as a share.
     pub last_stage: f64,
@@ -38,6 +41,7 @@ impl Default for Synthetic {
         Synthetic {
             dp: 4,
             pp: 4,
+            vpp: 1,
             microbatches: 8,
             steps: 20,
             forward: 0.1,
@@ -88,16 +92,29 @@ pub fn mean_step(of: &Synthetic) -> f64 {
     (0..of.steps).map(|step| ends(step, &rows)).sum::<f64>() / f64::from(of.steps.max(1))
 }
 
-/// The order of microbatches on a stage: so many forward first, then one forward and one backward in turn.
-fn order(stage: u32, of: &Synthetic) -> Vec<(Kind, u32)> {
-    let count = of.microbatches;
-    let ahead = (of.pp - 1 - stage).min(count);
-    let mut order: Vec<(Kind, u32)> = (0..ahead).map(|forward| (Kind::ForwardCompute, forward)).collect();
-    for backward in 0..count {
-        if ahead + backward < count {
-            order.push((Kind::ForwardCompute, ahead + backward));
+/// The order of passes on a stage, each a kind, a microbatch and a chunk: so many forward first, then one forward and one backward in
+/// turn. Several chunks take turns, each for as many microbatches as there are stages: the interleaved schedule of Narayanan et al.,
+/// "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM" (SC 2021).
+fn order(stage: u32, of: &Synthetic) -> Vec<(Kind, u32, u32)> {
+    let (pp, vpp) = (of.pp, of.vpp);
+    let count = of.microbatches * vpp;
+    let behind = pp - 1 - stage;
+    let ahead = if vpp == 1 { behind } else { 2 * behind + (vpp - 1) * pp }.min(count);
+    let pass = |number: u32| {
+        let (round, place) = (number / (pp * vpp), number % (pp * vpp));
+        (round * pp + place % pp, place / pp)
+    };
+    let forward = |number: u32| {
+        let (microbatch, chunk) = pass(number);
+        (Kind::ForwardCompute, microbatch, chunk)
+    };
+    let mut order: Vec<(Kind, u32, u32)> = (0..ahead).map(forward).collect();
+    for number in 0..count {
+        if ahead + number < count {
+            order.push(forward(ahead + number));
         }
-        order.push((Kind::BackwardCompute, backward));
+        let (microbatch, chunk) = pass(number);
+        order.push((Kind::BackwardCompute, microbatch, vpp - 1 - chunk));
     }
     order
 }
@@ -110,7 +127,7 @@ fn planned(of: &Synthetic) -> Vec<Row> {
             let rank = stage * of.dp + dp_rank;
             let mut seqs = [0u32; Kind::ALL.len()];
             let mut place = 0.0;
-            let mut add = |kind: Kind, microbatch: i32| {
+            let mut add = |kind: Kind, microbatch: i32, chunk: i32| {
                 let seq = seqs[kind as usize];
                 seqs[kind as usize] += 1;
                 let computes = kind.is_compute();
@@ -123,44 +140,41 @@ fn planned(of: &Synthetic) -> Vec<Row> {
                     start: place,
                     duration: 0.0,
                     seq,
-                    chunk: if computes || kind == Kind::ParamsAllGather || kind == Kind::GradsReduceScatter {
-                        0
-                    } else {
-                        -1
-                    },
-                    model_chunk: if computes { stage as i32 } else { -1 },
-                    microbatch: if computes { microbatch } else { -1 },
+                    chunk,
+                    model_chunk: if computes { chunk * of.pp as i32 + stage as i32 } else { -1 },
+                    microbatch,
                 });
                 place += 1.0;
             };
+            // All chunks at once: the step begins and ends with the first.
             if of.dp > 1 {
-                add(Kind::ParamsAllGather, -1);
+                add(Kind::ParamsAllGather, -1, 0);
             }
-            for (kind, microbatch) in order(stage, of) {
+            for (kind, microbatch, chunk) in order(stage, of) {
+                let (is_first, is_last) =
+                    (stage == 0 && chunk == 0, stage + 1 == of.pp && chunk + 1 == of.vpp);
                 let (recv, send, receives, sends) = match kind {
-                    Kind::ForwardCompute => {
-                        (Kind::ForwardRecv, Kind::ForwardSend, stage > 0, stage + 1 < of.pp)
-                    }
-                    _ => (Kind::BackwardRecv, Kind::BackwardSend, stage + 1 < of.pp, stage > 0),
+                    Kind::ForwardCompute => (Kind::ForwardRecv, Kind::ForwardSend, !is_first, !is_last),
+                    _ => (Kind::BackwardRecv, Kind::BackwardSend, !is_last, !is_first),
                 };
                 if receives {
-                    add(recv, -1);
+                    add(recv, -1, -1);
                 }
-                add(kind, microbatch as i32);
+                add(kind, microbatch as i32, chunk as i32);
                 if sends {
-                    add(send, -1);
+                    add(send, -1, -1);
                 }
             }
-            add(Kind::Gc, -1);
-            add(Kind::LayernormGradsAllReduce, -1);
+            add(Kind::Gc, -1, -1);
+            add(Kind::LayernormGradsAllReduce, -1, -1);
             if stage == 0 || stage + 1 == of.pp {
-                add(Kind::EmbeddingGradsAllReduce, -1);
+                add(Kind::EmbeddingGradsAllReduce, -1, -1);
             }
             if of.dp > 1 {
-                add(Kind::GradsReduceScatter, -1);
+                add(Kind::GradsReduceScatter, -1, 0);
             }
-            add(Kind::OptimizerClipMainGrad, -1);
-            add(Kind::Optimizer, -1);
+            add(Kind::OptimizerClipMainGrad, -1, -1);
+            add(Kind::Optimizer, -1, -1);
         }
     }
     // All workers wait for each other there.
@@ -277,9 +291,10 @@ impl<'a> Drawn<'a> {
         let length = |microbatch: i32| {
             self.lengths[row.dp_rank as usize * of.microbatches as usize + microbatch.max(0) as usize]
         };
+        let forward = of.forward / f64::from(of.vpp);
         match row.kind {
-            Kind::ForwardCompute => of.forward * spread * longer * slow * length(row.microbatch),
-            Kind::BackwardCompute => 2.0 * of.forward * spread * longer * slow * length(row.microbatch),
+            Kind::ForwardCompute => forward * spread * longer * slow * length(row.microbatch),
+            Kind::BackwardCompute => 2.0 * forward * spread * longer * slow * length(row.microbatch),
             kind if kind.is_send_or_recv() => of.transfer * spread,
             Kind::ParamsAllGather | Kind::GradsReduceScatter => of.gradients * spread,
             Kind::EmbeddingGradsAllReduce => 0.1 * of.gradients * spread,

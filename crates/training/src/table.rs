@@ -11,7 +11,7 @@ mod parts;
 mod write;
 
 pub use clock::Clock;
-pub use detect::{holds_tables, is_called_a_table, is_synthetic};
+pub use detect::{hold_operations, is_synthetic, tables};
 pub use faults::{Fault, Faults};
 pub use kineto::Kineto;
 pub use parts::read_tables;
@@ -19,7 +19,7 @@ pub use write::{write_csv, write_parquet};
 
 use crate::derive::{self, JobError};
 use crate::{Job, Kind};
-use detect::GZIP;
+use detect::{GZIP, PARQUET};
 use faults::Wrong;
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
     let io = |source| TableError::Io { path: path.into(), source };
     let mut file = File::open(path).map_err(io)?;
     let mut magic = [0; 4];
-    let is_parquet = file.read_exact(&mut magic).is_ok() && &magic == b"PAR1";
+    let is_parquet = file.read_exact(&mut magic).is_ok() && magic == PARQUET;
     file.rewind().map_err(io)?;
     if is_parquet {
         return parquet::read(file, path);

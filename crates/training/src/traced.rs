@@ -40,7 +40,7 @@ impl Sizes {
                     all.extend_from_slice(&times.takes[place * columns..(place + 1) * columns]);
                 }
             }
-            (crate::exact::median(&mut all) as f64 * BYTES_A_PICOSECOND) as u64
+            (crate::median::median(&mut all) as f64 * BYTES_A_PICOSECOND) as u64
         };
         Sizes {
             activations: typical(Kind::is_send_or_recv).max(1),
@@ -51,7 +51,10 @@ impl Sizes {
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TracedError {
-    #[error("only jobs from tables of operations become traces: others do not say what is sent to whom")]
+    #[error(
+        "only tables of operations, and profiler traces that name microbatches, become traces: others do not say what is sent to \
+         whom"
+    )]
     NotATable,
     #[error("{missing} {} not recorded: a trace needs all of them", words::plural(*missing, "worker was", "workers were"))]
     Missing { missing: usize },
@@ -125,7 +128,7 @@ impl<'a> Building<'a> {
             let members: Vec<Rank> = chosen.map(|(rank, _)| rank).collect();
             Communicator { members, name, parent: Some(WORLD), ..Communicator::default() }
         };
-        let dp = job.workers.iter().map(|worker| worker.dp_rank + 1).max().unwrap_or(1);
+        let dp = job.dp_ranks() as u32;
         let mut communicators = vec![Communicator::world(count as u32)];
         for stage in 0..stages {
             communicators.push(of(format!("{ALONG_COPIES}, stage {stage}"), &|_, own| own == stage));

@@ -9,7 +9,7 @@ mod copies;
 mod draw;
 
 use crate::exact::{At, Meet, Replays, Room, record, replay_disturbed};
-use crate::{Job, Role};
+use crate::{Job, Role, Row, derive};
 pub use copies::{CopyError, copied};
 use draw::Hit;
 pub(crate) use draw::{SlowLink, slowed_by};
@@ -68,6 +68,18 @@ pub enum ScenarioError {
     NoStep { step: i64, first: i64, last: i64 },
     #[error("there is no transfer between ranks {rank} and {other} alone")]
     NoLink { rank: u32, other: u32 },
+    #[error(
+        "no rank transfers anything with rank {other} alone: name two ranks that send to each other, or rank {other} by itself \
+         for all its transfers"
+    )]
+    NoPartner { other: u32 },
+    #[error("{} takes part in no transfer, so that none can take longer", rank.map_or("no rank".into(), |rank| format!("rank {rank}")))]
+    NoTransfers { rank: Option<u32> },
+    #[error(
+        "a table needs the same workers in all its steps, and a data-parallel rank is lost at step {step}: lose it from the first step \
+         on, which is step {first}"
+    )]
+    LostLater { step: i64, first: i64 },
     #[error("no data-parallel rank is left to go on: the job has {dp_ranks}")]
     NobodyLeft { dp_ranks: usize },
     #[error("step {step} would take longer than 50 days: make faults smaller")]
@@ -114,13 +126,18 @@ impl Scenario {
             None => Err(ScenarioError::NoRank { rank, first, last }),
         };
         for fault in &self.faults {
-            let own = if let Whom::Rank(rank) = fault.whom { Some((rank, known(rank)?)) } else { None };
-            if let What::Link { with: Some(other), .. } = fault.what {
-                let place = known(other)?;
-                if let Some((rank, own)) = own
-                    && !draw::meet(job, own, place)
-                {
-                    return Err(ScenarioError::NoLink { rank, other });
+            let rank = if let Whom::Rank(rank) = fault.whom { Some(rank) } else { None };
+            rank.map(known).transpose()?;
+            if let What::Link { with, .. } = fault.what {
+                with.map(known).transpose()?;
+                let named: Vec<usize> = rank.and_then(|rank| draw::place(job, rank)).into_iter().collect();
+                let whom = if rank.is_some() { named } else { draw::recorded(job) };
+                if draw::able(job, &whom, &fault.what).is_empty() {
+                    return Err(match (rank, with) {
+                        (Some(rank), Some(other)) => ScenarioError::NoLink { rank, other },
+                        (None, Some(other)) => ScenarioError::NoPartner { other },
+                        (rank, None) => ScenarioError::NoTransfers { rank },
+                    });
                 }
             }
             if let (Some(step), Some((first, last))) = (fault.from_step, steps)
@@ -157,7 +174,19 @@ impl Scenario {
         Ok(Outcome { steps: steps?, samples: hit.samples(replays.job), hit: hit.whom })
     }
 
-    /// The first draw as a job: what its recording would be. Workers that are lost are not in it.
+    /// The rows of the first draw, without workers that are lost: data-parallel ranks behind them move up.
+    pub fn rows(&self, replays: &Replays<'_>) -> Result<Vec<Row>, ScenarioError> {
+        let job = replays.job;
+        let lost = Hit::drawn(self, job, 0)?.lost_at_once(job)?;
+        let mut rows = derive::rows(&self.changed(replays)?);
+        rows.retain(|row| !lost.contains(&row.dp_rank));
+        for row in &mut rows {
+            row.dp_rank -= lost.range(..row.dp_rank).count() as u32;
+        }
+        Ok(rows)
+    }
+
+    /// The first draw as a job: what its recording would be. Workers that are lost take no time there.
     pub fn changed(&self, replays: &Replays<'_>) -> Result<Job, ScenarioError> {
         let hit = Hit::drawn(self, replays.job, 0)?;
         let mut job = replays.job.clone();

@@ -27,6 +27,13 @@ pub fn listed(items: impl Iterator<Item = String>) -> String {
     list_up_to(5, &items.collect::<Vec<String>>())
 }
 
+/// A sentence about a file that cannot be read.
+pub fn left_out(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    let end = if text.ends_with('?') { "" } else { "." };
+    format!("{text}{end} The file is left out, and what its rank did is not known")
+}
+
 /// `rank 3`, `ranks 3 and 5`.
 pub fn of<T: ToString>(noun: &str, items: &[T]) -> String {
     format!("{noun}{} {}", plural(items.len(), "", "s"), list(items))

@@ -131,6 +131,7 @@ fn a_cause_behind_another_is_told() {
         (hidden[0].kind, &hidden[0].ranks[..], hidden[0].since_step),
         (CauseKind::LaunchDelay, &[7][..], Some(10))
     );
+    assert_eq!(hidden[0].hidden_behind, [found.causes[0].says.clone()]);
     let (_, seconds) = hidden[0].with_others.unwrap();
     assert!((seconds - (mean_step(&with) - mean_step(&of))).abs() < 0.02 * mean_step(&of), "{hidden:?}");
 }

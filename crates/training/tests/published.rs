@@ -3,7 +3,8 @@
 #[path = "public_jobs/folder.rs"]
 mod public_jobs;
 
-use std::path::Path;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use straggler_training::published::{Dense, DenseError, analyse};
 use straggler_training::{Kind, Meta, Row, read_table};
 
@@ -113,26 +114,68 @@ fn what_is_missing_is_named() {
     assert_eq!(error, "stage 0 has no gc 0, which every step ends with");
 }
 
-/// The three public jobs, where they are: the folder of their tables in STRAGGLER_TRAINING_JOBS.
+/// Everything that was published of the three public jobs, where they are: the folder of their tables in STRAGGLER_TRAINING_JOBS.
 #[test]
 fn published_answers() {
     let Some(folder) = public_jobs::folder() else { return };
-    for (name, s, error, m_w, m_s) in [
-        ("AR", 1.9730450967, 0.00670540, 1.0017012777, -0.0012119640),
-        ("SE", 1.5373613711, 0.00509620, 0.0250622669, 0.6877108930),
-        ("ST", 1.1787021837, 0.01885388, 0.0314042691, 1.2193563789),
-    ] {
-        let path = |what: &str| Path::new(&folder).join(what);
-        let job = Dense::new(&read_table(&path(&format!("trace-{name}.parquet"))).unwrap().rows).unwrap();
-        let meta =
-            Meta::parse(&std::fs::read_to_string(path(&format!("meta-{name}.yaml"))).unwrap()).unwrap();
-        let found = analyse(&job, &meta).unwrap();
-        let pairs = [
-            (found.s, s),
-            (found.replay_error, error),
-            (found.m_w.unwrap().rem.unwrap(), m_w),
-            (found.m_s.rem.unwrap(), m_s),
+    for name in ["AR", "SE", "ST"] {
+        let read = |file: String| std::fs::read_to_string(folder.join(file)).unwrap();
+        let json =
+            |what: &str| -> Value { serde_json::from_str(&read(format!("{what}-{name}.json"))).unwrap() };
+        let table = read_table(&folder.join(format!("trace-{name}.parquet"))).unwrap();
+        let meta = Meta::parse(&read(format!("meta-{name}.yaml"))).unwrap();
+        let found = analyse(&Dense::new(&table.rows).unwrap(), &meta).unwrap();
+        let (result, m_w) = (json("result"), found.m_w.clone().unwrap());
+        let mean = |key: &str| {
+            let steps = numbers(&result[key]);
+            steps.values().sum::<f64>() / steps.len() as f64
+        };
+        // Times are compared by their quotient with what was published.
+        let mut pairs = vec![
+            (found.step_seconds / mean("step_t_base"), 1.0),
+            (found.replayed_seconds / mean("step_t_nodelay"), 1.0),
+            (found.ideal_seconds / mean("step_t_noblk"), 1.0),
+            (found.s, result["blocking_slowdown"].as_f64().unwrap()),
+            (found.launch_slowdown, result["launch_slowdown"].as_f64().unwrap()),
+            (found.replay_error, 1.0 - 1.0 / result["launch_slowdown"].as_f64().unwrap()),
         ];
-        assert!(pairs.iter().all(|(found, published)| (found - published).abs() < 1e-6), "{name}: {pairs:?}");
+        for (found, file, own) in [(&m_w, "mw", "Mw"), (&found.m_s, "ms", "Ms")] {
+            let published = json(file);
+            let number = |key: &str| published[key].as_f64().unwrap();
+            pairs.extend([
+                (found.rem.unwrap(), number("rem")),
+                (found.rem.unwrap(), number(own)),
+                (found.add.unwrap(), number("add")),
+                (found.seconds_without / number("trem"), 1.0),
+                (found.seconds_with_only / number("tadd"), 1.0),
+            ]);
+        }
+        let by_step = found.by_step.iter().map(|(step, s)| (step.to_string(), *s)).collect();
+        for (found, key) in [
+            (Some(by_step), "blocking_step_slowdown"),
+            (found.by_stage, "blocking_decompose_by_stage"),
+            (found.by_dp_rank, "blocking_decompose_by_dp_rank"),
+            (found.by_type, "blocking_decompose_by_optype"),
+        ] {
+            let (found, published) = (found.unwrap(), numbers(&result[key]));
+            assert!(found.keys().eq(published.keys()), "{name}, {key}: {found:?}");
+            pairs.extend(found.into_values().zip(published.into_values()));
+        }
+        for (found, key) in [
+            (found.launch_by_stage, "launch_decompose_by_stage"),
+            (found.launch_by_dp_rank, "launch_decompose_by_dp_rank"),
+            (found.launch_by_type, "launch_decompose_by_optype"),
+        ] {
+            assert!(found.is_none() && result[key].is_null(), "{name}, {key}: {found:?}");
+        }
+        let far: Vec<_> =
+            pairs.iter().filter(|(found, published)| (found - published).abs() >= 1e-6).collect();
+        assert!(far.is_empty(), "{name}: {far:?}");
     }
+}
+
+/// Numbers by their names.
+fn numbers(object: &Value) -> BTreeMap<String, f64> {
+    let of = object.as_object().unwrap().iter();
+    of.map(|(name, number)| (name.clone(), number.as_f64().unwrap())).collect()
 }

@@ -9,7 +9,7 @@ fn quiet() -> Synthetic {
     Synthetic { dp: 4, pp: 4, microbatches: 8, steps: 6, jitter: 0.0, ..Synthetic::default() }
 }
 
-/// The job with stalls of so many seconds within a computation of rank 6 (stage 1) in every second step.
+/// The job with stalls of so many seconds within an operation of rank 6 (stage 1) in every second step.
 fn stalled(of: &Synthetic, kind: Kind, microbatch: i32, stalls: &[f64]) -> Vec<Row> {
     let job = derive::job(rows(of), "synthetic").unwrap();
     let replays = Replays::new(&job).unwrap();
@@ -30,7 +30,7 @@ fn stalled(of: &Synthetic, kind: Kind, microbatch: i32, stalls: &[f64]) -> Vec<R
         // Operations of a kind are numbered in the order of their starts: the collection at the end of the step comes after these.
         let own = |other: &&mut Row| (other.step, other.rank, other.kind) == (row.step, row.rank, Kind::Gc);
         all.iter_mut().filter(own).for_each(|last| last.seq += stalls.len() as u32);
-        let mut start = row.start + 0.02;
+        let mut start = row.start + 0.002;
         for (seq, &duration) in (0..).zip(stalls) {
             let none = Row { chunk: -1, model_chunk: -1, microbatch: -1, ..row };
             all.push(Row { kind: Kind::Gc, seq, start, duration, ..none });
@@ -52,16 +52,20 @@ fn mean(rows: &[Row], steps: u32) -> f64 {
     (0..steps).map(end).sum::<f64>() / f64::from(steps)
 }
 
-/// What depends on the computation waits for the collection, too: S and the gain are those that were injected.
+/// What depends on the computation waits for the collection, too, and a step ends after one within the optimizer: S and the gain are
+/// those that were injected.
 #[test]
 fn a_collection_within_a_computation_delays_what_is_sent() {
     let of = quiet();
     // After its third forward, stage 1 waits for the first backward: two more forwards and two backwards of other stages, and what
     // lies between them. A collection takes that time first.
     let idle = 2.0 * of.forward + 2.0 * 2.0 * of.forward - 2.0 * of.forward + 4.0 * of.transfer;
-    for (kind, microbatch, slack) in
-        [(Kind::ForwardCompute, 2, idle), (Kind::BackwardCompute, 3, 0.0), (Kind::BackwardCompute, 7, 0.0)]
-    {
+    for (kind, microbatch, slack) in [
+        (Kind::ForwardCompute, 2, idle),
+        (Kind::BackwardCompute, 3, 0.0),
+        (Kind::BackwardCompute, 7, 0.0),
+        (Kind::Optimizer, -1, 0.0),
+    ] {
         let all = stalled(&of, kind, microbatch, &[0.5, 0.3]);
         let (with, without) = (mean(&all, of.steps), mean_step(&of));
         let longer = (0.8 - slack) / 2.0;

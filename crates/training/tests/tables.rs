@@ -314,7 +314,7 @@ fn compressed_and_cut_files() {
     std::fs::write(&packed, out.finish().unwrap()).unwrap();
     let read = |path: &Path| read_table(path);
     assert_eq!(read(&packed).unwrap().rows, read(&plain).unwrap().rows);
-    assert!(straggler_training::holds_tables(&packed) && straggler_training::is_synthetic(&packed));
+    assert!(straggler_training::holds_job(&packed) && straggler_training::is_synthetic(&packed));
     let cut = folder.path().join("job.parquet");
     std::fs::write(&cut, &parquet[..parquet.len() / 2]).unwrap();
     let error = read(&cut).unwrap_err().to_string();

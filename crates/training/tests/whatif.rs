@@ -113,6 +113,46 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     assert_eq!(error, ScenarioError::NobodyLeft { dp_ranks: 4 });
 }
 
+/// What is written of a job without a data-parallel rank is a job that takes as long as the steps of the what-if.
+#[test]
+fn the_rest_of_a_job_is_a_table() {
+    let of = Synthetic { lengths: 0.3, steps: 4, ..Synthetic::default() };
+    let job = job(&of);
+    let replays = Replays::new(&job).unwrap();
+    let mut scenario = only(Whom::Rank(6), What::Lost);
+    let rest = derived(scenario.rows(&replays).unwrap());
+    assert_eq!((rest.workers.len(), rest.dp_ranks()), (12, 3));
+    assert!(rest.notes.is_empty() && rest.workers.iter().all(|worker| worker.recorded), "{:?}", rest.notes);
+    assert!(rest.workers.iter().all(|worker| worker.rank % 4 != 2), "{:?}", rest.workers);
+    assert_close(&steps_of(&rest), &outcome(&job, &scenario).steps);
+    scenario.faults[0].from_step = Some(2);
+    let error = scenario.rows(&replays).unwrap_err();
+    assert_eq!(error, ScenarioError::LostLater { step: 2, first: 0 });
+    assert!(error.to_string().ends_with("lose it from the first step on, which is step 0"), "{error}");
+    scenario.faults[0].from_step = Some(0);
+    assert_eq!(scenario.rows(&replays).unwrap().len(), rest.operations());
+}
+
+/// A link that nobody has is a mistake, whoever is drawn for it.
+#[test]
+fn links_without_transfers_are_refused() {
+    let with = |other: u32| What::Link { times: 3.0, with: Some(other) };
+    let all = What::Link { times: 3.0, with: None };
+    let one_stage = job(&Synthetic { pp: 1, steps: 2, ..Synthetic::default() });
+    let refused = |job: &Job, whom: Whom, what: What| only(whom, what).check(job).unwrap_err();
+    for whom in [Whom::Any, Whom::Each(0.5)] {
+        assert_eq!(refused(&one_stage, whom, with(2)), ScenarioError::NoPartner { other: 2 });
+    }
+    assert_eq!(refused(&one_stage, Whom::Rank(1), with(2)), ScenarioError::NoLink { rank: 1, other: 2 });
+    assert_eq!(refused(&one_stage, Whom::Rank(2), with(2)), ScenarioError::NoLink { rank: 2, other: 2 });
+    only(Whom::Any, all).check(&one_stage).unwrap();
+    let alone = job(&Synthetic { dp: 1, pp: 1, steps: 2, ..Synthetic::default() });
+    assert_eq!(refused(&alone, Whom::Any, all), ScenarioError::NoTransfers { rank: None });
+    assert_eq!(refused(&alone, Whom::Rank(0), all), ScenarioError::NoTransfers { rank: Some(0) });
+    let pipeline = job(&Synthetic { steps: 2, ..Synthetic::default() });
+    only(Whom::Any, with(2)).check(&pipeline).unwrap();
+}
+
 /// A step begins with the first of those that are left.
 #[test]
 fn a_step_does_not_begin_with_a_lost_worker() {

@@ -18,6 +18,13 @@ test("ends have ticks, and none stands too near", () => {
   expect(labels(withEnds(steps, [3, 3], ticks(steps, 2.5, 3.5, 5)))).toEqual(["3"]);
 });
 
+test("names stand at even distances; empty ones have no tick", () => {
+  const steps = axis({ unit: "count", names: ["16", "", "21", "22", "23"] });
+  expect(ticks(steps, -0.5, 4.5, 9).map((t) => [t.value, t.label])).toEqual([[0, "16"], [2, "21"], [3, "22"], [4, "23"]]);
+  expect(labels(withEnds(steps, [0, 4], ticks(steps, -0.5, 4.5, 2)))).toEqual(["16", "22"]);
+  expect(labels(ticks(steps, 1.5, 3.2, 9))).toEqual(["21", "22"]);
+});
+
 test("counts have no fractions", () => {
   expect(labels(ticks(axis({ unit: "count" }), 0, 2, 10))).toEqual(["0", "1", "2"]);
 });

@@ -90,7 +90,7 @@ data-parallel dimension: its collectives, and those of all ranks, grow with them
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
 pub struct Convert {
-    /// A table of operations, or those of a folder
+    /// A table of operations, PyTorch profiler traces that name microbatches, or the folder of either
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Folder for the trace; must not exist yet
@@ -111,6 +111,7 @@ EXAMPLES
   straggler training generate --dp 8 --pp 2 --slow 3/0:1.5@10 -o slow.csv
   straggler training generate --lengths 0.3 --last-stage 0.2 -o uneven.csv
   straggler training generate --link 2/1-2/2:50 -o late.parquet
+  straggler training generate --vpp 2 --slow 6:1.5 -o interleaved.csv
   straggler training generate --slow 2/1:1.6@5 --to kineto -o profiled
 
 ",
@@ -135,6 +136,9 @@ pub struct Generate {
     /// Stages of the pipeline
     #[arg(long, value_name = "COUNT", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub pp: u32,
+    /// Chunks of the model per stage, which take turns (interleaved 1F1B); needs microbatches in a multiple of --pp
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub vpp: u32,
     /// Microbatches per step
     #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub microbatches: u32,

@@ -58,7 +58,7 @@ pub struct Opened {
 /// Reads a trace in any format that is known, or a training job as one.
 pub fn open_trace(path: &Path) -> Outcome<Opened> {
     let is_known = directory::is_trace(path) || import::detect(path).is_some();
-    if path.exists() && !is_known && straggler_training::holds_tables(path) {
+    if path.exists() && !is_known && straggler_training::holds_job(path) {
         return Ok(Opened { trace: files::job_as_trace(path)?, findings: Vec::new(), bytes: None });
     }
     if path.exists() && !directory::is_trace(path) && import::detect(path).is_some() {

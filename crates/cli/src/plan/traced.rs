@@ -32,7 +32,7 @@ impl TraceRequest {
         let is_trace = path.is_dir()
             || directory::is_trace(&path)
             || import::detect(&path).is_some()
-            || straggler_training::holds_tables(&path);
+            || straggler_training::holds_job(&path);
         if !is_trace {
             return Err(path);
         }

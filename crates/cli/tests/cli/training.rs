@@ -1,6 +1,7 @@
 //! Training jobs: what is said of known faults, and of files that are no good.
 
 use crate::program::Folder;
+use straggler_report::page::{Block, Chart, Heat, Page, Plot};
 
 #[test]
 fn a_slow_worker_is_named_with_its_step() {
@@ -33,14 +34,120 @@ fn a_slow_worker_is_named_with_its_step() {
     assert_eq!(folder.run(&format!("{published} --threads 1")).good().json(), json);
 }
 
+fn page(folder: &Folder, job: &str) -> Page {
+    folder.run(&format!("training show {job} --report job.html")).good();
+    let html = std::fs::read_to_string(folder.path().join("job.html")).unwrap();
+    Page::from_html(&html).unwrap().unwrap()
+}
+
+fn heat(page: &Page) -> (&Chart, &Heat) {
+    let heats = page.charts().filter_map(|chart| match &chart.plot {
+        Plot::Heat(heat) => Some((chart, heat)),
+        _ => None,
+    });
+    heats.last().unwrap()
+}
+
 #[test]
-fn the_page_has_a_heat_map_and_two_timelines() {
+fn the_page_has_causes_a_heat_map_and_two_timelines() {
     let folder = Folder::new();
-    folder.run("training show fixtures/training/last-stage.csv --report job.html").good();
-    let page = std::fs::read_to_string(folder.path().join("job.html")).unwrap();
-    assert!(page.starts_with("<!") || page.starts_with("<html"), "{}", &page[..80]);
+    let page = page(&folder, "fixtures/training/slow-worker.csv");
+    let shown = folder.run("training show fixtures/training/slow-worker.csv --json").good().json();
+    let cause = shown["causes"][0]["says"].as_str().unwrap();
+    assert!(cause.starts_with("Rank 6 is slow since step 5"), "{cause}");
+    assert!(page.sections[0].text[0].starts_with(cause), "{:?}", page.sections[0].text);
+    let Some(Block::Table(gains)) = page.sections[0].blocks.first() else { panic!("no table") };
+    assert_eq!(
+        (gains.rows[0][0].text.as_str(), gains.rows[0][1].value),
+        (cause, shown["causes"][0]["gain"].as_f64())
+    );
+
+    // Rank 6 takes 1.6 times as long since step 5, and nobody else ever.
+    let (chart, heat) = heat(&page);
+    assert_eq!((heat.xs.len(), heat.ys.len(), chart.note.as_str()), (12, 8, ""));
+    assert_eq!((heat.x.names[0].as_str(), heat.x.names[11].as_str()), ("0", "11"));
+    for (place, &value) in heat.values.iter().enumerate() {
+        let (rank, step) = (heat.y.names[place / 12].as_str(), place % 12);
+        let expected = if rank == "6" && step >= 5 { 1.6 } else { 1.0 };
+        assert!((value / expected - 1.0).abs() < 0.1, "rank {rank}, step {step}: {value}");
+    }
+
+    // The slow worker first, as it was and ideal: its step ends as late as both say.
+    let timelines = page.charts().filter_map(|chart| match &chart.plot {
+        Plot::Timeline(timeline) => Some(timeline),
+        _ => None,
+    });
+    let timeline = timelines.last().unwrap();
+    assert_eq!(timeline.rows[..2], ["rank 6 as it was", "rank 6 ideal"]);
+    let ends = |row: u32| {
+        let own = timeline.activities().filter(|bar| bar.row == row);
+        own.map(|bar| bar.end_ps).fold(0.0, f64::max) / 1e12
+    };
+    let by_step: Vec<f64> =
+        shown["by_step"].as_object().unwrap().values().map(|s| s.as_f64().unwrap()).collect();
+    let worst = by_step.into_iter().fold(0.0, f64::max);
+    assert!((ends(0) / ends(1) / worst - 1.0).abs() < 0.02, "{} {} {worst}", ends(0), ends(1));
     folder.run("training show fixtures/training/last-stage.csv --report job.page").good();
     assert_eq!(folder.names(), ["job.html", "job.page"]);
+}
+
+/// A job of which single steps were recorded: a column for each of them, and an empty one where others are missing.
+#[test]
+fn steps_that_are_far_apart_are_seen() {
+    let folder = Folder::new();
+    let table = std::fs::read_to_string(folder.path().join("fixtures/training/slow-worker.csv")).unwrap();
+    let (header, rows) = table.split_once('\n').unwrap();
+    let step = header.split(',').position(|name| name == "step").unwrap();
+    let mut text = format!("{header}\n");
+    for line in rows.lines() {
+        let mut cells: Vec<String> = line.split(',').map(str::to_string).collect();
+        match cells[step].as_str() {
+            "2" | "3" => continue,
+            "4" => cells[step] = "900".into(),
+            number if number.len() > 1 || number > "4" => cells[step] = format!("1{number:0>3}"),
+            _ => {}
+        }
+        text.push_str(&format!("{}\n", cells.join(",")));
+    }
+    folder.write("gaps.csv", &text);
+    let page = page(&folder, "gaps.csv");
+    let (chart, heat) = heat(&page);
+    let expected = ["0", "1", "", "900", "", "1005", "1006", "1007", "1008", "1009", "1010", "1011"];
+    assert_eq!((&heat.x.names[..], heat.xs.len()), (&expected.map(String::from)[..], 12));
+    assert_eq!(chart.note, "An empty column stands for steps that are not analysed.");
+    for (place, value) in heat.values.iter().enumerate() {
+        assert_eq!(value.is_nan(), [2, 4].contains(&(place % 12)), "{place}: {value}");
+    }
+}
+
+/// A cause that others hide is told with what removing all of them saves, and not as worth nothing.
+#[test]
+fn hidden_causes_are_worth_what_all_save() {
+    let folder = Folder::new();
+    folder.run("training generate --slow 2/0:1.3@5 --stall 3/1:400ms@10 -o job.csv").good();
+    let text = folder.run("training show job.csv").good().stdout();
+    let hidden = "most of all on rank 7 since step 10, hidden behind \u{201c}Rank 2 is slow since step 5";
+    assert!(text.contains(hidden) && text.contains("removing both saves"), "{text}");
+    let page = page(&folder, "job.csv");
+    assert!(
+        page.sections[0].text.iter().any(|line| line.contains("removing both saves")),
+        "{:?}",
+        page.sections[0].text
+    );
+}
+
+/// AR, whose published S is 1.973, mended and slowed again. The tables are where STRAGGLER_TRAINING_JOBS says.
+#[test]
+fn a_public_job_is_mended_and_slowed_again() {
+    let Some(jobs) = std::env::var_os("STRAGGLER_TRAINING_JOBS") else { return };
+    let folder = Folder::new();
+    let jobs = std::path::Path::new(&jobs).canonicalize().unwrap();
+    let (table, meta) = (jobs.join("trace-AR.parquet"), jobs.join("meta-AR.yaml"));
+    let line = format!("training whatif {} --mend 0 --slow 0:2.36 -o again.parquet", table.display());
+    folder.run(&line).good();
+    let show = format!("training show again.parquet --meta {} --method published --json", meta.display());
+    let s = folder.run(&show).good().json()["s"].as_f64().unwrap();
+    assert!((s / 1.973 - 1.0).abs() < 0.02, "{s}");
 }
 
 #[test]
@@ -206,7 +313,7 @@ fn a_job_is_changed() {
     let job = "fixtures/training/slow-worker.csv";
     let text = folder.run(&format!("training whatif {job} --mend 6")).good().stdout();
     assert!(text.starts_with("A step takes 1.63 s instead of 2.04 s, 20 % less."), "{text}");
-    assert!(text.contains("  rank 6 is as typical ones of its stage\n"), "{text}");
+    assert!(text.contains("  rank 6 takes the times of a typical worker of its stage\n"), "{text}");
     // What mending wins is what the analysis says.
     let shown = folder.run(&format!("training show {job} --json")).good().json();
     let mended = folder.run(&format!("training whatif {job} --mend 6 --json")).good().json();
@@ -257,11 +364,60 @@ fn changes_that_cannot_be_are_named() {
         ("--slow 101%:2", "is no probability"),
         ("--link 0-5:2", "no transfer between ranks 0 and 5 alone"),
         ("--lose 0 --lose 1", "no data-parallel rank is left"),
-        ("--lose 0 -o x.csv", "leave out -o or --lose"),
+        ("--lose 0@4 -o x.csv", "lose it from the first step on, which is step 0"),
+        ("--link any-5:2@99", "there is no step 99"),
         ("--stall 1:100days", "unknown unit `days`"),
     ] {
         folder.run(&format!("{job} {options}")).ends_with(2).says(says);
     }
+}
+
+/// A lost node reaches the engine: what is left is a table like any other.
+#[test]
+fn a_job_without_a_node_is_simulated() {
+    let folder = Folder::new();
+    let job = "fixtures/training/slow-worker.csv";
+    let lost = folder.run(&format!("training whatif {job} --lose 6 -o rest.csv --json")).good().json();
+    let rest = folder.run("training show rest.csv --json").good().json();
+    assert_eq!((&rest["dp_ranks"], rest["notes"].as_array().map(Vec::len)), (&3.into(), Some(0)), "{rest}");
+    let seconds = |json: &serde_json::Value, key: &str| json[key].as_f64().unwrap();
+    let (replayed, changed) = (seconds(&rest, "replayed_seconds"), seconds(&lost, "changed_seconds"));
+    assert!((replayed / changed - 1.0).abs() < 1e-6, "{replayed} {changed}");
+    let whole = folder.run(&format!("simulate {job} --network slingshot-11 --json")).good().json();
+    let simulated = folder.run("simulate rest.csv --network slingshot-11 --json").good().json();
+    assert_eq!(4 * simulated["processes"].as_u64().unwrap(), 3 * whole["processes"].as_u64().unwrap());
+    // Links that nobody has are refused, whoever is drawn for them.
+    folder.run("training generate --pp 1 --steps 2 -o flat.csv").good();
+    folder
+        .run("training whatif flat.csv --link any-2:10")
+        .ends_with(2)
+        .says("no rank transfers anything with rank 2 alone");
+}
+
+/// Files of a profiler are a job wherever a table is one.
+#[test]
+fn profiles_are_simulated_as_tables_are() {
+    let folder = Folder::new();
+    let line = "training generate --dp 3 --pp 2 --microbatches 3 --steps 4";
+    folder.run(&format!("{line} -o job.csv")).good();
+    folder.run(&format!("{line} --to kineto-gz -o files")).good();
+    let simulated = |of: &str| {
+        let line = format!("simulate {of} --network slingshot-11 --copies 2 --json");
+        folder.run(&line).good().json()
+    };
+    let (table, files) = (simulated("job.csv"), simulated("files"));
+    assert_eq!((&files["processes"], &table["processes"]), (&12.into(), &12.into()), "{files}");
+    let makespan = |json: &serde_json::Value| json["makespan_ps"].as_f64().unwrap();
+    assert!((makespan(&files) / makespan(&table) - 1.0).abs() < 1e-3, "{files}\n{table}");
+    for line in ["trace show files", "trace waits files", "predict files", "whatif files"] {
+        let network = if line.starts_with("trace") { "" } else { " --network slingshot-11" };
+        folder.run(&format!("{line}{network}")).good();
+    }
+    // A single rank of several is a job, too, but no trace.
+    folder
+        .run("simulate files/rank-0.json.gz --network slingshot-11")
+        .ends_with(3)
+        .says("a trace needs all of them");
 }
 
 #[test]

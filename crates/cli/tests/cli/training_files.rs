@@ -73,6 +73,43 @@ fn files_without_use_are_named() {
     folder.run("training show tables").good();
 }
 
+/// One file that cannot be read does not hide the others; it is named with its fault.
+#[test]
+fn the_rest_of_a_folder_is_analysed() {
+    let folder = Folder::new();
+    let text = table(&folder);
+    let (header, rows) = text.split_once('\n').unwrap();
+    let rank = header.split(',').position(|name| name == "rank").unwrap();
+    fs::create_dir(folder.path().join("tables")).unwrap();
+    for number in 0..8 {
+        let own = |line: &&str| line.split(',').nth(rank) == Some(&number.to_string());
+        let own: Vec<&str> = rows.lines().filter(own).collect();
+        folder.write(&format!("tables/rank-{number}.csv"), &format!("{header}\n{}\n", own.join("\n")));
+    }
+    let whole = folder.run("training show tables --json").good().json();
+    assert_eq!(whole["notes"].as_array().map(Vec::len), Some(0), "{whole}");
+    fs::write(folder.path().join("tables/rank-3.csv"), [0x80, 0xff, 0xfe, 0x0a, 0xc3, 0x28]).unwrap();
+    let shown = folder.run("training show tables").good().says("rank-3.csv: neither Parquet nor text");
+    let shown = shown.says("The file is left out");
+    assert!(shown.stdout().contains("Rank 6 is slow"), "{}", shown.stdout());
+    folder
+        .run("training show tables --method published")
+        .ends_with(3)
+        .says("rank-3.csv")
+        .says("needs whole tables");
+    fs::create_dir(folder.path().join("bad")).unwrap();
+    fs::write(folder.path().join("bad/rank-3.csv"), [0x80, 0xff, 0xfe, 0x0a, 0xc3, 0x28]).unwrap();
+    folder.run("training show bad").ends_with(3).says("neither Parquet nor text");
+
+    folder.run(&format!("{SMALL} --to kineto -o files")).good();
+    folder.write("files/rank-3.json", "{\"traceEvents\": [");
+    let shown = folder.run("training show files").good();
+    shown.says("rank-3.json: it has 0 events but no GPU kernel").says("The file is left out");
+    fs::write(folder.path().join("files/rank-2.json"), [0x1f, 0x8b, 0xff]).unwrap();
+    folder.run("training show files").good().says("rank-2.json: cannot be read");
+    folder.run("training show files/rank-0.json files/rank-9.json").ends_with(3).says("rank-9.json");
+}
+
 #[test]
 fn the_name_decides_what_a_table_is_written_as() {
     let folder = Folder::new();

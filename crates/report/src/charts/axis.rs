@@ -34,6 +34,8 @@ pub struct Axis {
     pub unit: Unit,
     low: f64,
     high: f64,
+    /// What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty.
+    names: Vec<String>,
 }
 
 /// A mark on an axis: where, as a share of its length, and what stands there. Without a label only a fine
@@ -61,7 +63,12 @@ impl Axis {
             (Scale::Doublings, Some((low, high))) if low < high => (low, high),
             (Scale::Doublings, Some((low, high))) => (low / 2.0, high * 2.0),
         };
-        Axis { title: title.into(), scale, unit, low, high }
+        Axis { title: title.into(), scale, unit, low, high, names: Vec::new() }
+    }
+
+    /// The same with names at 0, 1, 2, …
+    pub fn with_names(self, names: &[String]) -> Axis {
+        Axis { names: names.to_vec(), ..self }
     }
 
     /// The same with room at its ends, as a share of its length.
@@ -100,6 +107,7 @@ impl Axis {
     pub fn ticks(&self, most: usize) -> Vec<Tick> {
         let most = most.max(2);
         match self.scale {
+            _ if !self.names.is_empty() => self.named_ticks(most),
             Scale::Linear => self.even_ticks(most),
             Scale::Decades => self.decade_ticks(most),
             Scale::Doublings => self.doubling_ticks(most),
@@ -112,6 +120,15 @@ impl Axis {
         let inside =
             position >= self.position(self.low) - slack && position <= self.position(self.high) + slack;
         inside.then(|| Tick { share: self.share(value), label })
+    }
+
+    /// Every name, or every second, third, …
+    fn named_ticks(&self, most: usize) -> Vec<Tick> {
+        let named = self.names.iter().enumerate().filter(|(_, name)| !name.is_empty());
+        let seen: Vec<Tick> =
+            named.filter_map(|(place, name)| self.tick(place as f64, Some(name.clone()))).collect();
+        let every = seen.len().div_ceil(most).max(1);
+        seen.into_iter().step_by(every).collect()
     }
 
     /// Steps of 1, 2 or 5 times a power of ten.

@@ -47,6 +47,7 @@ fn axis(axis: &page::Axis, values: impl IntoIterator<Item = f64>) -> Axis {
     let ends = axis.whole.then_some([0.0, 1.0]).into_iter().flatten();
     let covers = axis.covers.into_iter().flatten();
     Axis::fitting(&axis.label, scale(axis), unit(axis), values.into_iter().chain(ends).chain(covers))
+        .with_names(&axis.names)
 }
 
 fn scale(axis: &page::Axis) -> Scale {

@@ -13,11 +13,13 @@ pub struct Axis {
     pub whole: bool,
     /// Covers at least this, so that small differences do not look large: the colours of a heat map.
     pub covers: Option<[f64; 2]>,
+    /// What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty.
+    pub names: Vec<String>,
 }
 
 impl Axis {
     pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Axis {
-        Axis { label: label.into(), unit, scale, whole: false, covers: None }
+        Axis { label: label.into(), unit, scale, whole: false, covers: None, names: Vec::new() }
     }
 
     pub fn linear(label: impl Into<String>, unit: Unit) -> Axis {
@@ -32,6 +34,11 @@ impl Axis {
     /// Covers at least these values.
     pub fn covering(self, low: f64, high: f64) -> Axis {
         Axis { covers: Some([low, high]), ..self }
+    }
+
+    /// Names at even distances.
+    pub fn named(label: impl Into<String>, names: Vec<String>) -> Axis {
+        Axis { names, ..Axis::linear(label, Unit::Count) }
     }
 
     /// Numbers of processes, in powers of two.
@@ -79,13 +86,15 @@ struct Written {
     whole: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     covers: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    names: Vec<String>,
 }
 
 impl From<Axis> for Written {
     fn from(axis: Axis) -> Written {
         let base = (axis.scale == Scale::Log2).then_some(2.0);
-        let Axis { label, unit, scale, whole, covers } = axis;
-        Written { label, unit, log: scale != Scale::Linear, base, whole, covers }
+        let Axis { label, unit, scale, whole, covers, names } = axis;
+        Written { label, unit, log: scale != Scale::Linear, base, whole, covers, names }
     }
 }
 
@@ -96,6 +105,7 @@ impl From<Written> for Axis {
             (true, Some(2.0)) => Scale::Log2,
             (true, _) => Scale::Log10,
         };
-        Axis { label: written.label, unit: written.unit, scale, whole: written.whole, covers: written.covers }
+        let Written { label, unit, whole, covers, names, .. } = written;
+        Axis { label, unit, scale, whole, covers, names }
     }
 }

@@ -37,6 +37,7 @@ fn axis() -> impl Strategy<Value = Axis> {
         scale,
         whole,
         covers: whole.then_some([0.5, 1.5]),
+        names: if whole { vec!["16".into(), String::new()] } else { Vec::new() },
     })
 }
 

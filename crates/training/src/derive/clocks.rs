@@ -146,7 +146,7 @@ fn jumps(job: &Job, of_steps: &[Vec<i64>], common: &[i64]) -> Vec<Jump> {
     let both_own = |place: usize| of_steps[place] != common && of_steps[place + 1] != common;
     let mut of_own: Vec<i64> =
         (0..moved.len()).filter(|&place| both_own(place)).map(|place| largest(&moved[place])).collect();
-    let usual = crate::exact::median(&mut of_own);
+    let usual = crate::median::median(&mut of_own);
     let mut jumps = Vec::new();
     for (place, moved) in moved.iter().enumerate() {
         let mut distances: Vec<i64> = moved.iter().map(|by| by.saturating_abs()).collect();
@@ -174,7 +174,7 @@ fn moved(before: &[i64], after: &[i64]) -> Vec<i64> {
 /// Steps that still contradict themselves by too much, as places.
 fn bad_steps(job: &Job, of_steps: &[Vec<i64>]) -> Vec<usize> {
     let mut spans: Vec<i64> = (0..of_steps.len()).map(|step| span(job, step, &of_steps[step])).collect();
-    let usual = crate::exact::median(&mut spans);
+    let usual = crate::median::median(&mut spans);
     let is_bad = |step: &usize| {
         let left = contradiction(job, *step, &of_steps[*step]);
         left > GOOD && left > usual / HARMLESS

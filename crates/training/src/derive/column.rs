@@ -25,7 +25,7 @@ pub struct Column {
     pub groups: Vec<Group>,
     /// What joins groups with other columns.
     pub wide: BTreeMap<Key, Vec<u32>>,
-    /// By stage that has any: loading, computing and collecting garbage, in order.
+    /// By stage that has any: loading, computing and collecting garbage in order, then the optimizer.
     pub queues: Vec<Vec<usize>>,
     /// Operations that only stand for those of other columns.
     pub fillers: Vec<usize>,
@@ -131,12 +131,12 @@ impl<'a> Building<'a> {
     fn column(mut self, stages: u32, habits: Habits) -> Column {
         let mut partners = Partners::new(habits.chunks);
         for stage in 0..stages {
-            let last = self.main_queue(stage);
+            let (last, ending) = self.main_queue(stage);
             for direction in [FORWARD, BACKWARD] {
                 partners.match_stage(&mut self, stage, direction);
             }
             self.data_parallel(stage);
-            self.tail(stage, last);
+            self.tail(stage, last, &ending);
         }
         if !habits.transfers {
             for direction in [FORWARD, BACKWARD] {
@@ -215,12 +215,14 @@ impl Building<'_> {
         let mut edges = Vec::new();
         for named in gathers.clone().map(chunk).collect::<BTreeSet<i32>>() {
             let of_chunk: Vec<usize> = gathers.clone().filter(|&op| chunk(op) == named).collect();
-            let first = forwards.iter().copied().find(|&op| chunk(op) == named);
+            // Where collectives do not tell their chunk, they are for all.
+            let is_served = |op: usize| named < 0 || chunk(op) == named;
+            let first = forwards.iter().copied().find(|&op| is_served(op));
             let early = |op: &&usize| first.is_none_or(|first| self.start[**op] <= self.start[first] + SLACK);
             // Of several, those that begin before it; later ones are for forwards that follow.
             edges.extend(first.zip(of_chunk.iter().rev().find(early).copied()));
             for &gather in of_chunk.iter().filter(|op| !early(op)) {
-                let next = |op: &usize| chunk(*op) == named && self.start[*op] >= self.end(gather) - SLACK;
+                let next = |op: &usize| is_served(*op) && self.start[*op] >= self.end(gather) - SLACK;
                 edges.extend(forwards.iter().copied().find(next).map(|forward| (forward, gather)));
             }
         }
@@ -245,8 +247,9 @@ impl Building<'_> {
         edges.into_iter().for_each(|(after, before)| self.edge(after, before));
     }
 
-    /// What ends a step, after the last of the main queue. Gradients that were sent while backward was running are awaited.
-    fn tail(&mut self, stage: u32, last: Option<usize>) {
+    /// What ends a step, after the last of the main queue; at its end, the optimizer and what was taken out of it. Gradients that were
+    /// sent while backward was running are awaited.
+    fn tail(&mut self, stage: u32, last: Option<usize>, ending: &[usize]) {
         let range = self.range(stage, None);
         let scatters = self.of_kinds(range, &[Kind::GradsReduceScatter]);
         let is_after = |op: &usize| last.is_none_or(|last| self.start[*op] >= self.end(last) - SLACK);
@@ -262,7 +265,7 @@ impl Building<'_> {
             chain.extend(of(Kind::SeparateGradsAllReduce));
         }
         chain.extend(of(Kind::OptimizerClipMainGrad));
-        chain.extend(of(Kind::Optimizer));
+        chain.extend(ending);
         self.chain(&chain);
         let first = if last.is_some() { chain.get(1) } else { chain.first() };
         if let (true, Some(&first), Some(&scatter)) = (overlapped, first, scatters.last()) {

@@ -7,6 +7,7 @@
 //!
 //! So neither steps nor ranks with fewer microbatches lack anything.
 
+use super::same_worker;
 use crate::{Kind, Row};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,10 +99,6 @@ pub fn lost(steps: &[&[Row]]) -> Vec<Lost> {
         parts.iter().flat_map(of_part).collect()
     };
     steps.par_iter().flat_map_iter(of_step).collect()
-}
-
-fn same_worker(one: &Row, other: &Row) -> bool {
-    (one.dp_rank, one.stage) == (other.dp_rank, other.stage)
 }
 
 /// By stage: what more than half of its workers and steps have, and a row of it.

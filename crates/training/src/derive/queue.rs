@@ -1,19 +1,20 @@
-//! What comes one after the other on a worker: loading, computing and collecting garbage.
+//! What comes one after the other on a worker: loading, computing and collecting garbage, and the optimizer, which ends the step.
 //!
-//! A collection that lies within a computation is taken out of it and follows it. What the computation gives is there only after it:
-//! whoever waits for the computation waits for the collection. So computations of all workers compare, and the collection is
-//! an operation that can be left out.
+//! A collection that lies within a computation or the optimizer is taken out of it and follows it. What the computation gives is there
+//! only after it: whoever waits for the computation waits for the collection. So computations of all workers compare, and the collection
+//! is an operation that can be left out.
 
 use super::column::Building;
 use crate::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-pub const QUEUED: [Kind; 4] = [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc];
+pub const QUEUED: [Kind; 5] =
+    [Kind::DataLoad, Kind::ForwardCompute, Kind::BackwardCompute, Kind::Gc, Kind::Optimizer];
 
 impl Building<'_> {
-    /// Chains the queue of a stage. Returns the last of it.
-    pub fn main_queue(&mut self, stage: u32) -> Option<usize> {
+    /// Chains the queue of a stage up to its optimizer. Returns the last before that, and the optimizer with what follows it.
+    pub fn main_queue(&mut self, stage: u32) -> (Option<usize>, Vec<usize>) {
         let range = self.range(stage, None);
         let mut queue = self.of_kinds(range.clone(), &QUEUED);
         if self.order.is_none() {
@@ -26,14 +27,17 @@ impl Building<'_> {
                 None => outer = Some(op),
             }
         }
-        self.chain(&queue);
-        let last = queue.last().copied();
+        let is_optimizer = |op: &usize| self.rows[*op].kind == Kind::Optimizer;
+        let ending = queue[queue.iter().position(is_optimizer).unwrap_or(queue.len())..].to_vec();
+        let before = &queue[..queue.len() - ending.len()];
+        self.chain(before);
+        let last = before.last().copied();
         self.queues.extend((!queue.is_empty()).then_some(queue));
-        last
+        (last, ending)
     }
 
     /// Takes collections out of what they lie within: the rest of it comes first. Those within something that is not in the queue
-    /// have kept nobody waiting, and take no time at its end.
+    /// have kept nobody waiting, and take no time at the end of computing. The optimizer comes last, whenever it began.
     fn take_out(&mut self, range: Range<usize>, queue: Vec<usize>) -> Vec<usize> {
         let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
         let (mut taken, mut idle): (BTreeMap<usize, Vec<usize>>, Vec<usize>) = Default::default();
@@ -47,14 +51,17 @@ impl Building<'_> {
                 idle.push(gc);
             }
         }
-        let end = queue.iter().copied().filter(|&op| !is_gc(op)).map(|op| self.end(op)).max();
+        let is_optimizer = |op: usize| self.rows[op].kind == Kind::Optimizer;
+        let computes = queue.iter().copied().filter(|&op| !is_gc(op) && !is_optimizer(op));
+        let end = computes.map(|op| self.end(op)).max();
         self.found.nested += (idle.len() + taken.values().map(Vec::len).sum::<usize>()) as u64;
         for gc in idle {
             self.duration[gc] = 0;
             self.start[gc] = end.unwrap_or(self.start[gc]);
         }
         let moved: BTreeSet<usize> = taken.values().flatten().copied().collect();
-        let rest = self.in_order(queue.into_iter().filter(|op| !moved.contains(op)));
+        let mut rest = self.in_order(queue.into_iter().filter(|op| !moved.contains(op)));
+        rest.sort_by_key(|&op| self.rows[op].kind == Kind::Optimizer);
         let mut queue = Vec::new();
         for outer in rest {
             queue.push(outer);
@@ -62,7 +69,7 @@ impl Building<'_> {
             for &gc in &of_outer {
                 self.duration[gc] = self.duration[gc].min(self.duration[outer]);
                 self.duration[outer] -= self.duration[gc];
-                self.inside[gc] = self.rows[outer].kind.is_compute();
+                self.inside[gc] = self.rows[outer].kind != Kind::DataLoad;
             }
             for gc in of_outer {
                 self.start[gc] = queue.last().map_or(self.start[gc], |&before| self.end(before));

@@ -3,9 +3,9 @@
 //! A recording that ends early, or begins late, lacks its worker in many steps: there it is as one that was never recorded. One that
 //! lacks it in a single step leaves that step out.
 
-use super::JobError;
 use super::lost::{Lost, lost};
 use super::workers::Workers;
+use super::{JobError, same_worker};
 use crate::words::{listed, plural};
 use crate::{Kind, Row};
 use rayon::prelude::*;
@@ -92,10 +92,6 @@ fn refuse_two_jobs(steps: &[&[Row]], there: &[There], workers: &Workers) -> Resu
 
 fn at(row: &Row) -> Place {
     (row.dp_rank, row.stage)
-}
-
-fn same_worker(one: &Row, other: &Row) -> bool {
-    at(one) == at(other)
 }
 
 /// The workers of a step of which anything was recorded, and those whose end was.

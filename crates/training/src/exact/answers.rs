@@ -203,13 +203,9 @@ fn classes(job: &Job) -> Vec<String> {
     names
 }
 
-fn dp_ranks(job: &Job) -> usize {
-    job.workers.iter().map(|worker| worker.dp_rank as usize + 1).max().unwrap_or(1)
-}
-
 fn by_dp_rank(replays: &Replays<'_>, step: usize, takes_part: &[bool], room: &mut Room) -> Vec<Option<i64>> {
     let (job, columns) = (replays.job, replays.job.steps[step].columns as usize);
-    let ranks = dp_ranks(job);
+    let ranks = job.dp_ranks();
     if columns == ranks {
         return replays.each_column(step, room, &|at: &At<'_>| at.real()).into_iter().map(Some).collect();
     }
@@ -271,7 +267,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
         workers_missing: job.workers.iter().filter(|worker| !worker.recorded).count(),
         steps: steps.len(),
         stages,
-        dp_ranks: dp_ranks(job),
+        dp_ranks: job.dp_ranks(),
         operations: job.operations(),
         step_seconds: recorded / 1e12,
         replayed_seconds: real / 1e12,
@@ -286,7 +282,7 @@ fn answers(replays: &Replays<'_>, steps: &[OfStep], layers: Option<&[u32]>) -> A
             .map(|(step, of)| (step.number, ratio(of.real as f64, of.ideal as f64)))
             .collect(),
         by_stage: named(numbered(stages), &|step| &step.by_stage),
-        by_dp_rank: (0..dp_ranks(job)).filter_map(of_dp_rank).collect(),
+        by_dp_rank: (0..job.dp_ranks()).filter_map(of_dp_rank).collect(),
         by_type: named(classes(job), &|step| &step.by_class),
         curve: mending.curve(&order),
         workers: workers.into_iter().map(|(_, worker)| worker).collect(),

@@ -66,6 +66,9 @@ pub struct Cause {
     /// What a step would win without this and what it hides behind, where it hides: the part of it, and the seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_others: Option<(f64, f64)>,
+    /// What it hides behind: what these say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hidden_behind: Vec<String>,
 }
 
 /// Times without a cause, from those that are given.
@@ -127,6 +130,7 @@ impl Looking<'_> {
             since_step: None,
             class: None,
             with_others: None,
+            hidden_behind: Vec::new(),
         };
         Candidate { cause, mend: Box::new(mend) }
     }
@@ -200,6 +204,8 @@ impl Looking<'_> {
                 return;
             }
             if found[next].cause.gain < more / 2.0 {
+                let behind = removed.iter().map(|&place| found[place].cause.says.clone()).collect();
+                found[next].cause.hidden_behind = behind;
                 found[next].cause.with_others = Some((self.share(won), won / 1e12));
             }
             removed.push(next);

@@ -1,9 +1,9 @@
 //! Who transfers with whom. A *link* is a set of workers that transfer together: two for a message, all members for a
 //! collective, which end it together.
 
-use super::pools::median;
-use super::times::StepTimes;
+use super::Replays;
 use crate::graph::Graph;
+use crate::median::median;
 use crate::{Job, Kind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -54,45 +54,45 @@ impl Links {
         let link = self.tables[self.of_step[step]][group * columns + column];
         (link != NO_LINK).then_some(link as usize)
     }
+}
 
+impl Replays<'_> {
     /// What the transfers of a kind take, by link. Empty for links that it does not use.
-    pub fn transfers(&self, job: &Job, times: &[StepTimes], kind: usize) -> Vec<Vec<i64>> {
-        let mut takes = vec![Vec::new(); self.members.len()];
-        for (step, times) in times.iter().enumerate() {
-            let columns = job.steps[step].columns as usize;
-            let ops = job.shape(step).ops.iter().enumerate();
-            for (place, _) in ops.filter(|(_, op)| op.kind as usize == kind) {
-                for column in 0..columns {
-                    if let Some(link) = self.link(job, step, place, column) {
-                        takes[link].push(times.takes[place * columns + column]);
-                    }
-                }
-            }
+    pub fn transfers(&self, kind: usize) -> Vec<Vec<i64>> {
+        let mut takes = vec![Vec::new(); self.links.members.len()];
+        for step in 0..self.job.steps.len() {
+            self.transfers_in(step, kind, |link, time| takes[link].push(time));
         }
         takes
     }
-}
 
-impl Links {
     /// What the transfers of a kind take on some links, by link and place of the step; steps without any are not there.
-    pub fn by_step(&self, job: &Job, times: &[StepTimes], kind: usize, some: &BTreeSet<usize>) -> BySteps {
+    pub fn transfers_by_step(&self, kind: usize, some: &BTreeSet<usize>) -> BySteps {
         let mut by_step: BySteps = some.iter().map(|&link| (link, Vec::new())).collect();
-        for (step, times) in times.iter().enumerate().filter(|_| !some.is_empty()) {
-            let columns = job.steps[step].columns as usize;
-            let ops = job.shape(step).ops.iter().enumerate().filter(|(_, op)| op.kind as usize == kind);
-            for (place, column) in ops.flat_map(|(place, _)| (0..columns).map(move |column| (place, column)))
-            {
-                let link = self.link(job, step, place, column);
-                let Some(steps) = link.and_then(|link| by_step.get_mut(&link)) else { continue };
+        for step in (0..self.job.steps.len()).filter(|_| !some.is_empty()) {
+            self.transfers_in(step, kind, |link, time| {
+                let Some(steps) = by_step.get_mut(&link) else { return };
                 if steps.last().is_none_or(|(last, _)| *last != step) {
                     steps.push((step, Vec::new()));
                 }
                 if let Some((_, takes)) = steps.last_mut() {
-                    takes.push(times.takes[place * columns + column]);
+                    takes.push(time);
+                }
+            });
+        }
+        by_step
+    }
+
+    /// Tells of every transfer of a kind in a step: its link, and what it takes.
+    fn transfers_in(&self, step: usize, kind: usize, mut tell: impl FnMut(usize, i64)) {
+        let columns = self.job.steps[step].columns as usize;
+        for place in self.by_kind.places(self.job, step, kind) {
+            for column in 0..columns {
+                if let Some(link) = self.links.link(self.job, step, place, column) {
+                    tell(link, self.times[step].takes[place * columns + column]);
                 }
             }
         }
-        by_step
     }
 }
 

@@ -1,8 +1,8 @@
 //! What pictures of a job show: who computed how long in which step, and a step beside its ideal twin.
 
-use super::pools::median;
 use super::{Replays, Room};
 use crate::Role;
+use crate::median::median;
 
 /// An operation as it was replayed, in picoseconds since the step began. Waiting is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,8 @@
 //! How long operations would take if nothing were wrong: what a typical worker takes.
 
+use super::by_kind::ByKind;
 use super::times::StepTimes;
+use crate::median::{lower_median, median};
 use crate::{Job, Op, Role};
 use rayon::prelude::*;
 
@@ -24,13 +26,13 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    pub fn of(job: &Job, times: &[StepTimes], pool: Pool) -> Ideal {
+    pub fn of(job: &Job, times: &[StepTimes], by_kind: &ByKind, pool: Pool) -> Ideal {
         let stages = job.stages();
         let kinds = job.kinds.len();
         let per_kind: Vec<(Vec<i64>, i64)> = (0..kinds)
             .into_par_iter()
             .map(|kind| {
-                let mut values = Values::of(job, times, kind, stages);
+                let mut values = Values::of(job, times, by_kind, kind, stages);
                 let by_stage: Vec<i64> = values
                     .takes
                     .iter_mut()
@@ -82,14 +84,13 @@ struct Values {
 }
 
 impl Values {
-    fn of(job: &Job, times: &[StepTimes], kind: usize, stages: usize) -> Values {
+    fn of(job: &Job, times: &[StepTimes], by_kind: &ByKind, kind: usize, stages: usize) -> Values {
         let by_worker = job.kinds[kind].role == Role::Compute;
         let mut values = Values { takes: vec![Vec::new(); stages], delays: Vec::new() };
         let mut sums = vec![(0i128, 0i128); if by_worker { job.workers.len() } else { 0 }];
         for (step, times) in times.iter().enumerate() {
             let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
-            let ops = shape.ops.iter().enumerate().filter(|(_, op)| op.kind as usize == kind);
-            for (place, _) in ops.filter(|(_, op)| !op.inside) {
+            for place in by_kind.places(job, step, kind).filter(|&place| !shape.ops[place].inside) {
                 let range = place * columns..(place + 1) * columns;
                 let is_filler = |column: usize| job.is_filler(job.instance(step, column, place));
                 let stage = job.workers[job.worker(step, 0, place)].stage as usize;
@@ -150,32 +151,11 @@ fn mean_of_known(values: &[Vec<i64>], typical: &[i64]) -> i64 {
     (known.iter().map(|&typical| i128::from(typical)).sum::<i128>() / known.len().max(1) as i128) as i64
 }
 
-/// Of an even number, the lower of the two in the middle: of two workers, the faster is typical. 0 for none.
-fn lower_median(values: &mut [i64]) -> i64 {
-    match values.len() {
-        0 => 0,
-        length => *values.select_nth_unstable((length - 1) / 2).1,
-    }
-}
-
 /// The median; where delays are as a rule waits, the lower quartile.
 fn usual_delay(delays: &mut [i64], launched: bool) -> i64 {
     match delays.len() {
         0 => 0,
         _ if launched => median(delays),
         length => *delays.select_nth_unstable(length / 4).1,
-    }
-}
-
-/// Of an even number, the mean of the two in the middle; 0 for none.
-pub fn median(values: &mut [i64]) -> i64 {
-    let (length, middle) = (values.len(), values.len() / 2);
-    if length == 0 {
-        return 0;
-    }
-    let (below, &mut upper, _) = values.select_nth_unstable(middle);
-    match (length % 2, below.iter().max()) {
-        (0, Some(&lower)) => lower + (upper - lower) / 2,
-        _ => upper,
     }
 }

@@ -13,7 +13,7 @@ mod waits;
 use super::json::{self, End};
 use super::recorded::Recorded;
 use super::{ImportError, source, words};
-use crate::exact::median;
+use crate::median::median;
 use events::Events;
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn too_short(events: &Events) -> Option<String> {
     let middle = median(&mut takes);
     (!takes.is_empty() && middle < SHORTEST_CALL_PS).then(|| {
         format!(
-            "Half of the calls that launch kernels take {} or less, which is hardly true: are the times in milliseconds? The \
+            "Half of the calls that launch kernels take {} or less, and no such call is that fast: are the times in milliseconds? The \
              profiler writes microseconds.",
             words::time(middle)
         )

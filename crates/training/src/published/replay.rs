@@ -3,6 +3,7 @@
 use super::Dense;
 use crate::Kind;
 use crate::graph::{Graph, Node};
+use crate::median::median;
 
 /// What is further below zero is no error of clocks, and becomes 0: seconds.
 const LARGEST_ERROR: f64 = -10e-3;
@@ -206,17 +207,4 @@ impl Room {
 
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Of an even number, the mean of the two in the middle.
-fn median(values: &mut [f64]) -> f64 {
-    let (length, middle) = (values.len(), values.len() / 2);
-    if length == 0 {
-        return 0.0;
-    }
-    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    match length % 2 {
-        1 => upper,
-        _ => (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + upper) / 2.0,
-    }
 }

@@ -6,10 +6,15 @@ use std::collections::BTreeMap;
 /// Why nothing is made up.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SyntheticError {
-    #[error("a job has at least one data-parallel rank, stage, microbatch and step")]
+    #[error("a job has at least one data-parallel rank, stage, chunk, microbatch and step")]
     Nothing,
     #[error("{dp} data-parallel ranks of {pp} stages are too many workers: give {MOST_WORKERS} at most")]
     Workers { dp: u32, pp: u32 },
+    #[error(
+        "{vpp} chunks on every one of {pp} stages take turns in rounds of as many microbatches as there are stages: give a multiple of \
+         that instead of {microbatches} microbatches, and 2 stages or more"
+    )]
+    Chunks { vpp: u32, pp: u32, microbatches: u32 },
     #[error("there is no worker {dp_rank}/{stage}: data-parallel ranks are 0 to {}, stages 0 to {}", dp - 1, pp - 1)]
     NoWorker { dp_rank: u32, stage: u32, dp: u32, pp: u32 },
     #[error("there is no rank {rank}: ranks are 0 to {last}")]
@@ -42,8 +47,14 @@ impl Synthetic {
     /// What is out of range, and which range that is.
     pub fn check(&self) -> Result<(), SyntheticError> {
         let (dp, pp, steps) = (self.dp, self.pp, self.steps);
-        if dp == 0 || pp == 0 || self.microbatches == 0 || steps == 0 {
+        let (vpp, microbatches) = (self.vpp, self.microbatches);
+        if dp == 0 || pp == 0 || vpp == 0 || microbatches == 0 || steps == 0 {
             return Err(SyntheticError::Nothing);
+        }
+        let takes_turns = pp > 1 && microbatches.is_multiple_of(pp);
+        if vpp > 1 && !takes_turns || microbatches.checked_mul(vpp).is_none() || pp.checked_mul(vpp).is_none()
+        {
+            return Err(SyntheticError::Chunks { vpp, pp, microbatches });
         }
         if dp.checked_mul(pp).is_none_or(|workers| workers > MOST_WORKERS) {
             return Err(SyntheticError::Workers { dp, pp });
@@ -114,7 +125,7 @@ impl Synthetic {
         let passes = f64::from(self.microbatches) + f64::from(self.pp);
         let slow = worst(&|what| if let What::Slow(times) = what { times } else { 1.0 });
         let link = worst(&|what| if let What::Link { times, .. } = what { times } else { 1.0 });
-        let transfers = 4.0 * passes * self.transfer + 3.0 * self.gradients;
+        let transfers = 4.0 * f64::from(self.vpp) * passes * self.transfer + 3.0 * self.gradients;
         stalls + spread * (passes * microbatch * slow + transfers * link)
     }
 }

@@ -1,33 +1,48 @@
 //! Which files are tables of operations.
 
+use super::TableError;
 use flate2::read::MultiGzDecoder;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The names of the columns are in that much of the end of a Parquet file.
 const LONGEST_FOOTER: u64 = 1 << 20;
 
-/// Whether a file is a table of operations, or a folder holds such tables and no others.
-pub fn holds_tables(path: &Path) -> bool {
-    if !path.is_dir() {
-        return names_operations(path).unwrap_or(false);
+/// The tables among what was named, if these are all tables: files by their name or content, and those of a folder that are called so.
+///
+/// # Errors
+/// What was named cannot be read.
+pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<PathBuf>>, TableError> {
+    let mut tables = Vec::new();
+    for path in paths {
+        let io = |source| TableError::Io { path: path.clone(), source };
+        if path.is_dir() {
+            let entries = fs::read_dir(path).map_err(io)?;
+            let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+            inside.retain(|path| is_called_a_table(path));
+            inside.sort();
+            tables.append(&mut inside);
+            continue;
+        }
+        let begins = begin(&mut File::open(path).map_err(io)?).map_err(io)?;
+        if !is_called_a_table(path) && !begins.starts_with(PARQUET) && !has(first_line(&begins), OPERATIONS) {
+            return Ok(None);
+        }
+        tables.push(path.clone());
     }
-    let Ok(entries) = fs::read_dir(path) else { return false };
-    let mut tables =
-        entries.flatten().map(|entry| entry.path()).filter(|path| is_called_a_table(path)).peekable();
-    tables.peek().is_some() && tables.all(|path| names_operations(&path).unwrap_or(false))
+    Ok(Some(tables).filter(|tables| !tables.is_empty()))
+}
+
+/// Whether one of the tables has a column of operations.
+pub fn hold_operations(tables: &[PathBuf]) -> bool {
+    tables.iter().any(|path| names(path).is_ok_and(|names| has(&names, OPERATIONS)))
 }
 
 /// Whether the name of a file ends as that of a table does.
-pub fn is_called_a_table(path: &Path) -> bool {
+fn is_called_a_table(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
     [".csv", ".csv.gz", ".parquet"].iter().any(|end| name.to_string_lossy().ends_with(end))
-}
-
-/// Whether a file has a column of operations.
-fn names_operations(path: &Path) -> io::Result<bool> {
-    Ok(has(&names(path)?, b"optype"))
 }
 
 /// Whether straggler has made a table up: it has a column that says so.
@@ -41,24 +56,38 @@ fn has(text: &[u8], name: &[u8]) -> bool {
 
 /// How a file begins that is compressed with gzip.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// How a Parquet file begins.
+pub const PARQUET: &[u8] = b"PAR1";
+/// The column that only tables of operations have.
+const OPERATIONS: &[u8] = b"optype";
+
+/// As much of a file as tells what it is.
+fn begin(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    file.take(4096).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+fn first_line(text: &[u8]) -> &[u8] {
+    text.split(|&byte| byte == b'\n').next().unwrap_or_default()
+}
 
 /// The part of a file that has the names of its columns: of CSV the first line, of Parquet the end.
 fn names(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
-    let mut text = Vec::new();
-    file.by_ref().take(4096).read_to_end(&mut text)?;
+    let mut text = begin(&mut file)?;
     if text.starts_with(&GZIP) {
         file.rewind()?;
         text.clear();
         MultiGzDecoder::new(&mut file).take(4096).read_to_end(&mut text)?;
     }
-    if text.starts_with(b"PAR1") {
+    if text.starts_with(PARQUET) {
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_FOOTER)))?;
         text.clear();
         file.read_to_end(&mut text)?;
     } else {
-        text.truncate(text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len()));
+        text.truncate(first_line(&text).len());
     }
     Ok(text)
 }

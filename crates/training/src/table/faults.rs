@@ -2,7 +2,7 @@
 //! others may have waited for what it was.
 
 use super::TableError;
-use crate::words::listed;
+use crate::words::{left_out, listed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
@@ -58,6 +58,8 @@ pub struct Faults {
     cut: Vec<(PathBuf, Option<i64>)>,
     /// Files without rows.
     silent: Vec<PathBuf>,
+    /// Sentences about files that cannot be read.
+    unreadable: Vec<String>,
 }
 
 impl Faults {
@@ -89,6 +91,11 @@ impl Faults {
         self.silent.push(path);
     }
 
+    /// Files that cannot be read, and why.
+    pub(super) fn unreadable(&mut self, errors: &[TableError]) {
+        self.unreadable.extend(errors.iter().map(|error| left_out(error)));
+    }
+
     pub(super) fn append(&mut self, other: Faults) {
         for (name, count) in other.unknown {
             *self.unknown.entry(name).or_default() += count;
@@ -99,6 +106,7 @@ impl Faults {
         self.steps.extend(other.steps);
         self.cut.extend(other.cut);
         self.silent.extend(other.silent);
+        self.unreadable.extend(other.unreadable);
     }
 
     /// Whether any step is not analysed.
@@ -123,7 +131,7 @@ impl Faults {
 
     /// Sentences about what was left out.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut notes = self.unreadable.clone();
         if let Some(first) = &self.first_unknown {
             let rows: u64 = self.unknown.values().sum();
             let names = self.unknown.keys().map(|name| format!("`{name}`"));

@@ -1,7 +1,7 @@
-//! Times that are hardly in seconds.
+//! Times that are too long to be in seconds.
 
 use super::Row;
-use crate::exact::median;
+use crate::median::median;
 use rayon::prelude::*;
 
 /// No microbatch computes as long on a stage, in seconds; above the others, times are as a rule in these units.
@@ -16,7 +16,7 @@ pub fn note(rows: &[Row]) -> Option<String> {
     let middle = median(&mut takes) as f64 / 1e6;
     let (_, unit) = UNITS.into_iter().find(|(least, _)| middle >= *least)?;
     Some(format!(
-        "half of the forward and backward computations take {middle:.0} s or more, which is hardly true: are the times in {unit}? \
+        "half of the forward and backward computations take {middle:.0} s or more, which is very long: are the times in {unit}? \
          Tables have seconds"
     ))
 }

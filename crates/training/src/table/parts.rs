@@ -7,14 +7,23 @@ use std::path::{Path, PathBuf};
 
 /// Reads the tables of a job, as a rule one a rank.
 ///
+/// One that cannot be read is left out, which its faults tell.
+///
 /// # Errors
-/// A table that cannot be read, tables of two jobs, and tables without rows.
+/// No table that can be read, tables of two jobs, and tables without rows.
 pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
     refuse_the_same(paths)?;
     let mut whole = Table::default();
     let mut known = Known::default();
+    let mut unreadable = Vec::new();
     for path in paths {
-        let table = read_table(path)?;
+        let table = match read_table(path) {
+            Ok(table) => table,
+            Err(error) => {
+                unreadable.push(error);
+                continue;
+            }
+        };
         if paths.len() > 1 {
             known.add(&table.rows, path)?;
         }
@@ -28,11 +37,14 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
         whole.rows.extend(table.rows);
         whole.faults.append(table.faults);
     }
-    match paths.first() {
-        Some(path) if whole.rows.is_empty() && whole.faults.first().is_none() => {
-            Err(TableError::NoRows { path: path.clone() })
-        }
-        _ => Ok(whole),
+    whole.faults.unreadable(&unreadable);
+    if !whole.rows.is_empty() || whole.faults.first().is_some() {
+        return Ok(whole);
+    }
+    match (unreadable.into_iter().next(), paths.first()) {
+        (Some(error), _) => Err(error),
+        (None, Some(path)) => Err(TableError::NoRows { path: path.clone() }),
+        (None, None) => Ok(whole),
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Fault, Scenario, ScenarioError, What, Whom};
 use crate::exact::{At, Replays};
 use crate::{Job, Role};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use straggler_model::philox::Stream;
 
 /// The stream of draws that belongs to faults; noise uses those of its own sources.
@@ -14,16 +15,28 @@ pub fn place(job: &Job, rank: u32) -> Option<usize> {
     job.workers.iter().position(|worker| worker.rank == rank && worker.recorded)
 }
 
-/// Workers that a fault can hit: a link needs two ends.
-fn able(job: &Job, places: &[usize], what: &What) -> Vec<usize> {
-    let What::Link { with: Some(rank), .. } = *what else { return places.to_vec() };
-    let Some(other) = place(job, rank) else { return Vec::new() };
-    places.iter().copied().filter(|&place| meet(job, place, other)).collect()
+/// The places of all workers that were recorded.
+pub fn recorded(job: &Job) -> Vec<usize> {
+    (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect()
 }
 
-/// Whether two workers transfer anything between each other.
-pub fn meet(job: &Job, one: usize, other: usize) -> bool {
-    one != other && (0..job.steps.len()).any(|step| Partners::new(job, step).any(one, Some(other)))
+/// Workers that a fault can hit: a link needs two ends, and transfers between them.
+pub fn able(job: &Job, places: &[usize], what: &What) -> Vec<usize> {
+    let What::Link { with, .. } = *what else { return places.to_vec() };
+    let other = with.and_then(|rank| place(job, rank));
+    if with.is_some() && other.is_none() {
+        return Vec::new();
+    }
+    places.iter().copied().filter(|&place| transfers(job, place, other)).collect()
+}
+
+/// Whether a worker transfers anything, with one other alone where that is given.
+fn transfers(job: &Job, one: usize, other: Option<usize>) -> bool {
+    // Steps of a shape are alike.
+    let mut seen = BTreeSet::new();
+    let mut steps =
+        (0..job.steps.len()).filter(|&step| seen.insert((job.steps[step].shape, job.steps[step].columns)));
+    other != Some(one) && steps.any(|step| Partners::new(job, step).groups(one, other).next().is_some())
 }
 
 /// The faults of a draw, by worker.
@@ -38,7 +51,7 @@ pub struct Hit {
 
 impl Hit {
     pub fn drawn(scenario: &Scenario, job: &Job, draw: u32) -> Result<Hit, ScenarioError> {
-        let all: Vec<usize> = (0..job.workers.len()).filter(|&place| job.workers[place].recorded).collect();
+        let all = recorded(job);
         let mut hit = Hit { by_worker: BTreeMap::new(), lost: BTreeMap::new(), whom: Vec::new() };
         for (number, fault) in scenario.faults.iter().enumerate() {
             let mut random = Stream::new(scenario.seed, draw, number as u32, OF_FAULTS);
@@ -65,16 +78,28 @@ impl Hit {
                 }
             }
         }
-        let dp_ranks = dp_ranks(job);
+        let dp_ranks = recorded_dp_ranks(job);
         if !hit.lost.is_empty() && hit.lost.len() == dp_ranks {
             return Err(ScenarioError::NobodyLeft { dp_ranks });
         }
         Ok(hit)
     }
 
+    /// Data-parallel ranks that are gone from the first step on.
+    ///
+    /// # Errors
+    /// One that is lost later.
+    pub fn lost_at_once(&self, job: &Job) -> Result<BTreeSet<u32>, ScenarioError> {
+        let first = job.steps.first().map_or(0, |step| step.number);
+        match self.lost.values().flatten().find(|&&step| step > first) {
+            Some(&step) => Err(ScenarioError::LostLater { step, first }),
+            None => Ok(self.lost.keys().copied().collect()),
+        }
+    }
+
     /// The share of the samples that is still trained, by step.
     pub fn samples(&self, job: &Job) -> Vec<f64> {
-        let dp_ranks = dp_ranks(job);
+        let dp_ranks = recorded_dp_ranks(job);
         let gone = |step: i64| self.lost.values().filter(|since| holds(**since, step)).count();
         job.steps.iter().map(|step| 1.0 - gone(step.number) as f64 / dp_ranks.max(1) as f64).collect()
     }
@@ -106,7 +131,7 @@ impl Hit {
 }
 
 /// Data-parallel ranks of which anything was recorded.
-fn dp_ranks(job: &Job) -> usize {
+fn recorded_dp_ranks(job: &Job) -> usize {
     let recorded = job.workers.iter().filter(|worker| worker.recorded);
     recorded.map(|worker| worker.dp_rank).collect::<BTreeSet<u32>>().len()
 }
@@ -228,30 +253,29 @@ impl<'a> Partners<'a> {
         Partners { job, step, columns, per_column: job.workers.len() / columns }
     }
 
-    /// Visits every operation, by operation and column, of the transfers in which one worker takes part, or of those between two.
-    fn each(&self, one: usize, other: Option<usize>, mut visit: impl FnMut(usize)) {
+    /// Groups in which one worker transfers, or those of it and another alone, with their columns.
+    fn groups(&self, one: usize, other: Option<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let shape = self.job.shape(self.step);
         let own = |place: usize| (place / self.per_column, (place % self.per_column) as u32);
-        for group in 0..shape.graph.groups.len() {
+        let column = own(one).0;
+        (0..shape.graph.groups.len()).filter_map(move |group| {
             let members = shape.graph.groups.of(group);
             let wide = shape.graph.wide[group];
             let has = |place: usize| members.iter().any(|&op| shape.ops[op as usize].worker == own(place).1);
-            let column = own(one).0;
             let size = members.len() * if wide { self.columns } else { 1 };
             let both = other.is_none_or(|other| size == 2 && has(other) && (wide || own(other).0 == column));
-            if !has(one) || !both || (!wide && members.len() < 2) {
-                continue;
-            }
-            let columns = if wide { 0..self.columns } else { column..column + 1 };
+            let takes_part = has(one) && both && size > 1;
+            takes_part.then(|| (group, if wide { 0..self.columns } else { column..column + 1 }))
+        })
+    }
+
+    /// Visits every operation of these, by operation and column.
+    fn each(&self, one: usize, other: Option<usize>, mut visit: impl FnMut(usize)) {
+        for (group, columns) in self.groups(one, other) {
+            let members = self.job.shape(self.step).graph.groups.of(group);
             for column in columns {
                 members.iter().for_each(|&op| visit(op as usize * self.columns + column));
             }
         }
-    }
-
-    fn any(&self, one: usize, other: Option<usize>) -> bool {
-        let mut found = false;
-        self.each(one, other, |_| found = true);
-        found
     }
 }

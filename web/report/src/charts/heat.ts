@@ -114,7 +114,7 @@ class HeatChart implements Plot {
 
   point(series: number, index: number): Point {
     const [i, j] = [index % this.xs.length, Math.floor(index / this.xs.length)];
-    const rows: [string, string][] = [[this.x.label, exact(this.xs[i]!, this.x.unit)], [this.y.label, exact(this.ys[j]!, this.y.unit)]];
+    const rows: [string, string][] = [[this.x.label, at(this.x, this.xs[i]!)], [this.y.label, at(this.y, this.ys[j]!)]];
     return { series, index, x: this.xs[i]!, y: this.ys[j]!, title: `${this.value.label} ${exact(this.values[index]!, this.value.unit)}`, rows };
   }
 
@@ -126,17 +126,22 @@ class HeatChart implements Plot {
       if (most < 0 || v > this.values[most]!) most = i;
     });
     if (most < 0) return `Heat map of ${this.value.label} without values.`;
-    const at = (k: number) => `${brief(this.values[k]!, this.value.unit)} at ${this.x.label} ${exact(this.xs[k % this.xs.length]!, this.x.unit)}, ${this.y.label} ${exact(this.ys[Math.floor(k / this.xs.length)]!, this.y.unit)}`;
-    return `Heat map of ${this.value.label}, ${count(this.xs.length)} by ${count(this.ys.length)} cells: least ${at(least)}; greatest ${at(most)}.`;
+    const where = (k: number) => `${brief(this.values[k]!, this.value.unit)} at ${this.x.label} ${at(this.x, this.xs[k % this.xs.length]!)}, ${this.y.label} ${at(this.y, this.ys[Math.floor(k / this.xs.length)]!)}`;
+    return `Heat map of ${this.value.label}, ${count(this.xs.length)} by ${count(this.ys.length)} cells: least ${where(least)}; greatest ${where(most)}.`;
   }
 
   table(): TableSource {
     return {
       columns: [this.x.label, this.y.label, this.value.label],
       length: this.values.length,
-      row: (k) => [exact(this.xs[k % this.xs.length]!, this.x.unit), exact(this.ys[Math.floor(k / this.xs.length)]!, this.y.unit), exact(this.values[k]!, this.value.unit)],
+      row: (k) => [at(this.x, this.xs[k % this.xs.length]!), at(this.y, this.ys[Math.floor(k / this.xs.length)]!), exact(this.values[k]!, this.value.unit)],
     };
   }
+}
+
+/** A place on an axis as it is read: its name where it has one. */
+function at(axis: Axis, value: number): string {
+  return axis.names ? axis.names[value] || "none" : exact(value, axis.unit);
 }
 
 interface Span { from: number; to: number; first: number; last: number }

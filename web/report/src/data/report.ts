@@ -11,6 +11,8 @@ export interface Axis {
   whole?: boolean;
   /** Covers at least this, so that small differences do not look large: the colours of a heat map. */
   covers?: [number, number];
+  /** What stands at 0, 1, 2, … instead of these numbers; nothing where a name is empty. */
+  names?: string[];
 }
 
 /** Index of a column of the container. */

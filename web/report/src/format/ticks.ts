@@ -8,6 +8,7 @@ export interface Tick { value: number; label: string; major: boolean }
 /** Ticks between `lo` and `hi` (values, not logarithms), with about `room` labels at most. */
 export function ticks(axis: Axis, lo: number, hi: number, room: number): Tick[] {
   if (!(hi > lo)) return [];
+  if (axis.names) return named(axis.names, lo, hi, room);
   if (!axis.log || lo <= 0) return linear(axis, lo, hi, room);
   const base = axis.base === 2 ? 2 : 10;
   const span = Math.log(hi / lo) / Math.log(base);
@@ -18,7 +19,7 @@ export function ticks(axis: Axis, lo: number, hi: number, room: number): Tick[] 
 
 /** Even ticks and those of some values, the ends of the data; ticks too near to these are left out. */
 export function withEnds(axis: Axis, ends: number[], found: Tick[]): Tick[] {
-  if (axis.log || ends.length === 0) return found;
+  if (axis.log || axis.names || ends.length === 0) return found;
   const step = found.length > 1 ? found[1]!.value - found[0]!.value : 0;
   const largest = Math.max(...ends.map(Math.abs));
   const far = found.filter((t) => ends.every((end) => Math.abs(t.value - end) > 0.6 * step));
@@ -31,6 +32,13 @@ export function niceStep(span: number, room: number, unit: Axis["unit"]): number
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999999)!;
   return unit === "count" && step < 1 ? 1 : step;
+}
+
+/** Every name, or every second, third, … */
+function named(names: string[], lo: number, hi: number, room: number): Tick[] {
+  const seen = names.map((label, value) => ({ value, label, major: false })).filter((t) => t.label && t.value >= lo && t.value <= hi);
+  const every = Math.max(1, Math.ceil(seen.length / Math.max(1, room)));
+  return seen.filter((_, k) => k % every === 0);
 }
 
 function linear(axis: Axis, lo: number, hi: number, room: number): Tick[] {

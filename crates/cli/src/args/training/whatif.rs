@@ -61,7 +61,7 @@ pub struct WhatIf {
     /// How often to draw what is random; default: 100 if anything is
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub draws: Option<u32>,
-    /// Write the changed job as a table, named .csv or .parquet
+    /// Write the changed job as a table, named .csv or .parquet; without workers that are lost from the first step on
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

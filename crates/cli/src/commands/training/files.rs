@@ -2,29 +2,21 @@
 
 use crate::exit::{Failure, Outcome, unreadable};
 use crate::interrupt;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
 use straggler_report::numbers::counted;
 use straggler_report::replace_file;
 use straggler_trace::Trace;
 use straggler_training::{
-    Job, Meta, Row, Sizes, Table, is_called_a_table, read_tables, write_csv, write_parquet,
+    Job, Meta, ReadError, Row, Sizes, Table, TableError, read_job, read_tables, write_csv, write_parquet,
 };
 
 /// Reads a job, whatever it was recorded as.
 pub fn job(paths: &[PathBuf]) -> Outcome<Job> {
-    match tables(paths)? {
-        Some(tables) => {
-            let table = read_tables(&tables).map_err(Failure::bad_input_of)?;
-            let name = name(&tables);
-            let mut job = table.job(&name).map_err(|error| Failure::bad_input(format!("{name}: {error}")))?;
-            job.synthetic = are_synthetic(&tables);
-            Ok(job)
-        }
-        None => straggler_training::import(paths).map_err(Failure::bad_input_of),
-    }
+    read_job(paths).map_err(|error| match error {
+        ReadError::Table(TableError::Io { path, source }) => unreadable(&path, &source),
+        error => Failure::bad_input_of(error),
+    })
 }
 
 /// Whole tables: the published analysis needs every row.
@@ -41,39 +33,13 @@ pub fn whole(tables: &[PathBuf]) -> Outcome<Table> {
 
 /// The tables among what was named, where these are tables: files, or those of a folder.
 pub fn tables(paths: &[PathBuf]) -> Outcome<Option<Vec<PathBuf>>> {
-    let mut files = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
-        let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        inside.retain(|path| is_called_a_table(path));
-        inside.sort();
-        files.append(&mut inside);
-    }
-    let mut are_tables = !files.is_empty();
-    for path in &files {
-        are_tables &= is_table(path)?;
-    }
-    Ok(are_tables.then_some(files))
+    straggler_training::tables(paths).map_err(|error| match error {
+        TableError::Io { path, source } => unreadable(&path, &source),
+        error => Failure::bad_input_of(error),
+    })
 }
 
-fn is_table(path: &Path) -> Outcome<bool> {
-    let mut begin = Vec::new();
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    file.take(4096).read_to_end(&mut begin).map_err(|error| unreadable(path, &error))?;
-    let line = begin.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let named = line.windows(6).any(|name| name == b"optype");
-    Ok(begin.starts_with(b"PAR1") || named || is_called_a_table(path))
-}
-
-pub fn are_synthetic(tables: &[PathBuf]) -> bool {
-    tables.iter().any(|path| straggler_training::is_synthetic(path))
-}
-
-/// The job of tables as a trace, with messages of the sizes that their times suggest.
+/// A job as a trace, with messages of the sizes that their times suggest.
 pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
     let job = job(&[path.to_path_buf()])?;
     let sizes = Sizes::guessed(&job);
@@ -115,14 +81,6 @@ pub fn write(rows: &[Row], path: &Path) -> Outcome<()> {
         TableFormat::Csv => write_csv(rows, true, &mut out),
         TableFormat::Parquet => write_parquet(rows, true, &mut out),
     }))
-}
-
-pub fn name(tables: &[PathBuf]) -> String {
-    match tables {
-        [one] => one.display().to_string(),
-        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
-        [] => String::new(),
-    }
 }
 
 /// The description of a job: the one that was named, or what the recorder put beside the tables.

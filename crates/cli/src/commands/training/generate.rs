@@ -34,6 +34,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     let mut of = Synthetic {
         dp: typed.dp,
         pp: typed.pp,
+        vpp: typed.vpp,
         microbatches: typed.microbatches,
         steps: typed.steps,
         last_stage: typed.last_stage,
@@ -51,7 +52,7 @@ pub fn run(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
     }
     of.check().map_err(|error| Failure::usage(error.to_string()))?;
     let workers = u64::from(of.dp) * u64::from(of.pp);
-    let a_worker = 6 * u64::from(of.microbatches) + 7;
+    let a_worker = 6 * u64::from(of.vpp) * u64::from(of.microbatches) + 7;
     let expected = workers.saturating_mul(u64::from(of.steps)).saturating_mul(a_worker);
     if expected > MOST_ROWS {
         return Err(Failure::usage(format!(

@@ -32,7 +32,7 @@ pub fn page(job: &Job, replays: &Replays<'_>, answers: &Answers, warnings: &[Str
 fn causes(answers: &Answers, command: &str) -> Section {
     let mut section = Section::new("What slows it");
     for cause in &answers.causes {
-        section.text.push(format!("{}: {} of a step.", cause.says, percent(cause.gain)));
+        section.text.push(format!("{}.", words::costs(cause)));
         section.text.extend(cause.evidence.iter().cloned());
         section.text.push(format!("Fix: {}", cause.fix));
     }
@@ -64,10 +64,12 @@ fn gains(answers: &Answers, command: &str) -> Table {
     );
     table.command = command.into();
     for cause in &answers.causes {
+        let together = cause.with_others.map_or("", |_| " with what hides it");
+        let (gain, saved) = cause.with_others.unwrap_or((cause.gain, cause.seconds));
         table.row([
             Cell::text(cause.says.clone()),
-            Cell::number(percent(cause.gain), cause.gain),
-            Cell::number(seconds(cause.seconds), cause.seconds),
+            Cell::number(format!("{}{together}", percent(gain)), cause.gain),
+            Cell::number(format!("{}{together}", seconds(saved)), cause.seconds),
         ]);
     }
     table
@@ -81,38 +83,35 @@ fn heat(job: &Job, replays: &Replays<'_>, command: &str) -> Chart {
     let columns = columns(&job.steps.iter().map(|step| step.number).collect::<Vec<_>>());
     let of_worker = |place: usize| {
         let slow = &slow[place];
-        columns.iter().map(move |column| column.place.map_or(f64::NAN, |step| slow[step]))
+        columns.iter().map(move |step| step.map_or(f64::NAN, |step| slow[step]))
     };
+    let name = |step: &Option<usize>| step.map(|step| job.steps[step].number.to_string()).unwrap_or_default();
     let heat = Heat {
-        x: Axis::linear("step", Unit::Count),
-        y: Axis::linear("rank", Unit::Count),
+        x: Axis::named("step", columns.iter().map(name).collect()),
+        y: Axis::named("rank", order.iter().map(|&place| job.workers[place].rank.to_string()).collect()),
         value: Axis::linear("computing, times the usual of the stage", Unit::Factor)
             .covering(CALM.start, CALM.end),
-        xs: columns.iter().map(|column| column.number as f64).collect(),
-        ys: order.iter().map(|&place| f64::from(job.workers[place].rank)).collect(),
+        xs: (0..columns.len()).map(|column| column as f64).collect(),
+        ys: (0..order.len()).map(|row| row as f64).collect(),
         values: order.iter().flat_map(|&place| of_worker(place)).collect(),
     };
-    Chart::new("How long every worker computed in every step", command, heat).synthetic(job.synthetic)
+    let mut chart =
+        Chart::new("How long every worker computed in every step", command, heat).synthetic(job.synthetic);
+    if columns.len() > job.steps.len() {
+        chart.note = "An empty column stands for steps that are not analysed.".into();
+    }
+    chart
 }
 
-/// A column of the heat map: a step, or the edge of steps that were not recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Column {
-    number: i64,
-    place: Option<usize>,
-}
-
-/// Cells reach halfway to their neighbours: steps beside a gap get neighbours without values.
-fn columns(steps: &[i64]) -> Vec<Column> {
-    let mut columns: Vec<Column> = Vec::with_capacity(steps.len());
+/// The columns of the heat map: places of steps, with an empty one between steps of which some were not recorded.
+fn columns(steps: &[i64]) -> Vec<Option<usize>> {
+    let mut columns = Vec::with_capacity(steps.len());
     for (place, &number) in steps.iter().enumerate() {
-        if let Some(before) = columns.last().map(|column| column.number)
-            && number > before + 1
-        {
-            let edges = if number == before + 2 { vec![before + 1] } else { vec![before + 1, number - 1] };
-            columns.extend(edges.into_iter().map(|number| Column { number, place: None }));
+        let follows = |before: usize| steps[before].checked_add(1) == Some(number);
+        if place.checked_sub(1).is_some_and(|before| !follows(before)) {
+            columns.push(None);
         }
-        columns.push(Column { number, place: Some(place) });
+        columns.push(Some(place));
     }
     columns
 }
@@ -228,11 +227,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_that_were_not_recorded_stay_empty() {
-        let numbers =
-            |steps: &[i64]| columns(steps).iter().map(|one| (one.number, one.place)).collect::<Vec<_>>();
-        assert_eq!(numbers(&[3, 4, 5]), [(3, Some(0)), (4, Some(1)), (5, Some(2))]);
-        assert_eq!(numbers(&[3, 5]), [(3, Some(0)), (4, None), (5, Some(1))]);
-        assert_eq!(numbers(&[3, 9]), [(3, Some(0)), (4, None), (8, None), (9, Some(1))]);
+    fn an_empty_column_stands_for_missing_steps() {
+        assert_eq!(columns(&[3, 4, 5]), [Some(0), Some(1), Some(2)]);
+        assert_eq!(columns(&[3, 5]), [Some(0), None, Some(1)]);
+        assert_eq!(columns(&[3, 4, 900]), [Some(0), Some(1), None, Some(2)]);
+        assert_eq!(columns(&[]), []);
     }
 }

@@ -236,8 +236,20 @@ pub fn split(split: &Split) -> String {
     )
 }
 
+/// A cause and what it costs; of one that is hidden, what it costs together with those that hide it.
+pub fn costs(cause: &Cause) -> String {
+    let (gain, saved) = cause.with_others.unwrap_or((cause.gain, cause.seconds));
+    let behind = cause.hidden_behind.iter().map(|says| format!("\u{201c}{says}\u{201d}"));
+    let hidden = match behind.collect::<Vec<String>>().as_slice() {
+        [] => ":".into(),
+        [one] => format!(", hidden behind {one}: removing both saves"),
+        all => format!(", hidden behind {}: removing all of these saves", all.join(" and ")),
+    };
+    format!("{}{hidden} {} of a step, {}", cause.says, percent(gain), seconds(saved))
+}
+
 fn told(cause: &Cause) -> String {
-    let mut text = format!("{}: {} of a step, {}\n", cause.says, percent(cause.gain), seconds(cause.seconds));
+    let mut text = format!("{}\n", costs(cause));
     cause.evidence.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
     text.push_str(&format!("   Fix: {}\n", cause.fix));
     text

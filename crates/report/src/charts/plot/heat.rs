@@ -34,7 +34,7 @@ pub fn draw(plot: &Heat, heading: &Heading) -> String {
     let y = axis(&plot.y, plot.ys.iter().copied()).with_room(half(plot.ys.len()), half(plot.ys.len()));
     let value = axis(&plot.value, plot.values.iter().copied());
     let cells = cells(plot, (&x, &y), &value);
-    let missing = plot.values.len().saturating_sub(cells.len() + empty_diagonal(plot));
+    let missing = plot.values.len().saturating_sub(cells.len() + empty_diagonal(plot) + without_name(plot));
     let heading = heading.with_remark(&left_out(missing, "value", "values"));
     if cells.is_empty() {
         return super::empty(&heading, &x, &y);
@@ -57,6 +57,11 @@ fn empty_diagonal(plot: &Heat) -> usize {
     let side = plot.xs.len();
     let is_empty = |place: &usize| plot.values.get(place * side + place).is_some_and(|value| value.is_nan());
     if plot.xs == plot.ys { (0..side).filter(is_empty).count() } else { 0 }
+}
+
+/// Cells of columns that only keep others apart: nothing is missing there.
+fn without_name(plot: &Heat) -> usize {
+    plot.x.names.iter().filter(|name| name.is_empty()).count() * plot.ys.len()
 }
 
 /// Half a cell more at each end.

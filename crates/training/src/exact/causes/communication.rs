@@ -2,10 +2,10 @@
 //! blame a link: two ranks, or a whole group. A single rank is named only where every slow link has it in common.
 
 use super::super::links::{STANDS_OUT, usual_of_fast_links};
-use super::super::pools::median;
 use super::super::{At, Replays};
 use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, time};
+use crate::median::median;
 use crate::{Role, words};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
         if replays.job.kinds[kind].role != Role::Communication {
             return Usual::default();
         }
-        let mut transfers = replays.links.transfers(replays.job, &replays.times, kind);
+        let mut transfers = replays.transfers(kind);
         let ideal = replays.ideal.takes_of(0, kind as u16);
         let since = since(replays, kind);
         let takes = usual_of_fast_links(&mut transfers).map_or(ideal, |fast| fast.min(ideal));
@@ -55,8 +55,8 @@ pub fn usual(replays: &Replays<'_>) -> Vec<Usual> {
 /// Since when half of all links and more take longer for a kind.
 fn since(replays: &Replays<'_>, kind: usize) -> Option<Rise> {
     let all = (0..replays.links.members.len()).collect();
-    let by_link = replays.links.by_step(replays.job, &replays.times, kind, &all);
-    let mut by_step = vec![Vec::new(); replays.job.steps.len()];
+    let by_link = replays.transfers_by_step(kind, &all);
+    let mut by_step = vec![Vec::<i64>::new(); replays.job.steps.len()];
     for (step, takes) in by_link.values().flatten() {
         by_step[*step].extend(takes);
     }
@@ -163,9 +163,8 @@ impl Looking<'_> {
 
     /// What there is to say of links that are all much the same: the one with the longest transfers, as a rule.
     fn no_link_stands_out(&self, kinds: &[usize]) -> Option<String> {
-        let (job, links) = (self.replays.job, &self.replays.links);
         let of_kind = |&kind: &usize| {
-            let mut transfers = links.transfers(job, &self.replays.times, kind);
+            let mut transfers = self.replays.transfers(kind);
             let longest = transfers.iter().flatten().copied().max()?;
             let medians = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
             let (takes, link) = medians.map(|(link, takes)| (median(takes), link)).max()?;
@@ -231,11 +230,10 @@ impl Looking<'_> {
 
     /// The links that stand out in a class: as a rule, or in a quarter of their transfers.
     fn slow_links<'a>(&self, class: &'a str, kinds: &[usize]) -> Vec<Slow<'a>> {
-        let (job, links) = (self.replays.job, &self.replays.links);
         let mut slow: BTreeMap<usize, Slow<'a>> = BTreeMap::new();
         let mut used: BTreeSet<usize> = BTreeSet::new();
         for &kind in kinds {
-            let mut transfers = links.transfers(job, &self.replays.times, kind);
+            let mut transfers = self.replays.transfers(kind);
             let own = transfers.iter_mut().enumerate().filter(|(_, takes)| !takes.is_empty());
             let levels: Vec<(usize, i64, i64)> =
                 own.map(|(link, takes)| (link, median(takes), upper_quartile(takes))).collect();
@@ -249,7 +247,7 @@ impl Looking<'_> {
             };
             let of_kind: Vec<&(usize, i64, i64)> = levels.iter().filter(is_slow).collect();
             let some = of_kind.iter().map(|(link, _, _)| *link).collect();
-            let by_step = links.by_step(job, &self.replays.times, kind, &some);
+            let by_step = self.replays.transfers_by_step(kind, &some);
             for &&(link, middle, upper) in &of_kind {
                 let as_a_rule = is_long(middle, usual);
                 let (part, takes) = if as_a_rule { ("half", middle) } else { ("a quarter", upper) };

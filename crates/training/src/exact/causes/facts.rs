@@ -3,6 +3,7 @@
 use super::super::Replays;
 use super::lengths::Spread;
 use super::since::Rise;
+use crate::median::{Value, lower_median, median};
 use crate::{Job, Role};
 use rayon::prelude::*;
 
@@ -119,7 +120,7 @@ impl Facts {
                     means[stage * self.kinds + kind].extend(self.mean_in(step, worker, kind));
                 }
             }
-            means.iter().map(|means| lower_median_of(means)).collect()
+            means.iter_mut().map(|means| lower_median(means)).collect()
         };
         (0..self.computed.len()).into_par_iter().map(of_step).collect()
     }
@@ -179,8 +180,8 @@ impl Facts {
     pub fn against_data(&self, worker: usize, same_data: &[usize]) -> Vec<(usize, f64)> {
         let of_data = |step: usize| {
             let there = same_data.iter().filter(|&&other| self.takes_part[step][other]);
-            let ratios: Vec<f64> = there.map(|&other| self.against_in(step, other)).collect();
-            Some(median_of(&ratios)).filter(|ratio| *ratio > 0.0)
+            let mut ratios: Vec<f64> = there.map(|&other| self.against_in(step, other)).collect();
+            Some(median(&mut ratios)).filter(|ratio| *ratio > 0.0)
         };
         let of_worker = self.against(worker).into_iter();
         of_worker.filter_map(|(step, factor)| Some((step, factor / of_data(step)?))).collect()
@@ -242,34 +243,12 @@ fn median_without(sorted: &[i64], one: Option<i64>) -> i64 {
     match sorted.len().saturating_sub(usize::from(one.is_some())) {
         0 => 0,
         count if count % 2 == 1 => at(count / 2),
-        count => {
-            let (lower, upper) = (at(count / 2 - 1), at(count / 2));
-            lower + (upper - lower) / 2
-        }
-    }
-}
-
-/// Of an even number, the lower of the two in the middle.
-pub fn lower_median_of(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
-}
-
-pub fn median_of(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => 0.0,
-        length if length % 2 == 1 => sorted[middle],
-        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+        count => at(count / 2 - 1).between(at(count / 2)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::pools::median;
     use super::*;
 
     #[test]

@@ -3,6 +3,7 @@
 use super::super::At;
 use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, percent, time};
+use crate::median::lower_median;
 use crate::{Op, Role};
 
 /// A launch delay as it was found.
@@ -155,8 +156,7 @@ impl Looking<'_> {
         if takes <= 0.0 {
             return None;
         }
-        let typical =
-            super::facts::lower_median_of(&means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
+        let typical = lower_median(&mut means.iter().map(|(_, mean)| *mean).collect::<Vec<f64>>());
         let rank = job.workers[worst].rank;
         let alone = takes >= 2.0 * typical && means.len() > 1;
         let who = if alone { format!("Rank {rank} waits") } else { "Workers wait".into() };

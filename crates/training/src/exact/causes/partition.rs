@@ -1,8 +1,8 @@
 //! Stages of unequal work, and which split of the layers would be best.
 
 use super::super::At;
-use super::facts::lower_median_of;
 use super::{Candidate, CauseKind, Looking, time};
+use crate::median::lower_median;
 use crate::{Role, words};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -26,7 +26,7 @@ impl Looking<'_> {
                 let work = means.sum::<f64>() * chunks[stage] / self.risen(step, stage);
                 workers[worker.stage as usize].extend((work > 0.0).then_some(work));
             }
-            workers.iter().map(|work| (!work.is_empty()).then(|| lower_median_of(work))).collect()
+            workers.iter_mut().map(|work| (!work.is_empty()).then(|| lower_median(work))).collect()
         };
         let steps: Vec<Vec<Option<f64>>> = (0..job.steps.len()).into_par_iter().map(of_step).collect();
         let over_steps = |stage: usize| {

@@ -1,6 +1,6 @@
 //! Since when: a level that rises at a step and stays there. Workers, stages, links, data loading and delays are all asked so.
 
-use super::facts::median_of;
+use crate::median::median;
 
 /// A change is one if the levels differ by this share of the mean.
 const CHANGE: f64 = 0.05;
@@ -26,7 +26,7 @@ impl Rise {
         }
         let relative: Vec<f64> = values.iter().map(|value| value / scale).collect();
         let at = change(&relative)?;
-        let rises = median_of(&values[at..]) > median_of(&values[..at]);
+        let rises = median(&mut values[at..].to_vec()) > median(&mut values[..at].to_vec());
         rises.then(|| Rise { at, before: mean(&values[..at]), after: mean(&values[at..]) })
     }
 

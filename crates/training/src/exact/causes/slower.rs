@@ -1,6 +1,7 @@
 //! Stages, or the whole job, that compute longer since a step: no worker stands out among those that do the same.
 
 use super::{Candidate, CauseKind, Looking, time};
+use crate::median::median;
 use crate::{Role, words};
 use std::collections::BTreeMap;
 
@@ -84,8 +85,7 @@ impl Looking<'_> {
     fn was_alike(&self, stages: &[usize]) -> bool {
         let usual: Vec<f64> = (0..self.rises.len())
             .map(|stage| {
-                self.rises[stage]
-                    .map_or_else(|| super::facts::median_of(&self.facts.levels(stage)), |rise| rise.before)
+                self.rises[stage].map_or_else(|| median(&mut self.facts.levels(stage)), |rise| rise.before)
             })
             .collect();
         let others = || (0..usual.len()).filter(|stage| !stages.contains(stage));

@@ -1,8 +1,8 @@
 //! Steps at the beginning that take longer: compilation, caches, tuning.
 
 use super::super::At;
-use super::super::pools::median;
 use super::{Candidate, CauseKind, Looking, time};
+use crate::median::median;
 
 /// A step is one of them if it takes so many times as long as usual.
 const LONG: f64 = 1.2;

@@ -1,9 +1,9 @@
 //! Workers that take longer than others of their stage, and since when.
 
 use super::super::At;
-use super::facts::median_of;
 use super::since::{Rise, mean};
 use super::{Candidate, CauseKind, Looking, time};
+use crate::median::median;
 use crate::{Role, words};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -176,12 +176,12 @@ impl Looking<'_> {
             return SLOW;
         }
         let level = |&worker: &usize| {
-            median_of(&self.facts.against(worker).iter().map(|(_, factor)| *factor).collect::<Vec<f64>>())
+            median(&mut self.facts.against(worker).iter().map(|(_, factor)| *factor).collect::<Vec<f64>>())
         };
-        let levels: Vec<f64> = order.par_iter().map(level).collect();
-        let middle = median_of(&levels);
-        let distances: Vec<f64> = levels.iter().map(|level| (level - middle).abs()).collect();
-        (1.0 + BEYOND_CHANCE * median_of(&distances) / 0.6745).clamp(SLIGHTLY_SLOW, SLOW)
+        let mut levels: Vec<f64> = order.par_iter().map(level).collect();
+        let middle = median(&mut levels);
+        let mut distances: Vec<f64> = levels.iter().map(|level| (level - middle).abs()).collect();
+        (1.0 + BEYOND_CHANCE * median(&mut distances) / 0.6745).clamp(SLIGHTLY_SLOW, SLOW)
     }
 
     /// A worker that is slow with the same data that other stages of its data-parallel rank compute fast.
@@ -216,9 +216,10 @@ impl Looking<'_> {
             };
             workers.iter().flat_map(of_worker).map(|(_, factor)| (factor - 1.0).abs()).collect()
         };
-        let all: Vec<f64> = by_dp_rank.par_iter().flat_map_iter(|(_, workers)| distances(workers)).collect();
+        let mut all: Vec<f64> =
+            by_dp_rank.par_iter().flat_map_iter(|(_, workers)| distances(workers)).collect();
         // The median distance of normal deviates is 0.67 of their standard deviation.
-        let spread = median_of(&all) / 0.6745;
+        let spread = median(&mut all) / 0.6745;
         if spread >= lengths / 2.0 {
             by_dp_rank.clear();
         }
@@ -262,7 +263,7 @@ impl Looking<'_> {
                 let known: Vec<f64> = known.collect();
                 (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
             };
-            let usual = median_of(&others.filter_map(mean).collect::<Vec<f64>>());
+            let usual = median(&mut others.filter_map(mean).collect::<Vec<f64>>());
             Some((&job.kinds[kind].name, mean(slow.worker)?, usual)).filter(|_| usual > 0.0)
         };
         let computes = (0..job.kinds.len()).filter(|&kind| job.kinds[kind].role == Role::Compute);
@@ -341,7 +342,7 @@ fn slow_by(
     by_chance: &dyn Fn(usize) -> f64,
     least: f64,
 ) -> Option<Slow> {
-    let factor = median_of(&steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
+    let factor = median(&mut steps.iter().map(|(_, factor)| *factor).collect::<Vec<f64>>());
     let is_slow = factor >= least && factor - 1.0 >= by_chance(steps.len());
     is_slow.then_some(Slow { worker, factor, steps, compared, for_same_data: false })
 }
@@ -349,19 +350,19 @@ fn slow_by(
 /// The places of slow steps, where the worker is not slow in the others. Steps that are neighbours speak for each other; each of
 /// those that are picked here and there has to be slower than `chance` by itself.
 fn slow_places(factors: &[f64], chance: f64) -> Option<Vec<usize>> {
-    let median =
-        |places: &[usize]| median_of(&places.iter().map(|&place| factors[place]).collect::<Vec<f64>>());
+    let middle =
+        |places: &[usize]| median(&mut places.iter().map(|&place| factors[place]).collect::<Vec<f64>>());
     let above = |least: f64| -> Option<Vec<usize>> {
         let (slow, others): (Vec<usize>, Vec<usize>) =
             (0..factors.len()).partition(|&place| factors[place] >= least);
-        let stands_out = !slow.is_empty() && !others.is_empty() && median(&others) < SLOW;
+        let stands_out = !slow.is_empty() && !others.is_empty() && middle(&others) < SLOW;
         stands_out.then_some(slow)
     };
     let is_stretch = |places: &Vec<usize>| {
         places.len() >= FEW
             && places.last().zip(places.first()).is_some_and(|(a, b)| a - b + 1 == places.len())
     };
-    let picked = |places: &Vec<usize>| places.len() >= FEW || median(places) >= SLOW_IN_A_FEW;
+    let picked = |places: &Vec<usize>| places.len() >= FEW || middle(places) >= SLOW_IN_A_FEW;
     above(SLOW_IN_A_STEP).filter(is_stretch).or_else(|| above(chance.max(SLOW_IN_A_STEP)).filter(picked))
 }
 

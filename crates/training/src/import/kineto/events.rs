@@ -3,11 +3,12 @@
 use super::super::json::Sink;
 use super::super::recorded::{Distinct, collective_name};
 use super::phases::Pass;
-use super::values::{bare, number, picoseconds, string};
+use super::values::{Texts, bare, number, picoseconds};
 use crate::Kind;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value};
+use std::rc::Rc;
 
 /// What ran on the GPU.
 #[derive(Clone, Copy, Debug)]
@@ -57,13 +58,13 @@ pub struct Span<T> {
 pub struct Communication {
     /// What the kernel is called, and what PyTorch calls the collective.
     pub kernel: Option<&'static str>,
-    pub name: Option<String>,
-    pub group: Option<String>,
-    pub description: Option<String>,
-    pub ranks: Option<String>,
+    pub name: Option<Rc<str>>,
+    pub group: Option<Rc<str>>,
+    pub description: Option<Rc<str>>,
+    pub ranks: Option<Rc<str>>,
     pub size: Option<u32>,
     pub elements: Option<u64>,
-    pub dtype: Option<String>,
+    pub dtype: Option<Rc<str>>,
     pub seq: Option<u64>,
     pub source: Option<u32>,
     pub target: Option<u32>,
@@ -101,6 +102,7 @@ pub struct Events {
     pub kernels: Vec<Kernel>,
     pub launches: Vec<Launch>,
     pub communications: Distinct<Communication>,
+    pub texts: Texts,
     /// `record_param_comms`, and annotations like `nccl:all_reduce`.
     pub host_communications: Vec<Span<Communication>>,
     pub annotations: Vec<Span<Pass>>,
@@ -165,17 +167,17 @@ struct Args<'a> {
 }
 
 impl Args<'_> {
-    fn communication(&self) -> Communication {
+    fn communication(&self, texts: &mut Texts) -> Communication {
         let small = |raw| number::<u32>(raw);
         Communication {
             kernel: None,
-            name: string(self.name),
-            group: string(self.group),
-            description: string(self.description),
-            ranks: string(self.ranks),
+            name: texts.of(self.name),
+            group: texts.of(self.group),
+            description: texts.of(self.description),
+            ranks: texts.of(self.ranks),
             size: small(self.size),
             elements: number(self.elements),
-            dtype: string(self.dtype),
+            dtype: texts.of(self.dtype),
             seq: number(self.seq),
             source: small(self.source),
             target: small(self.target),
@@ -278,7 +280,7 @@ impl Events {
         let stream = self.streams.place((number(args.device).unwrap_or(0), number(args.stream)?));
         let communication = match is_nccl(name) {
             true => {
-                let mut known = args.communication();
+                let mut known = args.communication(&mut self.texts);
                 known.kernel = Some(collective_name(name.split('(').next().unwrap_or(name)));
                 self.communications.place(known)
             }
@@ -300,7 +302,7 @@ impl Events {
 
     fn host_communication(&mut self, event: &Event) -> Option<()> {
         let (start_ps, end_ps) = self.times(event)?;
-        let what = Events::args(event).unwrap_or_default().communication();
+        let what = Events::args(event).unwrap_or_default().communication(&mut self.texts);
         if what != Communication::default() {
             let thread = number(event.tid).unwrap_or(0);
             self.host_communications.push(Span { thread, start_ps, end_ps: end_ps?, what });

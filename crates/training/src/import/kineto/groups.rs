@@ -87,7 +87,7 @@ impl Groups {
     /// What the group of a communication is for.
     pub fn purpose_of(&self, known: &Communication) -> Purpose {
         let listed =
-            known.group.as_ref().and_then(|name| self.groups.iter().find(|group| group.name == *name));
+            known.group.as_deref().and_then(|name| self.groups.iter().find(|group| group.name == name));
         match (listed, &known.description) {
             (Some(group), _) if group.purpose != Purpose::Other => group.purpose,
             (_, Some(text)) => purpose(text),
@@ -109,8 +109,9 @@ impl Groups {
             }
             let pipeline = self.members(Purpose::Pipeline).unwrap_or_default().to_vec();
             let uses = |group: &Group| {
-                let mut own =
-                    communications.clone().filter(|known| known.group.as_ref() == Some(&group.name));
+                let mut own = communications
+                    .clone()
+                    .filter(|known| known.group.as_deref() == Some(group.name.as_str()));
                 own.any(|known| names.contains(&known.collective()))
             };
             let apart =

@@ -1,6 +1,8 @@
 //! Values of events, whether they are written as numbers or as text.
 
 use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What lies between the quotes, as it is written.
 pub fn bare(raw: Option<&RawValue>) -> &str {
@@ -11,11 +13,25 @@ pub fn number<T: std::str::FromStr>(raw: Option<&RawValue>) -> Option<T> {
     bare(raw).parse().ok()
 }
 
-/// Anything but an empty text; lists are kept as they are written.
-pub fn string(raw: Option<&RawValue>) -> Option<String> {
-    let raw = raw?;
-    let text = serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_string());
-    Some(text).filter(|text| !text.is_empty() && text != "null")
+/// Texts that occur again and again: names of groups, lists of ranks. Each is kept once.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// By how it is written.
+    known: HashMap<Box<str>, Option<Rc<str>>>,
+}
+
+impl Texts {
+    /// Anything but an empty text; lists are kept as they are written.
+    pub fn of(&mut self, raw: Option<&RawValue>) -> Option<Rc<str>> {
+        let written = raw?.get();
+        if let Some(known) = self.known.get(written) {
+            return known.clone();
+        }
+        let text: String = serde_json::from_str(written).unwrap_or_else(|_| written.to_string());
+        let text = Some(text).filter(|text| !text.is_empty() && text != "null").map(Rc::from);
+        self.known.insert(written.into(), text.clone());
+        text
+    }
 }
 
 /// Microseconds in decimal digits as picoseconds, exactly.

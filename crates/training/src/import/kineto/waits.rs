@@ -52,6 +52,8 @@ fn found(streams: &Streams, wait: &StreamWait) -> Option<(usize, usize)> {
 }
 
 fn guessed(streams: &Streams) -> Vec<(usize, usize)> {
+    let computes: Vec<Computes> =
+        streams.ranges.iter().map(|range| Computes::of(streams, range.clone())).collect();
     let mut waits = Vec::new();
     for (stream, range) in streams.ranges.iter().enumerate() {
         let mut waited = vec![None; streams.ranges.len()];
@@ -63,7 +65,8 @@ fn guessed(streams: &Streams) -> Vec<(usize, usize)> {
                     continue;
                 }
                 // What an earlier communication of the stream has waited for is done.
-                let computed = last_before(streams, kernel, others.clone())
+                let computed = computes[other]
+                    .last_before(streams, kernel)
                     .filter(|&before| waited[other].replace(before) != Some(before));
                 waits.extend(computed.map(|before| (kernel, before)));
             }
@@ -72,15 +75,34 @@ fn guessed(streams: &Streams) -> Vec<(usize, usize)> {
     waits
 }
 
-/// The last compute kernel in `other` that was launched before the communication and has ended by its start.
-fn last_before(streams: &Streams, communication: usize, other: std::ops::Range<usize>) -> Option<usize> {
-    let start = streams.kernels[communication].start_ps;
-    let begun = other.start + streams.kernels[other.clone()].partition_point(|of| of.start_ps <= start);
-    (other.start..begun).rev().find(|&kernel| {
-        let of = &streams.kernels[kernel];
-        let launched = (streams.launch_ps[kernel], of.start_ps) < (streams.launch_ps[communication], start);
-        of.is_compute() && launched && of.end_ps() <= start
-    })
+/// The compute kernels of a stream, which is as a rule one for computing or one for communication.
+struct Computes {
+    kernels: Vec<usize>,
+    /// The first launch of each and of all after it: ascending, whatever the launches are.
+    launched_from: Vec<i64>,
+}
+
+impl Computes {
+    fn of(streams: &Streams, range: std::ops::Range<usize>) -> Computes {
+        let kernels: Vec<usize> = range.filter(|&kernel| streams.kernels[kernel].is_compute()).collect();
+        let mut launched_from: Vec<i64> = kernels.iter().map(|&kernel| streams.launch_ps[kernel]).collect();
+        for place in (1..kernels.len()).rev() {
+            launched_from[place - 1] = launched_from[place - 1].min(launched_from[place]);
+        }
+        Computes { kernels, launched_from }
+    }
+
+    /// The last that was launched before a communication and has ended by its start. Streams run in the order of launches, so that
+    /// what is left to look at after both searches is one kernel or two.
+    fn last_before(&self, streams: &Streams, communication: usize) -> Option<usize> {
+        let (start, launch) = (streams.kernels[communication].start_ps, streams.launch_ps[communication]);
+        let begun = self.kernels.partition_point(|&kernel| streams.kernels[kernel].start_ps <= start);
+        let launched = self.launched_from.partition_point(|&first| first <= launch);
+        self.kernels[..begun.min(launched)].iter().rev().copied().find(|&kernel| {
+            let of = &streams.kernels[kernel];
+            (streams.launch_ps[kernel], of.start_ps) < (launch, start) && of.end_ps() <= start
+        })
+    }
 }
 
 /// The communication in `other` that the kernel seems to have waited for.
@@ -100,4 +122,68 @@ fn prompt_after(
     let ready = launch.saturating_add(PROMPT_PS) <= end || free.saturating_add(LONG_PS) <= end;
     let waited = free < end && ready && streams.launch_ps[last] < launch;
     (!communication.is_compute() && waited && start - end <= PROMPT_PS).then_some(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::Range;
+    use straggler_model::philox::Stream;
+
+    fn kernel(stream: u32, start_ps: i64, is_compute: bool) -> Kernel {
+        let communication = if is_compute { Kernel::COMPUTE } else { 0 };
+        Kernel { start_ps, duration_ps: 7, stream, correlation: 0, communication }
+    }
+
+    /// Streams of so many kernels, which start in order and were launched at most `before` earlier.
+    fn drawn(
+        random: &mut Stream,
+        sizes: &[usize],
+        computes: f64,
+        before: u64,
+    ) -> (Vec<Kernel>, Vec<i64>, Vec<Range<usize>>) {
+        let (mut kernels, mut launch_ps, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
+        for (stream, &size) in (0..).zip(sizes) {
+            let first = kernels.len();
+            let mut now = 0;
+            for _ in 0..size {
+                now += random.below(20) as i64;
+                kernels.push(kernel(stream, now, random.unit() < computes));
+                launch_ps.push(now - random.below(before) as i64);
+            }
+            ranges.push(first..kernels.len());
+        }
+        (kernels, launch_ps, ranges)
+    }
+
+    /// Whatever the order of launches is.
+    #[test]
+    fn the_last_before_is_that_of_a_walk() {
+        let mut random = Stream::new(1, 0, 0, 0);
+        for _ in 0..200 {
+            let (kernels, launch_ps, ranges) = drawn(&mut random, &[30, 30], 0.5, 60);
+            let streams = Streams { kernels: &kernels, launch_ps: &launch_ps, ranges: &ranges };
+            let computes = Computes::of(&streams, ranges[1].clone());
+            for one in ranges[0].clone() {
+                let (start, key) = (kernels[one].start_ps, (launch_ps[one], kernels[one].start_ps));
+                let walked = ranges[1].clone().rev().find(|&other| {
+                    let of = &kernels[other];
+                    of.is_compute() && (launch_ps[other], of.start_ps) < key && of.end_ps() <= start
+                });
+                assert_eq!(computes.last_before(&streams, one), walked);
+            }
+        }
+    }
+
+    /// Streams with nothing but communication are not walked through for every communication of another one: a hundred thousand
+    /// millions of steps would take minutes.
+    #[test]
+    fn streams_of_communication_are_not_walked_through() {
+        let mut random = Stream::new(2, 0, 0, 0);
+        let (kernels, launch_ps, ranges) = drawn(&mut random, &[300_000, 300_000, 300_000], 0.0, 60);
+        let streams = Streams { kernels: &kernels, launch_ps: &launch_ps, ranges: &ranges };
+        let begin = std::time::Instant::now();
+        waits(&streams, &[]);
+        assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
+    }
 }

@@ -37,7 +37,7 @@ fn change(fault: &Fault) -> String {
             format!("has a host that is {late} late in every step")
         }
         What::Lost => "is lost, and the job goes on without its data-parallel rank".into(),
-        What::Mended => "is as typical ones of its stage".into(),
+        What::Mended => "takes the times of a typical worker of its stage".into(),
     };
     let since = fault.from_step.map(|step| format!(" from step {step} on")).unwrap_or_default();
     format!("{who} {what}{since}")
