@@ -106,8 +106,9 @@ struct Building<'a> {
     numbers: Vec<usize>,
     ranks: Vec<RankTrace>,
     communicators: Vec<Communicator>,
-    /// By rank: where its last call ended, and its sends that nobody has waited for.
+    /// By rank: where its last call ended, where its last computation did, and its sends that nobody has waited for.
     now: Vec<i64>,
+    busy: Vec<i64>,
     open: Vec<Vec<RequestId>>,
     next: Vec<RequestId>,
 }
@@ -145,7 +146,8 @@ impl<'a> Building<'a> {
             rank.push(Call::new(Function::Init, Time(0), Time(BEGIN as u64)));
         }
         let (now, open, next) = (vec![BEGIN; count], vec![Vec::new(); count], vec![0; count]);
-        Building { job, sizes, numbers, ranks, communicators, now, open, next }
+        let busy = now.clone();
+        Building { job, sizes, numbers, ranks, communicators, now, busy, open, next }
     }
 
     /// Adds a step that begins at a time. Returns when it ends.
@@ -196,7 +198,10 @@ impl<'a> Building<'a> {
     fn call(&mut self, op: &Op, place: usize, partner: Option<usize>, [start, end]: [i64; 2]) {
         let Some(kind) = kind_of(op) else { return };
         let (rank, partner) = (self.numbers[place], partner.map(|place| self.numbers[place]));
-        let enter = start.max(self.now[rank]);
+        let is_send = matches!(kind, Kind::ForwardSend | Kind::BackwardSend);
+        // A GPU receives while it computes; a call that waits would hide the computation, and comes after it.
+        let after = if is_send { self.now[rank] } else { self.now[rank].max(self.busy[rank]) };
+        let enter = start.max(after);
         let exit = end.max(enter);
         let tag = i32::from(matches!(kind, Kind::BackwardSend | Kind::BackwardRecv));
         let stages = self.job.stages() as u32;
@@ -242,7 +247,7 @@ impl<'a> Building<'a> {
             (Kind::OptimizerClipMainGrad, _) => {
                 self.collective(rank, Function::Allreduce, WORLD, [enter, exit])
             }
-            _ => {}
+            _ => self.busy[rank] = self.busy[rank].max(end),
         }
     }
 
