@@ -8,6 +8,8 @@ mod collectives;
 mod conformance;
 #[path = "cli/contract.rs"]
 mod contract;
+#[path = "cli/device.rs"]
+mod device;
 #[path = "cli/drawn_latency.rs"]
 mod drawn_latency;
 #[path = "cli/endings.rs"]

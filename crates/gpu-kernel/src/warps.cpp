@@ -154,10 +154,10 @@ extern "C" void straggler_warps_begin(const Plan *plan) {
     launch(blocks_for(*plan), [plan] { straggler_begin(*plan); });
 }
 
-// Few blocks, as on a GPU that has more processes than room.
+// One block, as on a GPU that has many more processes than room.
 extern "C" void straggler_warps_advance(const Plan *plan, u32 round) {
     std::lock_guard<std::mutex> alone(whole);
-    launch(min(blocks_for(*plan), 2U), [plan, round] { straggler_advance(*plan, round); });
+    launch(1, [plan, round] { straggler_advance(*plan, round); });
 }
 
 extern "C" void straggler_warps_conclude(const Plan *plan) {

@@ -48,8 +48,8 @@ pub struct Ran {
 pub enum Failure {
     #[error(transparent)]
     Device(#[from] DeviceError),
-    #[error("not one replica fits into the memory of the device: {needed} bytes needed, {free} bytes free")]
-    NoRoom { needed: u64, free: u64 },
+    #[error("not one replica fits into its memory: {:.1} GiB are needed", *needed as f64 / (1u64 << 30) as f64)]
+    NoRoom { needed: u64 },
     #[error("interrupted")]
     Interrupted,
 }
@@ -135,7 +135,7 @@ impl<'d> Loaded<'d> {
         let needed = self.replica_bytes();
         let room = (free - free / SPARE) / needed;
         if room == 0 {
-            return Err(Failure::NoRoom { needed, free });
+            return Err(Failure::NoRoom { needed });
         }
         let quick = (BATCH_MESSAGES / self.task.messages.max(1)).max(1);
         let numbered = u64::from(u32::MAX) / u64::from(self.task.processes.max(1));

@@ -1,11 +1,11 @@
 //! The devices of a machine, which share the replicas that are asked for.
 
 use crate::batch::{Failure, Loaded, Ran, Tuning};
-use crate::device::Device;
+use crate::device::{Device, DeviceError};
 use crate::task::{Task, Unfit, fits_noise};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use straggler_model::noise::Injection;
 use straggler_sim::{Accelerated, Accelerator, Ended, RunError, Simulation, Wanted, Workload};
@@ -18,6 +18,8 @@ pub struct Gpus {
     devices: Vec<Box<dyn Device>>,
     tuning: Tuning,
     ran: Vec<AtomicU64>,
+    /// Whether a device has failed, other than for want of memory: it is not asked again.
+    lost: Vec<AtomicBool>,
     /// The last task, which is often asked for again, by its description.
     last: Mutex<Option<(String, Planned)>>,
     /// Why there are runs that do not fit, with their least and their largest number of processes.
@@ -32,10 +34,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Gpus {
     pub fn new(devices: Vec<Box<dyn Device>>, tuning: Tuning) -> Gpus {
         let ran = devices.iter().map(|_| AtomicU64::new(0)).collect();
+        let lost = devices.iter().map(|_| AtomicBool::new(false)).collect();
         Gpus {
             devices,
             tuning,
             ran,
+            lost,
             last: Mutex::new(None),
             unfit: Mutex::default(),
             faults: Mutex::default(),
@@ -152,8 +156,15 @@ impl Gpus {
                         continue;
                     }
                     Ok(Err(Failure::Interrupted)) => return None,
-                    Ok(Err(failure)) => failure.to_string(),
-                    Err(_) => "failed".into(),
+                    Ok(Err(failure)) => {
+                        let lost = matches!(failure, Failure::Device(DeviceError::Other(_)));
+                        self.lost[index].fetch_or(lost, Ordering::Relaxed);
+                        failure.to_string()
+                    }
+                    Err(_) => {
+                        self.lost[index].store(true, Ordering::Relaxed);
+                        "failed".into()
+                    }
                 };
                 self.fault(format!("{}: {fault}; what it left ran elsewhere", self.devices[index].name()));
             }
@@ -166,7 +177,7 @@ impl Gpus {
 struct Asked<'a> {
     noise: &'a Injection,
     wanted: Wanted,
-    stop: &'a std::sync::atomic::AtomicBool,
+    stop: &'a AtomicBool,
     /// What one device takes at most at a time, so that all get some.
     share: u32,
     /// None is empty.
@@ -204,7 +215,8 @@ impl Accelerator for Gpus {
     fn run(&self, asked: &Accelerated<'_>, done: &mut dyn FnMut(Ended)) -> Result<(), RunError> {
         let Some(task) = self.fitting(asked.workload, asked.simulation) else { return Ok(()) };
         let replicas = asked.replicas.clone();
-        let mut devices: Vec<usize> = (0..self.devices.len()).collect();
+        let works = |index: &usize| !self.lost[*index].load(Ordering::Relaxed);
+        let mut devices: Vec<usize> = (0..self.devices.len()).filter(works).collect();
         let left = Asked {
             noise: asked.simulation.noise.unwrap_or(Injection::QUIET),
             wanted: asked.wanted,

@@ -11,7 +11,7 @@ use straggler_sim::{EngineChoice, Simulation, Workload};
 /// Why something runs on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Unfit {
-    #[error("only collectives run on a GPU")]
+    #[error("a GPU runs collectives only")]
     NoCollective,
     #[error("the reference engine was asked for")]
     Reference,
@@ -25,15 +25,15 @@ pub enum Unfit {
     Rendezvous,
     #[error("sends take no time (o_s = 0)")]
     FreeSends,
-    #[error("more than 254 different message sizes or computations")]
+    #[error("there are more than 254 different message sizes or computations")]
     ManyKinds,
     #[error("a process waits for more than 255 messages at once")]
     Wide,
-    #[error("times of more than 53 days")]
+    #[error("times exceed 53 days")]
     Long,
-    #[error("more than 16,777,215 steps of a process")]
+    #[error("a process has more than 16,777,215 steps")]
     ManySteps,
-    #[error("the table of partners takes more than 8 GiB")]
+    #[error("processes differ, and the table of their partners would take more than 8 GiB")]
     Large,
     #[error("not every message has a receive")]
     Unmatched,

@@ -139,7 +139,7 @@ fn derived(rows: &[Row], workers: &Workers, source: &str) -> Result<Job, JobErro
     let Chosen { steps, incomplete, notes } = whole::chosen(rows, workers)?;
     job.incomplete = incomplete;
     let habits = Habits {
-        chunks: rows.par_iter().map(|row| row.model_chunk).max().unwrap_or(0).saturating_add(1),
+        chunks: rows.par_iter().map(transfers::chunk).max().unwrap_or(0).saturating_add(1),
         clip_meets: clip_meets(&steps),
         transfers: workers.pp < 2 || rows.par_iter().any(|row| row.kind.is_send_or_recv()),
     };

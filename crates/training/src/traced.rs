@@ -56,8 +56,12 @@ pub enum TracedError {
          whom"
     )]
     NotATable,
-    #[error("{missing} {} not recorded: a trace needs all of them", words::plural(*missing, "worker was", "workers were"))]
-    Missing { missing: usize },
+    #[error(
+        "{missing} {} not recorded, among them data-parallel rank {dp_rank} of stage {stage}: a trace needs all of them; \
+         `straggler training show` analyses the rest",
+        words::plural(*missing, "worker was", "workers were")
+    )]
+    Missing { missing: usize, dp_rank: u32, stage: u32 },
     #[error(
         "step {step}, rank {rank}: {name} is missing, and other ranks wait for it there: leave the step out of the table, or \
          record it anew"
@@ -75,10 +79,18 @@ pub fn trace(job: &Job, sizes: Sizes) -> Result<Trace, TracedError> {
     if !named.eq(Kind::ALL.iter().map(|kind| kind.name())) {
         return Err(TracedError::NotATable);
     }
-    let absent = |step: usize| job.takes_part(step).iter().filter(|there| !**there).count();
-    let missing = (0..job.steps.len()).map(absent).min().unwrap_or(0);
-    if missing > 0 {
-        return Err(TracedError::Missing { missing });
+    let absent = |step: usize| -> Vec<usize> {
+        let parts = job.takes_part(step).into_iter().enumerate();
+        parts.filter(|(_, there)| !there).map(|(place, _)| place).collect()
+    };
+    let least = (0..job.steps.len()).map(absent).min_by_key(Vec::len).unwrap_or_default();
+    if let Some(&first) = least.first() {
+        let worker = &job.workers[first];
+        return Err(TracedError::Missing {
+            missing: least.len(),
+            dp_rank: worker.dp_rank,
+            stage: worker.stage,
+        });
     }
     whole::check(job)?;
     let mut building = Building::new(job, sizes);

@@ -62,8 +62,8 @@ pub struct Scenario {
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScenarioError {
-    #[error("there is no rank {rank}: the job has {first} to {last}")]
-    NoRank { rank: u32, first: u32, last: u32 },
+    #[error("there is no rank {rank}: the job has {first} to {last}, and {nearest} is the nearest")]
+    NoRank { rank: u32, first: u32, last: u32, nearest: u32 },
     #[error("there is no step {step}: the job has {first} to {last}")]
     NoStep { step: i64, first: i64, last: i64 },
     #[error("there is no transfer between ranks {rank} and {other} alone")]
@@ -123,7 +123,11 @@ impl Scenario {
         let steps = job.steps.first().zip(job.steps.last());
         let known = |rank: u32| match draw::place(job, rank) {
             Some(place) => Ok(place),
-            None => Err(ScenarioError::NoRank { rank, first, last }),
+            None => {
+                let recorded = job.workers.iter().filter(|worker| worker.recorded).map(|worker| worker.rank);
+                let near = recorded.min_by_key(|other| other.abs_diff(rank));
+                Err(ScenarioError::NoRank { rank, first, last, nearest: near.unwrap_or(first) })
+            }
         };
         for fault in &self.faults {
             let rank = if let Whom::Rank(rank) = fault.whom { Some(rank) } else { None };

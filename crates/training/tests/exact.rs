@@ -364,3 +364,18 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
     assert_eq!(evidence(1), "A microbatch computes 300 ms, 450 ms on stages 0 to 1.");
     assert_eq!(evidence(2), "A microbatch computes 600 ms, 900 ms on stages 0 to 1.");
 }
+
+/// Tables need not say which chunk of the model an operation belongs to: where each stage has one, it is known.
+#[test]
+fn stages_without_a_chunk_have_one() {
+    let slow = Fault { dp_rank: 2, stage: 1, from_step: 2, what: What::Slow(1.6) };
+    let all = rows(&Synthetic { steps: 5, faults: vec![slow], ..Synthetic::default() });
+    let found = |rows: Vec<Row>| {
+        let job = derive::job(rows, "").unwrap();
+        assert!(job.notes.is_empty(), "{:?}", job.notes);
+        analyse(&Replays::new(&job).unwrap(), None)
+    };
+    let without = all.iter().map(|row| Row { model_chunk: -1, ..*row }).collect();
+    let (with, without) = (found(all), found(without));
+    assert_eq!((with.s, &with.causes), (without.s, &without.causes));
+}

@@ -96,6 +96,24 @@ fn clocks_are_aligned_by_the_ends_of_collectives() {
     assert!(notes.contains("by 0 s in the median and by 0 s at most"), "{notes}");
 }
 
+/// Whoever has sent all of a broadcast leaves it before the others have it.
+#[test]
+fn broadcasts_say_nothing_of_clocks() {
+    for clock_us in [0.0, 5000.0] {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |rank| Rank { broadcast_us: Some(20.0), ..Rank::new(rank, 3) };
+        write(folder.path(), &[of(0), Rank { clock_us, ..of(1) }, of(2)]);
+        let job = import(&[folder.path().into()]).unwrap();
+        let notes = notes(&job);
+        assert_eq!(notes.contains("largest offset is 5000.0 µs (rank 1)"), clock_us > 0.0, "{notes}");
+        assert!(!notes.contains("could not be compared"), "{notes}");
+        for rank in 1..3 {
+            let [one, other] = [0, rank].map(|rank| of_class(&job, 0, rank, "all_reduce"));
+            assert_eq!(one, other, "rank {rank}: {notes}");
+        }
+    }
+}
+
 #[test]
 fn clocks_that_jump_are_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -207,7 +207,7 @@ fn a_slow_link_slows_what_goes_over_it() {
     assert_eq!(strangers.check(&job), Err(ScenarioError::NoLink { rank: 0, other: 3 }));
     assert_eq!(
         only(Whom::Rank(4), What::Lost).check(&job),
-        Err(ScenarioError::NoRank { rank: 4, first: 0, last: 3 })
+        Err(ScenarioError::NoRank { rank: 4, first: 0, last: 3, nearest: 3 })
     );
     let mut late = only(Whom::Any, What::Lost);
     late.faults[0].from_step = Some(2);

@@ -53,6 +53,7 @@ pub struct Report {
 }
 
 pub fn run(plan: &Plan, console: &Console) -> Outcome<()> {
+    gpu::refuse_missing(plan.device)?;
     let target = Target::load(plan, console)?;
     refuse_unwritable(&plan.output)?;
     let began = Instant::now();

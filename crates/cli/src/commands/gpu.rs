@@ -36,6 +36,14 @@ pub fn open(device: TypedDevice, messages: u64, console: &Console) -> Outcome<Op
     }
 }
 
+/// Refuses early what asks for a GPU where there is none.
+pub fn refuse_missing(device: TypedDevice) -> Outcome<()> {
+    if device == TypedDevice::Gpu {
+        is_there(device)?;
+    }
+    Ok(())
+}
+
 /// Whether there are GPUs and they are wanted.
 pub fn is_there(device: TypedDevice) -> Outcome<bool> {
     if device == TypedDevice::Cpu {
@@ -75,7 +83,7 @@ pub fn tell(gpus: Option<&Gpus>, device: TypedDevice, console: &Console) -> Vec<
         let processes =
             if least == most { grouped(least) } else { format!("{} to {}", grouped(least), grouped(most)) };
         let noun = if most == 1 { "process" } else { "processes" };
-        let text = format!("runs on the CPU because {unfit} ({processes} {noun})");
+        let text = format!("runs of {processes} {noun} ran on the CPU: {unfit}");
         if device == TypedDevice::Gpu { console.warn(&text) } else { console.note(&text) }
     }
     gpus.faults().iter().for_each(|fault| console.warn(fault));

@@ -23,7 +23,7 @@ use crate::args::Common;
 use crate::args::device::TypedDevice;
 use crate::args::reproduce::Reproduce;
 use crate::commands::latency_file::{self, Exchanges};
-use crate::commands::{command_line, make_folder, refuse_unwritable, report};
+use crate::commands::{command_line, gpu, make_folder, refuse_unwritable, report};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::interrupt::{self, Orderly};
@@ -124,6 +124,7 @@ pub fn run(typed: &Reproduce, common: &Common, console: &Console) -> Outcome<()>
             other.name
         )));
     }
+    gpu::refuse_missing(typed.device.device)?;
     refuse_unwritable(&typed.output)?;
     typed.markdown.as_deref().map_or(Ok(()), refuse_unwritable)?;
     let began = Instant::now();

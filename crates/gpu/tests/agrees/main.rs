@@ -57,7 +57,10 @@ const NOISES: &[&str] = &[
 fn workload(collective: &str, processes: u32, bytes: u64, cycles: u32, compute: u64) -> Option<Workload> {
     let choice: Choice = collective.parse().unwrap();
     let mut job = Job::new(processes, bytes);
-    job.reduction = straggler_model::network::PerByte::from_ps(100);
+    // Once and without computation, most collectives are plain.
+    if cycles > 1 || compute > 0 {
+        job.reduction = straggler_model::network::PerByte::from_ps(100);
+    }
     let collective = choice.algorithm.unwrap().build(choice.operation, &job).ok()?;
     Some(Workload::Collective { collective, cycles, compute: Time::from_ns(compute) })
 }
@@ -146,14 +149,16 @@ fn warps_agree_with_the_reference() {
         ("barrier:dissemination", 1_300, Layout::Processes),
     ];
     for (collective, processes, layout) in cases {
+        // So many that a warp looks at more chunks of marks than at once.
+        let replicas = if processes > 1_000 { 8 } else { 3 };
         let compute = if processes < 64 { 2_000 } else { 0 };
         let workload = workload(collective, processes, 100, 1, compute).unwrap();
         for spec in &NOISES[1..2] {
             let noise = noise(spec, Phases::Drawn { seed: 5, replica: 0 }, false);
             let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
             let task = Task::new(&workload, &simulation).unwrap();
-            let device = Emulator::of_warps(1 << 20);
-            for ran in run_on(&device, &task, simulation.noise, 3, Tuning { layout, rounds: 1 }) {
+            let device = Emulator::of_warps(1 << 23);
+            for ran in run_on(&device, &task, simulation.noise, replicas, Tuning { layout, rounds: 1 }) {
                 let expected = reference(&workload, &simulation, ran.replica);
                 assert_eq!(ran.finish, expected, "{workload:?} replica {}", ran.replica);
             }
@@ -240,6 +245,25 @@ proptest! {
         let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
         let layout = if by_replica { Layout::Replicas } else { Layout::Processes };
         agree(&workload, &simulation, 3, Tuning { layout, rounds });
+    }
+
+    /// Collectives of the usual kind under one trace, for which the kernel has lines of its own.
+    #[test]
+    fn plain_runs_agree_with_the_reference(
+        network in networks(),
+        collective in prop::sample::select(&["barrier:dissemination", "allreduce:recursive-doubling", "allgather:ring"][..]),
+        spec in prop::sample::select(&NOISES[..4]),
+        processes in prop_oneof![2..33u32, prop::sample::select(vec![64, 128])],
+        (seed, rounds) in (any::<u64>(), 1..6u32),
+    ) {
+        let processes = if collective == "allgather:ring" { processes.min(32) } else { processes };
+        let network = Network::parse(&network).unwrap();
+        let workload = workload(collective, processes, 8, 1, 0).unwrap();
+        let noise = noise(spec, Phases::Drawn { seed, replica: 0 }, false);
+        let simulation = Simulation { noise: noise.as_ref(), ..Simulation::new(&network) };
+        let is_plain = Task::new(&workload, &simulation).unwrap().tables.is_plain();
+        prop_assert!(is_plain || (collective.ends_with("doubling") && !processes.is_power_of_two()));
+        agree(&workload, &simulation, 3, Tuning { rounds, ..Tuning::default() });
     }
 
     /// Everything takes whole microseconds, or nothing: detours start where operations begin and end.

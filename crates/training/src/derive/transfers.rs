@@ -39,7 +39,7 @@ impl Direction {
 }
 
 /// The chunk of the model. A table without chunks has one a stage.
-fn chunk(row: &Row) -> i32 {
+pub fn chunk(row: &Row) -> i32 {
     match row.model_chunk {
         -1 => row.stage as i32,
         chunk => chunk,

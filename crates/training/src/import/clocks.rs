@@ -23,10 +23,15 @@ pub fn align(workers: &[Recorded], matched: &Matched) -> Clocks {
         let op = &workers[member.worker as usize].ops[member.op as usize];
         op.start_ps.saturating_add(op.duration_ps).saturating_add(recorded[member.worker as usize])
     };
-    let usable = |set: &&super::matching::Set| {
-        let has_clock = matched.members(set).iter().all(|member| workers[member.worker as usize].has_clock);
-        has_clock && set.members.len() > 1 && matched.channel(set).ends_together
+    // A group has collectives of all kinds, and not all end together.
+    let comparable = |member: &Member| {
+        let worker = &workers[member.worker as usize];
+        let meeting = worker.ops[member.op as usize].meeting;
+        let channel = meeting.and_then(|meeting| worker.channels.get(meeting.channel as usize));
+        worker.has_clock && channel.is_some_and(|channel| channel.ends_together)
     };
+    let usable =
+        |set: &&super::matching::Set| set.members.len() > 1 && matched.members(set).iter().all(comparable);
     let mut dated: Vec<(Ends, i64)> = (matched.sets.iter().filter(usable))
         .map(|set| {
             let ends = matched.members(set).iter().map(|member| (member.worker, end(member)));

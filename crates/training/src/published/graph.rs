@@ -10,7 +10,9 @@ const SLACK: f64 = 50e-6;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum GraphError {
-    #[error("stage {stage} has no {name} 0, which every step ends with")]
+    #[error(
+        "stage {stage} has no {name}, which the published analysis expects at the end of every step: leave out --method published"
+    )]
     NoTail { stage: u32, name: &'static str },
     #[error("stage {stage}: {live} operations {name} belong to {computes} computes: some were not recorded")]
     Unmatched { stage: u32, name: &'static str, live: usize, computes: usize },

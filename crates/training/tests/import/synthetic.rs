@@ -31,6 +31,8 @@ pub struct Rank {
     pub jump_us: f64,
     /// How much later it comes to the all-reduce, which still ends with the others.
     pub late_us: f64,
+    /// A broadcast before the all-reduce, which rank 0 leaves so much earlier than the others.
+    pub broadcast_us: Option<f64>,
 }
 
 impl Rank {
@@ -49,6 +51,7 @@ impl Rank {
             clock_us: 0.0,
             jump_us: 0.0,
             late_us: 0.0,
+            broadcast_us: None,
         }
     }
 
@@ -92,6 +95,11 @@ impl Rank {
                 "",
             ));
         }
+        if let Some(early) = self.broadcast_us {
+            let duration = if self.rank == 0 { 34.0 - early } else { 34.0 };
+            let broadcast = ("broadcast", "ncclDevKernel_Broadcast_RING_LL(ncclDevComm*)");
+            events.extend(self.collective(broadcast, 2 * step - 1, [at, 102.0, duration], step * 100 + 9));
+        }
         if self.without_collective != Some(step) {
             let start = 140.0 + self.late_us;
             events.extend(self.all_reduce(step, at, start, 340.0 - start));
@@ -114,16 +122,28 @@ impl Rank {
             true => "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)",
             false => "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
         };
+        let number = if self.broadcast_us.is_some() { 2 * step } else { step };
+        self.collective(("allreduce", name), number, [at, start, duration], step * 100 + 10)
+    }
+
+    /// A collective of all ranks, by its name and that of its kernel.
+    fn collective(
+        &self,
+        (collective, kernel_name): (&str, &str),
+        number: i64,
+        [at, start, duration]: [f64; 3],
+        correlation: i64,
+    ) -> [String; 2] {
         let ranks: Vec<u32> = (0..self.world).collect();
         let mut args = format!(
-            ", \"Collective name\": \"allreduce\", \"In msg nelems\": 1024, \"dtype\": \"Float\", \"Group size\": {}, \
+            ", \"Collective name\": \"{collective}\", \"In msg nelems\": 1024, \"dtype\": \"Float\", \"Group size\": {}, \
              \"Process Group Name\": \"0\", \"Process Group Description\": \"dp\", \"Process Group Ranks\": \"{ranks:?}\"",
             self.world
         );
         if self.seq {
-            write!(args, ", \"Seq\": {step}").unwrap();
+            write!(args, ", \"Seq\": {number}").unwrap();
         }
-        kernel(name, 20, at + 3.0, at + start, duration, step * 100 + 10, &args)
+        kernel(kernel_name, 20, at + 3.0, at + start, duration, correlation, &args)
     }
 }
 

@@ -100,7 +100,8 @@ impl<'a> Runner<'a> {
         };
         let (runs, threads): (Vec<_>, Vec<_>) =
             runs.into_iter().collect::<Outcome<Vec<_>>>()?.into_iter().unzip();
-        let beside = self.replicas.side_by_side(self.workload.processes(), count);
+        let on_cpu = runs.iter().filter(|run: &&Replica| run.engine != Engine::Gpu).count();
+        let beside = self.replicas.side_by_side(self.workload.processes(), on_cpu);
         let mut all = Replicas::new(runs, threads.into_iter().max().unwrap_or(1).max(beside));
         if all.shown().engine == Engine::Gpu && brief {
             let (shown, one) = (all.shown, all.shown().replica);

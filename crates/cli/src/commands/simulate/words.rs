@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, network_in_words};
 use super::inputs::Inputs;
+use crate::commands::gpu::GpuAnswer;
 use crate::on_cluster::Exchange;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
@@ -90,6 +91,11 @@ fn spread(min: u64, median: u64, max: u64) -> String {
 }
 
 fn engine(answer: &Answer) -> String {
+    if !answer.gpus.is_empty() {
+        let ran =
+            |gpu: &GpuAnswer| format!("{} on {}", counted(gpu.replicas, "replica", "replicas"), gpu.device);
+        return format!("gpu: {}", answer.gpus.iter().map(ran).collect::<Vec<_>>().join(", "));
+    }
     let threads = counted(answer.threads as u64, "thread", "threads");
     match answer.engine_reason {
         Some(reason) => format!("{}, {threads}: {reason}", answer.engine),

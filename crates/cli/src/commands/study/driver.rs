@@ -197,6 +197,9 @@ fn prepare(
     top_not_run(study).iter().for_each(|text| console.note(text));
     let there = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("."));
     refuse_too_large(&plan.needs(), available_bytes(), free_disk_bytes(there))?;
+    if !folder.join(JOURNAL).exists() {
+        gpu::refuse_missing(options.device)?;
+    }
     make_folder(folder)?;
     let _orderly = Orderly::begin();
     let opened = Journal::open(&folder.join(JOURNAL), &plan.fingerprint(), options.fresh)?;
@@ -250,7 +253,7 @@ fn simulate(
         .map(|(index, task)| task.messages.saturating_mul(tracks.at_most(index).into()));
     let left = left.fold(0, u64::saturating_add);
     let (threads, cluster) = (on.threads, on.cluster);
-    let gpus = if cluster.is_some() { None } else { gpu::open(on.device, left, console)? };
+    let gpus = if cluster.is_some() || left == 0 { None } else { gpu::open(on.device, left, console)? };
     if gpus.is_none() {
         announce(left, threads * cluster.map_or(1, |cluster| cluster.size() as usize), console);
     }
