@@ -1,9 +1,6 @@
 //! Where noise becomes the bottleneck.
 
-use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
-
-/// The confidence of all intervals.
-pub const CONFIDENCE: f64 = 0.95;
+use straggler_model::stats::{CONFIDENCE, quantile_interval_of_sorted, quantile_of_sorted};
 
 /// From this slowdown on noise is a bottleneck, if nobody says otherwise.
 pub const THRESHOLD: f64 = 0.1;

@@ -44,8 +44,5 @@ pub use stationarity::Stationarity;
 pub use summary::Summary;
 pub use variation::Variation;
 
-/// How sure intervals are.
-pub const CONFIDENCE: f64 = 0.95;
-
 #[cfg(test)]
 mod samples;

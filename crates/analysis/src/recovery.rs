@@ -7,13 +7,10 @@
 use std::ops::Range;
 use straggler_model::Time;
 use straggler_model::noise::Injection;
-use straggler_model::stats::{MeanInterval, mean_interval};
+use straggler_model::stats::{CONFIDENCE, MeanInterval, mean_interval};
 use straggler_sim::outcome::RunError;
 use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Replicas, Workload};
-
-/// The confidence of all intervals.
-pub const CONFIDENCE: f64 = 0.95;
 
 /// A butterfly in cycles, and when its redundant form sends more.
 #[derive(Clone, Copy, Debug)]

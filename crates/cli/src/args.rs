@@ -5,6 +5,7 @@ pub mod assess;
 pub mod bench;
 pub mod collective;
 pub mod compare;
+pub mod count;
 pub mod device;
 pub mod diagnose;
 pub mod drawn_latency;
@@ -89,7 +90,7 @@ pub struct Common {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     pub json: bool,
-    /// Decides everything that is drawn; the same seed gives the same numbers
+    /// Random seed; the same seed gives the same numbers
     #[arg(long, global = true, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Threads to use; as many as the machine offers unless given. The results do not depend on it

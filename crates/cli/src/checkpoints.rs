@@ -132,7 +132,7 @@ fn read_head(path: &Path) -> Outcome<Option<Head>> {
     match head {
         Ok(head) if head.version == VERSION => Ok(Some(head)),
         Ok(head) => Err(Failure::bad_input(format!(
-            "{} has version {}, and this program reads {VERSION}: go on with the program that wrote it",
+            "{} has version {}, and this program reads {VERSION}: resume with the program that wrote it",
             path.display(),
             head.version
         ))),

@@ -37,6 +37,7 @@ use crate::args::{Cli, Command, Common};
 use crate::console::Console;
 use crate::exit::{Failure, Outcome};
 use crate::memory::Demand;
+use crate::shell::quoted;
 use crate::{allocator, interrupt, plan};
 use std::path::Path;
 
@@ -168,15 +169,6 @@ fn program() -> &'static str {
     if name.is_some_and(|name| name.starts_with(ON_MPI)) { ON_MPI } else { "straggler" }
 }
 
-/// A word in quotes where a shell would otherwise see something else in it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_=+,.:/@%^".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.into();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 /// Threads to use: those asked for, else those the machine offers.
 /// More threads than a few a core only get into each other's way.
 fn threads(asked: Option<usize>) -> usize {
@@ -195,20 +187,4 @@ pub fn use_threads(common: &Common) {
     }
     // It fails only if the pool is there already, which it is not this early.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(
-            quoted("--noise=periodic:period=1ms,duration=5us"),
-            "--noise=periodic:period=1ms,duration=5us"
-        );
-        assert_eq!(quoted("uniform(1us,5us)"), "'uniform(1us,5us)'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

@@ -17,6 +17,7 @@ mod memory;
 mod meter;
 pub mod on_cluster;
 mod plan;
+mod shell;
 
 use clap::Parser;
 use console::Console;

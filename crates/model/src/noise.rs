@@ -29,4 +29,4 @@ pub use injection::{Injection, Noise, Phases, QuietUntil, Silence, Source, Wavef
 pub use load::{LoadError, Loaded};
 pub use recording::Recording;
 pub use signature::{Signature, SignatureError};
-pub use spec::{NoiseSpec, Shape, SourceSpec, SpecError};
+pub use spec::{NoiseSpec, Shape, SignatureOrigin, SourceSpec, SpecError};

@@ -6,7 +6,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let limit = (word.chars().count() / 2).max(1);
     known
         .into_iter()
-        .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::levenshtein(&lower, &candidate.to_lowercase()), candidate))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= limit)
         .map(|(_, candidate)| candidate)
@@ -25,22 +25,6 @@ pub fn meant(fault: &str) -> Option<String> {
     nearest(unknown, quoted).map(str::to_string)
 }
 
-/// Insertions, deletions and substitutions between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +34,5 @@ mod tests {
         assert_eq!(nearest("perodic", ["none", "periodic", "poisson"]), Some("periodic"));
         assert_eq!(nearest("l", ["L", "o", "g"]), Some("L"));
         assert_eq!(nearest("slingshot", ["chic", "altix"]), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

@@ -14,6 +14,9 @@ pub use ranks::quantile_ranks;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// The confidence of all intervals that straggler states.
+pub const CONFIDENCE: f64 = 0.95;
+
 /// The median of a slice, which it reorders; for an even number of values the lower of the
 /// middle two, so that the median of integers is one of them.
 pub fn median_in_place<T: Ord + Copy>(values: &mut [T]) -> Option<T> {

@@ -44,7 +44,8 @@ pub enum UnitError {
 struct Kind {
     what: &'static str,
     example: &'static str,
-    unit_example: &'static str,
+    /// Units of very different sizes, where people may mean either.
+    unit_examples: &'static [&'static str],
     known: &'static str,
     limit: &'static str,
 }
@@ -52,23 +53,28 @@ struct Kind {
 const TIME: Kind = Kind {
     what: "a time",
     example: "5.33us",
-    unit_example: "us",
+    unit_examples: &["us", "s"],
     known: TIME_UNITS,
     limit: "213 days (2^64 ps)",
 };
-const BYTES: Kind =
-    Kind { what: "a size", example: "64KiB", unit_example: "B", known: BYTE_UNITS, limit: "2^64 - 1 bytes" };
+const BYTES: Kind = Kind {
+    what: "a size",
+    example: "64KiB",
+    unit_examples: &["B"],
+    known: BYTE_UNITS,
+    limit: "2^64 - 1 bytes",
+};
 const FREQUENCY: Kind = Kind {
     what: "a frequency",
     example: "10Hz",
-    unit_example: "Hz",
+    unit_examples: &["Hz"],
     known: FREQUENCY_UNITS,
     limit: "1 THz, one event a picosecond",
 };
 const RATE: Kind = Kind {
     what: "a time per byte",
     example: "0.6ns/B or 25GB/s",
-    unit_example: "ns",
+    unit_examples: &["ns"],
     known: RATE_UNITS,
     limit: "4.29 ms a byte (2^32 ps)",
 };
@@ -83,7 +89,8 @@ impl Kind {
     }
 
     fn no_unit(self, text: &str) -> UnitError {
-        let example = format!("{}{}", text.trim(), self.unit_example);
+        let examples = self.unit_examples.iter().map(|unit| format!("{}{unit}", text.trim()));
+        let example = examples.collect::<Vec<_>>().join(" or ");
         UnitError::NoUnit { text: text.into(), example, known: self.known }
     }
 

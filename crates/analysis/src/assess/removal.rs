@@ -122,7 +122,7 @@ impl Question<'_> {
         let with = slowdowns(Time(point.quiet_ps), &point.makespans);
         let mut gains: Vec<f64> = with.iter().zip(&without).map(|(with, without)| with - without).collect();
         gains.sort_unstable_by(f64::total_cmp);
-        let interval = quantile_interval_of_sorted(&gains, 0.5, crate::inflection::CONFIDENCE);
+        let interval = quantile_interval_of_sorted(&gains, 0.5, straggler_model::stats::CONFIDENCE);
         let (Some(slowdown), Some(gain), Some((gain_low, gain_high))) =
             (Slowdown::of(&without), quantile_of_sorted(&gains, 0.5), interval)
         else {

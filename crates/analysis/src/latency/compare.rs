@@ -1,13 +1,14 @@
 //! Two distributions side by side: where they differ, by how much, and how.
 
+use super::Distribution;
 use super::Variation;
 use super::draws::Draws;
 use super::rank_tests::{Aligned, AndersonDarling, KolmogorovSmirnov, MannWhitney};
 use super::summary::ladder;
-use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use straggler_model::latency::Outside;
+use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::quantile_of_sorted;
 
 /// What differs between a first and a second distribution; differences are the second less the first.

@@ -5,13 +5,14 @@
 //! confidence interval is beyond the limit. A value beyond the limit whose interval is not is undecided, and said. The interval
 //! holds what runs differ by where both files have three or more, else what one run does from cycle to cycle. Of a quantile outside the bins only a bound is known: where that decides, the gate is judged.
 
+use super::Distribution;
 use super::compare::{MeanDifference, difference, mean_interval, quantile_interval};
-use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 use straggler_model::Time;
 use straggler_model::latency::Outside;
+use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::samples_needed;
 
 #[derive(Clone, PartialEq, Debug)]

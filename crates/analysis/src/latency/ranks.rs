@@ -1,10 +1,11 @@
 //! Ranks of a collective side by side: who is slowest.
 
+use super::Distribution;
 use super::distribution::Cell;
-use super::{CONFIDENCE, Distribution};
 use serde::Serialize;
 use straggler_model::Rank;
 use straggler_model::latency::{Outside, Series};
+use straggler_model::stats::CONFIDENCE;
 
 /// What each rank of a collective sees.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -1,8 +1,9 @@
 //! A distribution in numbers: minimum, quantiles with their intervals, moments.
 
-use super::{CONFIDENCE, Distribution};
+use super::Distribution;
 use serde::Serialize;
 use straggler_model::latency::Outside;
+use straggler_model::stats::CONFIDENCE;
 
 /// Everything that is said of one distribution. Number, minimum, maximum, mean and standard deviation are exact;
 /// quantiles and higher moments are known to the width of a bin.

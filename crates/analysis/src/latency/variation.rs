@@ -7,11 +7,12 @@
 //! independent trials would say as much. Few blocks know their variance badly: Student's deviate in place of the normal one
 //! makes the effect larger.
 
-use super::{CONFIDENCE, Distribution};
+use super::Distribution;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use straggler_model::latency::Cycle;
 use straggler_model::noise::recording::Origin;
+use straggler_model::stats::CONFIDENCE;
 
 /// How many times fewer independent trials say as much; 1 for those that are independent, or of which no cycles are known.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]

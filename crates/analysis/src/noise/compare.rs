@@ -1,10 +1,11 @@
 //! Two recordings side by side: is it the same noise?
 
 use super::durations::{sorted_durations, sorted_gaps};
-use super::overhead::{CONFIDENCE, Overhead, Resampled};
+use super::overhead::{Overhead, Resampled};
 use serde::Serialize;
 use straggler_model::noise::Recording;
 use straggler_model::noise::recording::{Core, SourceId};
+use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::{chance_distance, distance, quantile_in_place};
 
 /// What differs between two recordings, and by how much.

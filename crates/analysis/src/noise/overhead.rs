@@ -13,10 +13,7 @@ use std::fmt;
 use straggler_model::noise::Recording;
 use straggler_model::noise::recording::Core;
 use straggler_model::philox::Stream;
-use straggler_model::stats::quantile_in_place;
-
-/// How sure intervals are.
-pub const CONFIDENCE: f64 = 0.95;
+use straggler_model::stats::{CONFIDENCE, quantile_in_place};
 
 /// Resamples an interval is taken from.
 const RESAMPLES: usize = 1000;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use straggler_model::Network;
 use straggler_model::network::{Factor, NetworkError};
-use straggler_model::noise::signature::BuiltIn;
 use straggler_model::noise::spec::Shape;
 use straggler_model::noise::{
     Injection, InjectionError, LoadError, NoiseSpec, Phases, Source, SpecError, Waveform,
@@ -102,15 +101,12 @@ impl<'a> Inputs<'a> {
         Ok(found)
     }
 
-    /// The name of a file that is there, the name of a built-in signature, or a description.
+    /// The name of a file that is there, or a description.
     fn parse(&self, text: &str) -> Result<NoiseSpec, SpecError> {
         if text != "none" && self.folder.join(text).is_file() {
             return Ok(NoiseSpec::of_file(text));
         }
-        match BuiltIn::find(text) {
-            Ok(built_in) => format!("signature:name={}", built_in.name).parse(),
-            Err(_) => text.parse(),
-        }
+        text.parse()
     }
 
     fn load(&mut self, spec: &NoiseSpec, seed: u64, wallclock: bool) -> Result<usize, NoiseError> {

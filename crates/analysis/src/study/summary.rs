@@ -1,7 +1,8 @@
 //! What the replicas of a point come to, and where noise becomes the bottleneck of a series.
 
-use crate::inflection::{CONFIDENCE, Slowdown, inflection_point};
+use crate::inflection::{Slowdown, inflection_point};
 use straggler_model::Time;
+use straggler_model::stats::CONFIDENCE;
 use straggler_model::stats::{BoxPlot, Quantile, QuantileError, quantile_with_interval};
 use straggler_model::study::{Coordinates, PointResult, Results};
 

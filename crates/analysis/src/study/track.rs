@@ -6,7 +6,7 @@ use straggler_model::Time;
 use straggler_model::stats::{quantile_interval_of_sorted, quantile_of_sorted};
 use straggler_model::study::{PointResult, Results};
 
-use crate::inflection::CONFIDENCE;
+use straggler_model::stats::CONFIDENCE;
 
 /// The first number of replicas at which a point may be enough; it doubles from there.
 const FIRST_CHECK: u32 = 16;

@@ -3,6 +3,7 @@
 use super::device::DeviceOption;
 use super::measure::{CoreList, SourcesName, cores_list};
 use super::predict::ReadingOptions;
+use crate::args::count::count;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_analysis::study::share;
@@ -19,11 +20,11 @@ EXAMPLES
 
   Noise that was measured elsewhere, or is only described, on another network:
   straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
-  straggler assess signature:name=altix --network altix --processes 1024
+  straggler assess altix --network altix --processes 1024
 
   What would it cost my program? The trace of a run on a few processes, replayed in copies:
   straggler assess --time 500ms --trace fixtures/traces/halo --copies 1,16,256
-  straggler assess signature:name=altix \\
+  straggler assess altix \\
       --goal fixtures/conformance/eager-00.goal
 
 WHAT IT DOES
@@ -68,7 +69,7 @@ pub struct Assess {
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["goal", "processes", "size"])]
     pub trace: Option<PathBuf>,
     /// Simulate this many times the traced processes: a list; 1,4,16,64,256 unless given
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "trace", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "trace", value_parser = count::<u32>(1..))]
     pub copies: Vec<u32>,
     /// Ask about this GOAL schedule instead of collectives; for several numbers of processes give it several times
     #[arg(long, value_name = "FILE", conflicts_with_all = ["processes", "size"])]
@@ -79,7 +80,7 @@ pub struct Assess {
     #[arg(long, value_name = "PRESET|FILE.toml", requires = "trace")]
     pub algorithms: Option<String>,
     /// The largest number of processes; simulated are the powers of two up to it, beyond 65,536 every other one
-    #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(2..=1 << 26))]
+    #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = count::<u32>(2..=1 << 26))]
     pub processes: u32,
     /// Data of the allreduce and the broadcast
     #[arg(long, value_name = "BYTES", default_value = "1")]

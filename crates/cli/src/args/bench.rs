@@ -1,6 +1,7 @@
 //! `straggler bench` as typed.
 
 use super::device::DeviceOption;
+use crate::args::count::count;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -17,10 +18,10 @@ repetitions counts. The numbers are those of this machine and of what else runs 
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
     /// Processes of the main cases
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, value_name = "P", value_parser = count::<u32>(2..))]
     pub processes: Option<u32>,
     /// Runs of each case, of which the best counts
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = count::<u32>(1..))]
     pub repeat: u32,
     /// A few seconds: fewer processes
     #[arg(long, conflicts_with = "full")]

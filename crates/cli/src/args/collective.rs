@@ -1,6 +1,7 @@
 //! A collective as typed; the same for every command that takes one. Commands that flatten these options
 //! have an option `--collective`.
 
+use crate::args::count::count;
 use clap::Args;
 use straggler_model::Time;
 use straggler_model::network::PerByte;
@@ -36,7 +37,7 @@ pub struct DataOptions {
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Repetition {
     /// How many times; once unless given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count::<u32>(1..))]
     pub cycles: Option<u32>,
     /// Computation before each, on every process
     #[arg(long, value_name = "TIME")]

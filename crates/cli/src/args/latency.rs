@@ -1,6 +1,7 @@
 //! `straggler measure latency` as typed.
 
 use super::measure::{CoreList, cores_list};
+use crate::args::count::count;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::latency::Bins;
@@ -38,10 +39,10 @@ pub struct Latency {
     #[arg(long, value_enum, value_name = "NAME")]
     pub kernel: Option<KernelName>,
     /// Trials in each cycle [default: so many that it takes some seconds]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1..=1_000_000_000_000))]
     pub trials: Option<u64>,
     /// Cycles, each with a minimum of its own
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..=1_000_000))]
     pub cycles: u32,
     /// Bytes of a message, a file access or a copy [default: 1B, 4KiB for file, 64KiB for copy]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -2,6 +2,7 @@
 
 use super::latency::Latency;
 use super::report::ReportOption;
+use crate::args::count::count;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use straggler_measure::cores;
@@ -85,7 +86,7 @@ pub struct Noise {
     #[arg(long, value_name = "TIME")]
     pub time: Option<Time>,
     /// Stop when every core has found so many detours
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1..))]
     pub events: Option<u64>,
     /// The cores to measure, as in 0-3,8; all that this process may use unless given
     #[arg(long, value_name = "LIST", value_parser = cores_list)]
@@ -104,7 +105,7 @@ pub struct Noise {
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub quantum: Time,
     /// Measure so many times
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1..=1000))]
     pub runs: u32,
     /// Which of several runs to report and to write
     #[arg(long, value_enum, default_value_t)]
@@ -116,7 +117,7 @@ pub struct Noise {
     #[arg(long, value_enum, default_value_t)]
     pub sources: SourcesName,
     /// Detours kept on each core; of those beyond, number and time are
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    #[arg(long, value_name = "N", value_parser = count::<u32>(1..=1 << 28))]
     pub buffer: Option<u32>,
     /// Inject known detours and tell how many are found again, and how exactly
     #[arg(long, conflicts_with_all = ["events", "runs", "output", "report"])]

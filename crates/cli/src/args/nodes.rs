@@ -1,6 +1,7 @@
 //! `straggler-mpi assess` as typed.
 
 use super::measure::SourcesName;
+use crate::args::count::count;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -39,7 +40,7 @@ pub struct AssessNodes {
     pub time: Time,
     /// Numbers of processes to simulate besides the number of measured cores; beyond that, every node stands for several
     /// like it
-    #[arg(long, value_name = "P,…", value_delimiter = ',', default_value = "65536", value_parser = clap::value_parser!(u32).range(2..=1 << 24))]
+    #[arg(long, value_name = "P,…", value_delimiter = ',', default_value = "65536", value_parser = count::<u32>(2..=1 << 24))]
     pub scale: Vec<u32>,
     /// The network: LogGOPS parameters, a preset or a .toml file
     #[arg(long, value_name = "NETWORK", default_value = "slingshot-11")]

@@ -14,7 +14,7 @@ EXAMPLES
   straggler noise show fixtures/noise/selfish.0
   straggler noise show periodic:rate=10Hz,duration=25us \\
       delay:rank=4,at=10us,duration=50us
-  straggler noise show signature:name=chic
+  straggler noise show chic
   straggler noise show 'poisson:rate=1kHz,duration=uniform(1us,5us)' --json";
 
 const FIT_EXAMPLES: &str = "\
@@ -28,7 +28,7 @@ EXAMPLES
   straggler noise compare fixtures/noise/selfish.0 fixtures/noise/sysjitter.0
   straggler noise compare fixtures/conformance/eager-noise-00.noise \\
       fixtures/conformance/eager-noise-01.noise --json
-  straggler noise compare signature:name=chic signature:name=altix
+  straggler noise compare chic altix
 
 EXIT CODES
   0  equal or not

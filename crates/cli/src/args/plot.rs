@@ -11,10 +11,10 @@ EXAMPLES
   straggler plot noise fixtures/conformance/eager-noise-00.noise -o noise.svg
 
   How long the detours of a published system are, as drawn from its signature:
-  straggler plot noise signature:chic --what histogram -o lengths.png
+  straggler plot noise chic --what histogram -o lengths.png
 
   Which frequencies are in its first two seconds:
-  straggler plot noise signature:chic --what spectrum --length 2s \\
+  straggler plot noise chic --what spectrum --length 2s \\
       -o spectrum.svg";
 
 const PAGE_EXAMPLES: &str = "\
@@ -65,7 +65,7 @@ pub struct PlotPage {
 
 #[derive(Debug, Args)]
 pub struct PlotNoise {
-    /// A file of noise in any format that is understood, a description as --noise takes it, or signature:NAME;
+    /// A file of noise in any format that is understood, or a description as --noise takes it;
     /// several are taken as cores of one node
     #[arg(value_name = "FILE|SPEC", required = true)]
     pub noise: Vec<String>,

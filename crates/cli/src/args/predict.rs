@@ -2,6 +2,7 @@
 
 use super::drawn_latency::LatencyOptions;
 use super::workload::TypedOnly;
+use crate::args::count::count;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::PerByte;
@@ -61,7 +62,7 @@ pub struct Predict {
 #[command(next_help_heading = "Replay of a trace")]
 pub struct ReplayOptions {
     /// Simulate this many times the traced processes
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "K", value_parser = count::<u32>(1..))]
     pub copies: Option<u32>,
     #[command(flatten)]
     pub reading: ReadingOptions,

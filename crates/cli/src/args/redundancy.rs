@@ -2,6 +2,7 @@
 
 use super::ranges::Rounds;
 use super::report::ReportOption;
+use crate::args::count::count;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -32,10 +33,10 @@ HOW IT WORKS
 #[command(after_help = EXAMPLES)]
 pub struct Redundancy {
     /// Number of processes: a power of two
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "P", value_parser = count::<u32>(1..))]
     pub processes: u32,
     /// Cycles of computation and communication
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..))]
     pub cycles: u32,
     /// Computation of every process in a cycle
     #[arg(long, value_name = "TIME", default_value = "0s")]
@@ -44,13 +45,13 @@ pub struct Redundancy {
     #[arg(long, value_name = "BYTES", default_value = "1")]
     pub size: Bytes,
     /// By what factor messages grow from round to round
-    #[arg(long, value_name = "FACTOR", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1, value_parser = count::<u32>(1..))]
     pub growth: u32,
     /// Rounds after which a process hands its data over, counted from 1; all but the first unless given
     #[arg(long, value_name = "2-5,8")]
     pub rounds: Option<Rounds>,
     /// Hand over only if the neighbour looks late: nothing was heard of it for more than this many rounds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count::<u8>(1..))]
     pub patience: Option<u8>,
     /// The network: LogGOPS parameters, a preset or a .toml file
     #[arg(long, value_name = "NETWORK")]
@@ -59,7 +60,7 @@ pub struct Redundancy {
     #[arg(long, value_name = "FILE|SPEC", required = true, value_parser = NoiseSpec::of_typed)]
     pub noise: Vec<NoiseSpec>,
     /// Runs of each case, with differently drawn offsets into the noise
-    #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "R", default_value_t = 20, value_parser = count::<u32>(1..))]
     pub replicas: u32,
     /// Leave out the two runs without any noise, which tell what redundancy costs where nothing disturbs
     #[arg(long)]

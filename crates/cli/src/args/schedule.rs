@@ -2,6 +2,7 @@
 
 use super::collective::{DataOptions, Repetition};
 use super::workload::WorkloadOptions;
+use crate::args::count::count;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use straggler_schedule::collectives::{Choice, Operation};
@@ -87,7 +88,7 @@ pub enum ScheduleCommand {
     /// What a schedule holds, in numbers
     #[command(after_help = INFO_EXAMPLES)]
     Info(Info),
-    /// Everything that is wrong with a schedule, as far as that shows without running it
+    /// Check a schedule without simulating it: unmatched messages, unknown ranks, circular requirements
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(Validate),
     /// Write a collective or a workload as a schedule
@@ -137,7 +138,7 @@ pub struct Generate {
     #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]")]
     pub collective: Option<Choice>,
     /// Number of processes
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "P", value_parser = count::<u32>(1..))]
     pub processes: u32,
     #[command(flatten)]
     pub data: DataOptions,
@@ -157,7 +158,7 @@ pub struct What {
     #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]")]
     pub collective: Choice,
     /// Number of processes
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "P", value_parser = count::<u32>(1..))]
     pub processes: u32,
     #[command(flatten)]
     pub data: DataOptions,

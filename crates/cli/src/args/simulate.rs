@@ -7,6 +7,7 @@ use super::predict::ReplayOptions;
 pub use super::ranges::{RankRanges, TimeRange};
 use super::report::ReportOption;
 use super::workload::WorkloadOptions;
+use crate::args::count::count;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::Time;
@@ -40,7 +41,7 @@ EXAMPLES
   straggler simulate --workload pop --processes 128 --network chic
 
   straggler simulate fixtures/traces/halo --copies 64 --network chic \\
-      --noise signature:name=chic --compare-quiet
+      --noise chic --compare-quiet
 
   straggler simulate fixtures/traces/halo --fit --copies 4
 
@@ -57,7 +58,7 @@ NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset 
           (net.toml); the latter two with changes behind them (chic,L=1us)
 NOISE     none, a trace file, trace:file=PATH, trace:files=PREFIX.{rank},count=N,
           periodic:period=TIME,duration=TIME, poisson:rate=FREQUENCY,duration=DISTRIBUTION,
-          delay:rank=R,at=TIME,duration=TIME, signature:name=chic, a signature file (x.toml);
+          delay:rank=R,at=TIME,duration=TIME, a built-in signature (chic), a signature file (x.toml);
           any with ranks=FIRST-LAST; joined by +
 LATENCY   a file of measured times, such as 1.9us a line, or `# unit: us` and plain numbers
 REPLICAS  draw where in the noise each process begins, and every latency, anew. With several, makespan and finish times
@@ -106,7 +107,7 @@ pub struct CollectiveOptions {
     #[arg(long, value_name = "OPERATION[:ALGORITHM[,KEY=VALUE…]]", requires = "processes")]
     pub collective: Option<Choice>,
     /// Number of processes
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "P", value_parser = count::<u32>(1..))]
     pub processes: Option<u32>,
     #[command(flatten)]
     pub data: DataOptions,
@@ -162,7 +163,7 @@ pub struct NoiseOptions {
     #[arg(long)]
     pub wallclock: bool,
     /// Runs with differently drawn offsets
-    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = count::<u32>(1..))]
     pub replicas: u32,
     /// Run only this replica, counted from 0
     #[arg(long, value_name = "K", conflicts_with = "replicas")]
@@ -195,7 +196,7 @@ pub struct OutputOptions {
     #[arg(long, value_name = "OUT.csv|OUT.parquet")]
     pub finish_times: Option<PathBuf>,
     /// Write what happens when, for ui.perfetto.dev or chrome://tracing
-    #[arg(long, value_name = "OUT.json")]
+    #[arg(long, value_name = "OUT.json|OUT.json.gz")]
     pub timeline: Option<PathBuf>,
     /// Only these ranks
     #[arg(long, value_name = "0-7,9", requires = "timeline")]

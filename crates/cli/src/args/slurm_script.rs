@@ -2,6 +2,7 @@
 
 mod values;
 
+use crate::args::count::count;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -116,13 +117,13 @@ pub struct StudyJob {
 #[command(next_help_heading = "Resources")]
 pub struct Resources {
     /// Nodes
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1..=1_000_000))]
     pub nodes: u32,
     /// MPI ranks on each node
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1..=4096))]
     pub tasks_per_node: u32,
     /// CPUs of each rank, with a thread on each [default: 1, or --threads behind --; of `assess` all of the node]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = count::<u32>(1..=1024))]
     pub cpus_per_task: Option<u32>,
     /// How much memory a node has: what does not fit is refused, with the number of nodes that it takes
     #[arg(long, value_name = "BYTES")]

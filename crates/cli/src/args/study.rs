@@ -40,7 +40,7 @@ pub struct Study {
 
 #[derive(Debug, Subcommand)]
 pub enum StudyCommand {
-    /// Run a study, or go on with one that was interrupted
+    /// Run a study, or resume one that was interrupted
     Run(Run),
     /// What a study found out
     Show(Show),

@@ -6,6 +6,7 @@ mod whatif;
 pub use whatif::WhatIf;
 
 use super::report::ReportOption;
+use crate::args::count::count;
 use clap::{Args, Subcommand, ValueEnum};
 use faults::{TypedFault, link, slow, stall, who_help};
 use std::path::PathBuf;
@@ -131,18 +132,18 @@ pub struct Generate {
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub to: JobFormat,
     /// Data-parallel ranks
-    #[arg(long, value_name = "COUNT", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "COUNT", default_value = "4", value_parser = count::<u32>(1..=65536))]
     pub dp: u32,
     /// Stages of the pipeline
-    #[arg(long, value_name = "COUNT", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "COUNT", default_value = "4", value_parser = count::<u32>(1..=1024))]
     pub pp: u32,
     /// Chunks of the model per stage, which take turns (interleaved 1F1B); needs microbatches in a multiple of --pp
-    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = count::<u32>(1..=64))]
     pub vpp: u32,
     /// Microbatches per step
-    #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "COUNT", default_value = "8", value_parser = count::<u32>(1..=4096))]
     pub microbatches: u32,
-    #[arg(long, value_name = "COUNT", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100_000), help = "Training steps")]
+    #[arg(long, value_name = "COUNT", default_value = "20", value_parser = count::<u32>(1..=100_000), help = "Training steps")]
     pub steps: u32,
     /// How much longer the last stage computes: 0.2 is 20 %
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]

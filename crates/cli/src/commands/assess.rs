@@ -14,12 +14,13 @@ mod words;
 use crate::commands::gpu::{self, GpuAnswer};
 use crate::commands::simulate::estimate::seconds_for;
 use crate::commands::simulate::{NetworkAnswer, stuck_failure};
-use crate::commands::{command_line, quoted, refuse_unwritable, threads};
+use crate::commands::{command_line, refuse_unwritable, threads};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{self, Orderly};
 use crate::meter::Stages;
 use crate::plan::assess::{Origin, Plan, What};
+use crate::shell::quoted;
 pub use findings::{Finding, Kind as FindingKind};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -123,8 +124,8 @@ fn again(path: &Path) -> String {
 fn kept(path: &Path, stopped: Option<&str>) -> Failure {
     let (file, again) = (quoted(&path.display().to_string()), again(path));
     let text = match stopped {
-        Some(stopped) => format!("interrupted {stopped}, kept in {file}; go on with: {again}"),
-        None => format!("interrupted: the measurement is in {file}; go on with: {again}"),
+        Some(stopped) => format!("interrupted {stopped}, kept in {file}; resume with: {again}"),
+        None => format!("interrupted: the measurement is in {file}; resume with: {again}"),
     };
     Failure::new(Exit::Interrupted, anyhow::Error::msg(text))
 }
@@ -133,7 +134,7 @@ fn kept(path: &Path, stopped: Option<&str>) -> Failure {
 fn with_kept(failure: Failure, path: Option<&Path>) -> Failure {
     let Some(path) = path else { return failure };
     let text = format!(
-        "{}. The measurement is in {}; go on with: {}",
+        "{}. The measurement is in {}; resume with: {}",
         failure.error,
         quoted(&path.display().to_string()),
         again(path)
@@ -237,7 +238,7 @@ impl<'a> Json<'a> {
             bytes: report.bytes,
             program: report.program.as_ref(),
             threshold: report.threshold,
-            confidence: straggler_analysis::inflection::CONFIDENCE,
+            confidence: straggler_model::stats::CONFIDENCE,
             seed: report.seed,
             answer: &report.answer,
             wall_seconds: report.wall_seconds,

@@ -12,13 +12,14 @@ pub use kept::Measurement;
 use crate::commands::assess::{Finding, FindingKind as Kind};
 use crate::commands::simulate::estimate::seconds_for;
 use crate::commands::simulate::{NetworkAnswer, load_network, stuck_failure};
-use crate::commands::{command_line, make_folder, quoted, refuse_unwritable, threads};
+use crate::commands::{command_line, make_folder, refuse_unwritable, threads};
 use crate::console::Console;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::memory::{available_bytes, refuse_too_much};
 use crate::meter::Stages;
 use crate::plan::nodes::Plan;
+use crate::shell::quoted;
 use serde::Serialize;
 use straggler_analysis::assess::AssessError;
 use straggler_analysis::nodes::baseline::Compare;
@@ -114,7 +115,7 @@ fn kept(plan: &Plan, nodes: usize) -> Failure {
     Failure::new(
         Exit::Interrupted,
         anyhow::Error::msg(format!(
-            "interrupted: what was measured on {} is in {folder}; go on with: straggler-mpi assess --from {folder}, and the \
+            "interrupted: what was measured on {} is in {folder}; resume with: straggler-mpi assess --from {folder}, and the \
              other options as before",
             counted(nodes as u64, "node", "nodes")
         )),

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use straggler_analysis::recovery::{self, Case, Trial};
-use straggler_model::stats::{MeanInterval, mean_interval};
+use straggler_model::stats::{CONFIDENCE, MeanInterval, mean_interval};
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped, percent};
 use straggler_report::{Table, replace_file};
@@ -159,7 +159,7 @@ impl Answer {
             seed: plan.seed,
             replicas: plan.replicas,
             recovery: recovery::mean_ratio(trials).map(IntervalAnswer::new),
-            confidence: recovery::CONFIDENCE,
+            confidence: CONFIDENCE,
             conventional: of(|trial| trial.conventional),
             redundant: of(|trial| trial.redundant),
             quiet: of(|trial| trial.quiet),
@@ -195,7 +195,7 @@ impl CaseAnswer {
     fn new(cases: impl Iterator<Item = Case>) -> CaseAnswer {
         let (makespans, messages): (Vec<f64>, Vec<f64>) =
             cases.map(|case| (case.makespan.ps() as f64, case.messages as f64)).unzip();
-        let mean = |values: &[f64]| mean_interval(values, recovery::CONFIDENCE).map_or(0.0, |all| all.mean);
+        let mean = |values: &[f64]| mean_interval(values, CONFIDENCE).map_or(0.0, |all| all.mean);
         CaseAnswer { makespan_ps_mean: mean(&makespans), messages_mean: mean(&messages) }
     }
 }

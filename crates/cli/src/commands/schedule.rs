@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt::{Interruptible, Orderly, or_interrupted};
 use crate::plan::collective::CollectiveRequest;
 use crate::plan::workload::ApplicationRequest;
+use crate::shell::quoted;
 use serde::Serialize;
 use std::path::Path;
 use straggler_model::Time;
@@ -243,12 +244,15 @@ fn findings(typed: &Validate, console: &Console) -> Outcome<()> {
             file: String,
             errors: usize,
             warnings: usize,
+            /// Deadlocks show only in a simulation.
+            simulated: bool,
             findings: Vec<FindingAnswer>,
         }
         console.print_json(&Answer {
             file: typed.file.display().to_string(),
             errors,
             warnings: findings.len() - errors,
+            simulated: false,
             findings: findings.iter().take(typed.show).map(finding_answer).collect(),
         })?;
     } else {
@@ -282,8 +286,9 @@ fn finding_answer(finding: &Finding) -> FindingAnswer {
 fn say_findings(typed: &Validate, findings: &[Finding]) -> String {
     if findings.is_empty() {
         return format!(
-            "{}: nothing is wrong, as far as that shows without running it\n",
-            typed.file.display()
+            "{}: no errors found. The schedule was not simulated: straggler simulate {} --network chic also finds deadlocks\n",
+            typed.file.display(),
+            quoted(&typed.file.display().to_string())
         );
     }
     let lines = findings.iter().take(typed.show).map(|finding| format!("{}: {finding}\n", severity(finding)));

@@ -29,16 +29,25 @@ use crate::on_cluster::{self, Exchange, Members, Metered, Sharing, speaks};
 use crate::plan::simulate::{Plan, WorkloadPlan};
 use answer::Answer;
 use details::Details;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use inputs::Inputs;
 use replicas::{Replicas, Runner};
 use std::path::Path;
 use std::time::Instant;
 use straggler_model::Time;
+use straggler_model::units::Bytes;
 use straggler_report::{finish_times, replace_file};
 use straggler_schedule::Graph;
 use straggler_sim::checkpoint::Checkpoints;
 use straggler_sim::cluster::Cluster;
 use straggler_sim::{Accelerator, Stuck};
+use straggler_trace::Timeline;
+
+/// An event of a timeline in JSON, about.
+const EVENT_BYTES: u64 = 160;
+/// What viewers still open without trouble.
+const LARGE_TIMELINE: u64 = 200_000_000;
 
 /// What the stage found out, before it is put into words.
 struct Findings {
@@ -93,7 +102,7 @@ pub fn run(plan: &Plan, console: &Console, members: Option<Members<'_>>) -> Outc
         write_finish_times(plan, &findings, cluster)?;
     }
     if stuck.is_none() && speaks(cluster) {
-        write_files(plan, &findings, &answer)?;
+        write_files(plan, &findings, &answer, console)?;
         report::write_asked(plan.report.as_ref(), console, || {
             page::page(&answer, &inputs, &findings, is_synthetic(plan, &answer))
         })?;
@@ -152,7 +161,7 @@ fn open_checkpoints(
     cluster.map_or(Ok(()), |cluster| on_cluster::seen_by_all(cluster, &wanted.folder))?;
     match folder.position() {
         Some(position) => console.note(&format!(
-            "goes on from the checkpoint at {} of simulated time",
+            "resuming from the checkpoint at {} of simulated time",
             Time(position.simulated_ps)
         )),
         None if wanted.resume => console.note("there is no checkpoint yet: begins at the start"),
@@ -244,8 +253,20 @@ fn is_synthetic(plan: &Plan, answer: &Answer) -> bool {
     has_drawn_source(&plan.noise.spec) || latency
 }
 
+/// Viewers become slow, or give up.
+fn warn_of_size(timeline: &Timeline, console: &Console) {
+    let bytes = EVENT_BYTES * (timeline.activities.len() + 2 * timeline.arrows.len()) as u64;
+    if bytes >= LARGE_TIMELINE {
+        console.warn(&format!(
+            "the timeline takes about {} of JSON, which viewers may not open: choose a part of it with --timeline-ranks and \
+             --timeline-range",
+            Bytes(bytes)
+        ));
+    }
+}
+
 /// Everything is known by now: what is written is written whole, and an interruption comes too late.
-fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()> {
+fn write_files(plan: &Plan, findings: &Findings, answer: &Answer, console: &Console) -> Outcome<()> {
     let _orderly = Orderly::begin();
     if let (Some(wanted), Some(timeline)) = (&plan.timeline, &findings.details.timeline) {
         let about = serde_json::json!({
@@ -254,7 +275,15 @@ fn write_files(plan: &Plan, findings: &Findings, answer: &Answer) -> Outcome<()>
             "seed": answer.seed, "replica": findings.replicas.shown().replica,
             "command": command_line(), "synthetic": is_synthetic(plan, answer),
         });
-        replace_file(&wanted.path, |out| straggler_trace::chrome::write(timeline, &about, out))?;
+        warn_of_size(timeline, console);
+        replace_file(&wanted.path, |out| {
+            if !wanted.is_compressed {
+                return straggler_trace::chrome::write(timeline, &about, out);
+            }
+            let mut packed = GzEncoder::new(out, Compression::default());
+            straggler_trace::chrome::write(timeline, &about, &mut packed)?;
+            packed.finish().map(|_| ())
+        })?;
     }
     if let Some(path) = &plan.output {
         let text = to_json(answer)?;

@@ -3,11 +3,11 @@
 mod memory;
 mod script;
 
-use crate::commands::quoted;
 use crate::console::Console;
 use crate::exit::Outcome;
 use crate::memory::Demand;
 use crate::plan::slurm_script::Plan;
+use crate::shell::quoted;
 use memory::Memory;
 use script::command;
 use serde::Serialize;

@@ -62,6 +62,7 @@ pub struct CheckpointPlan {
 #[derive(Debug)]
 pub struct TimelinePlan {
     pub path: PathBuf,
+    pub is_compressed: bool,
     pub selection: Selection,
 }
 
@@ -154,7 +155,7 @@ impl Plan {
             threads: common.threads.map(Into::into),
             allow_leftovers: typed.model.allow_leftovers,
             checkpoints,
-            timeline: timeline(&typed.outputs),
+            timeline: timeline(&typed.outputs)?,
             finish_times: typed.outputs.finish_times,
             explain: typed.outputs.explain,
             output: typed.outputs.output,
@@ -176,11 +177,19 @@ impl NoisePlan {
     }
 }
 
-fn timeline(typed: &OutputOptions) -> Option<TimelinePlan> {
+fn timeline(typed: &OutputOptions) -> Outcome<Option<TimelinePlan>> {
     let ranks = typed.timeline_ranks.as_ref().map_or_else(Vec::new, |ranks| ranks.0.clone());
     let (from, to) = typed.timeline_range.map_or((Time::ZERO, Time::NEVER), |range| (range.from, range.to));
-    let path = typed.timeline.clone()?;
-    Some(TimelinePlan { path, selection: Selection { ranks, from, to } })
+    let Some(path) = typed.timeline.clone() else { return Ok(None) };
+    let name = path.to_string_lossy().to_lowercase();
+    let is_compressed = name.ends_with(".json.gz");
+    if !is_compressed && !name.ends_with(".json") {
+        return Err(Failure::usage(format!(
+            "--timeline {}: timelines are written as Chrome trace events, which ui.perfetto.dev opens: end the name in .json or .json.gz",
+            path.display()
+        )));
+    }
+    Ok(Some(TimelinePlan { path, is_compressed, selection: Selection { ranks, from, to } }))
 }
 
 fn checkpoints(typed: &Simulate, replicas: &Range<u32>) -> Outcome<Option<CheckpointPlan>> {

@@ -2,7 +2,8 @@
 
 use crate::program::Folder;
 
-const STUDY: &str = "name = 's'\nreplicas = 3\nprocesses = 4\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'chic'\n";
+const STUDY: &str =
+    "name = 's'\nreplicas = 3\nprocesses = 4\ncollective = 'barrier'\nnetwork = 'chic'\nnoise = 'chic'\n";
 
 #[test]
 fn a_gpu_that_is_not_there_is_missed_before_anything_is_done() {
@@ -28,7 +29,7 @@ fn a_gpu_that_is_not_there_is_missed_before_anything_is_done() {
 #[test]
 fn the_cpu_gives_the_same_as_whatever_there_is() {
     let folder = Folder::new();
-    let line = "simulate --collective allreduce:dissemination --processes 64 --network chic --noise signature:name=altix --replicas 9 --json";
+    let line = "simulate --collective allreduce:dissemination --processes 64 --network chic --noise altix --replicas 9 --json";
     let makespans = |device: &str| {
         let answer = folder.run(&format!("{line} --device {device}")).good().json();
         answer["replicas"].clone()

@@ -2,6 +2,7 @@
 
 use crate::program::{Folder, NETWORK};
 use serde_json::Value;
+use std::io::Read;
 use straggler_model::Time;
 use straggler_report::finish_times;
 
@@ -60,6 +61,16 @@ fn a_timeline_holds_what_was_asked_for() {
         .run("simulate --collective barrier --processes 5000 --network chic --timeline t.json")
         .ends_with(2)
         .says("--timeline-ranks");
+    folder.run(&line.replace("t.json", "t.json.gz")).good();
+    let mut unpacked = String::new();
+    let packed = std::fs::File::open(folder.path().join("t.json.gz")).unwrap();
+    flate2::read::GzDecoder::new(packed).read_to_string(&mut unpacked).unwrap();
+    let unpacked: Value = serde_json::from_str(&unpacked).unwrap();
+    assert_eq!(unpacked["traceEvents"], timeline["traceEvents"]);
+    folder
+        .run(&format!("{NOISY} --timeline t.pftrace"))
+        .ends_with(2)
+        .says("end the name in .json or .json.gz");
     folder
         .run(&format!("{NOISY} --timeline t.json --timeline-ranks 512"))
         .ends_with(2)

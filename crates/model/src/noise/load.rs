@@ -2,10 +2,11 @@
 
 use super::format::{self, FormatError, FormatOptions, Overlaps, Repairs};
 use super::generate::GenerateError;
-use super::signature::{SYNTHESISED, Signature, SignatureError};
+use super::signature::{BuiltIn, SYNTHESISED, Signature, SignatureError};
 use super::spec::{NONE, NoiseSpec, RANK, Shape, SignatureOrigin, SourceSpec, SpecError};
 use super::{Detours, DetoursError, Source, Waveform, Who};
 use crate::philox::Stream;
+use crate::spelling::{hint, nearest};
 use crate::{Rank, Time};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub struct Loaded {
 pub enum LoadError {
     #[error("noise trace {path}: {fault}")]
     File { path: PathBuf, fault: FormatError },
-    #[error("noise trace {path} cannot be read: {fault}")]
+    #[error("noise trace {path} cannot be read: {fault}{}", meant(path, fault))]
     Unreadable { path: PathBuf, fault: io::Error },
     #[error(
         "noise trace {path}: the recording of {cores} cores gives each rank one in turn: leave out {key}="
@@ -35,6 +36,12 @@ pub enum LoadError {
     Detours { name: String, fault: DetoursError },
     #[error("noise signature {0}")]
     Signature(#[from] SignatureError),
+}
+
+/// The built-in signature that was meant, if a file that is not there has nearly its name.
+fn meant(path: &Path, fault: &io::Error) -> String {
+    let typed = path.to_str().filter(|_| fault.kind() == io::ErrorKind::NotFound);
+    hint(typed.and_then(|typed| nearest(typed, BuiltIn::all().iter().map(|known| known.name))))
 }
 
 type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;

@@ -8,7 +8,7 @@
 //! periodic:period=1ms,duration=100us[,phase=TIME]   or rate=1kHz
 //! poisson:rate=10Hz,duration=DIST[,events=N | length=TIME]
 //! delay:rank=4,at=10us,duration=50us
-//! signature:name=chic                           the sources of a signature that is built in
+//! chic                                          a signature that is built in; signature:chic and signature:name=chic mean the same
 //! signature:file=PATH                           those of a file; a bare path that ends in .toml means the same
 //! ```
 //!
@@ -179,13 +179,16 @@ fn split_sources(text: &str) -> Result<Vec<&str>, SpecError> {
 /// Whether `text` goes on with `none`, a known kind of source or a misspelt one.
 fn starts_source(text: &str) -> bool {
     let first = text.split('+').next().unwrap_or_default().trim();
-    first == NONE || first.split_once(':').is_some_and(|(kind, list)| reads_like_kind(kind.trim(), list))
+    let is_kind = |kind: &str, list: &str| KINDS.contains(&kind) || reads_like_kind(kind, list);
+    first == NONE
+        || BuiltIn::find(first).is_ok()
+        || first.split_once(':').is_some_and(|(kind, list)| is_kind(kind.trim(), list))
 }
 
 fn may_end_with_path(source: &str) -> bool {
     let kind = source.split(':').next().unwrap_or_default().trim();
-    let names_a_file = kind == "trace" || (kind == "signature" && !source.contains("name="));
-    names_a_file || !KINDS.contains(&kind)
+    let names_a_file = kind == "trace" || (kind == "signature" && source.contains("file="));
+    names_a_file || !(KINDS.contains(&kind) || BuiltIn::find(source).is_ok())
 }
 
 /// A path may hold a colon; only what reads like a source is one.
@@ -209,12 +212,18 @@ fn parse_source(text: &str) -> Result<Option<SourceSpec>, SpecError> {
     if reads_like_kind(kind, rest) {
         return Err(SpecError::UnknownKind { kind: kind.into(), nearest: nearest(kind, KINDS) });
     }
+    if let Ok(built_in) = BuiltIn::find(text) {
+        let shape = Shape::Signature(SignatureOrigin::BuiltIn(built_in));
+        return Ok(Some(SourceSpec { name: text.into(), who: Who::Everyone, shape }));
+    }
     Ok(Some(bare_path(text)))
 }
 
 /// The source `text` of a known kind; `list` is what stands behind the colon.
 fn parse_kind(kind: &str, list: &str, text: &str) -> Result<SourceSpec, SpecError> {
-    let mut arguments = Arguments::parse(kind, list)?;
+    // signature:chic is short for signature:name=chic.
+    let positions: &[&str] = if kind == "signature" { &["name"] } else { &[] };
+    let mut arguments = Arguments::parse(kind, list, positions)?;
     // The name that a signature is given is the one it is found by.
     let name = if kind == "signature" { None } else { arguments.take("name") };
     let name = name.unwrap_or_else(|| text.to_string());
@@ -360,6 +369,12 @@ mod tests {
         assert_eq!(shape("signature:file=c++/x.toml"), file);
         assert_eq!(shape("c++/x.toml"), file);
         assert_eq!(names("signature:name=chic+n.txt"), ["signature:name=chic", "n.txt"]);
+        assert_eq!(shape("signature:chic"), shape("signature:name=chic"));
+        assert_eq!(shape("CHiC"), shape("signature:name=chic"));
+        assert_eq!(names("chic+altix+n.txt"), ["chic", "altix", "n.txt"]);
+        assert_eq!(names("n.txt+signature:chic"), ["n.txt", "signature:chic"]);
+        let fault = "signature:altx".parse::<NoiseSpec>().unwrap_err().to_string();
+        assert!(fault.ends_with("did you mean `altix`?"), "{fault}");
         let fault = "signature:name=altx".parse::<NoiseSpec>().unwrap_err().to_string();
         assert!(fault.ends_with("did you mean `altix`?"), "{fault}");
     }

@@ -15,7 +15,7 @@ fn units_say() {
     let cases = [
         (
             said(units::time("5")),
-            "`5` has no unit: write a unit, like 5us (known: ps, ns, us (or µs), ms, s, min)",
+            "`5` has no unit: write a unit, like 5us or 5s (known: ps, ns, us (or µs), ms, s, min)",
         ),
         (said(units::time("5h")), "`5h` has the unknown unit `h` (known: ps, ns, us (or µs), ms, s, min)"),
         (
@@ -66,7 +66,7 @@ fn networks_say() {
     let cases = [
         (
             "L=2500,o=1us,g=1us,G=6ns",
-            "network parameter L: `2500` has no unit: write a unit, like 2500us (known: ps, ns, us (or µs), ms, s, min)",
+            "network parameter L: `2500` has no unit: write a unit, like 2500us or 2500s (known: ps, ns, us (or µs), ms, s, min)",
         ),
         ("l=2500ns", "unknown network parameter `l` (known: L, o, os, or, g, G, O, S); did you mean `L`?"),
         ("L=1us,os=1us,g=1us", "the network lacks or, G: L, o (or os and or), g and G are required"),
@@ -145,7 +145,7 @@ fn noise_says() {
         ),
         (
             "poisson:rate=1kHz,duration=exponential(mean=5)",
-            "exponential: mean: `5` has no unit: write a unit, like 5us (known: ps, ns, us (or µs), ms, s, min)",
+            "exponential: mean: `5` has no unit: write a unit, like 5us or 5s (known: ps, ns, us (or µs), ms, s, min)",
         ),
         (
             "poisson:rate=1kHz,duration=exponential(mean=5us",

@@ -114,7 +114,8 @@ impl SlowdownCurves {
             let stroke = Stroke { dashed: true, ..Stroke::new(palette::colour(index), 1.4) };
             frame.canvas.line((place, frame.top), (place, frame.bottom), stroke);
             let name = shortened(&curve.name, 12.0, 160.0);
-            let label = format!("{name}: noise leads from {}", grouped(processes.round() as u64));
+            let label =
+                format!("{name}: noise dominates from {} processes", grouped(processes.round() as u64));
             let room = width(&label, 12.0) + 8.0;
             let (anchor, shift) =
                 if place - room < frame.left { (Anchor::Start, 6.0) } else { (Anchor::End, -6.0) };
@@ -185,7 +186,10 @@ mod tests {
         let svg = SlowdownCurves { curves, ..Default::default() }.draw(&Heading::default());
         assert_eq!(svg.matches("fill-opacity=\"0.18\"").count(), 2);
         assert_eq!(svg.matches("stroke-dasharray").count(), 1);
-        assert!(svg.contains("allreduce: noise leads from 4,096") && svg.contains("&lt;barrier&gt;"));
+        assert!(
+            svg.contains("allreduce: noise dominates from 4,096 processes")
+                && svg.contains("&lt;barrier&gt;")
+        );
         assert!(svg.contains(">1M<") && svg.contains(">10×<"), "{svg}");
     }
 

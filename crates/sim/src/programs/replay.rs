@@ -186,7 +186,7 @@ impl<'a, H: Host> Replay<'a, H> {
                     let thread = &mut process.threads[at];
                     thread.ready = thread.ready.max(entry.done);
                 }
-                // What is nowhere any more was nothing to begin with.
+                // It is no longer under way: there is nothing to wait for.
                 (_, None) if owner == at => {}
                 (_, None) => process.threads[at].waiting += 1,
                 (None, Some(place)) => {

@@ -1,6 +1,7 @@
 //! `straggler training whatif` as typed.
 
 use super::faults::{TypedFault, link, lose, mend, slow, stall, who_help};
+use crate::args::count::count;
 use crate::args::report::ReportOption;
 use clap::Args;
 use std::path::PathBuf;
@@ -56,10 +57,10 @@ pub struct WhatIf {
     #[arg(long, value_name = "FILE|SPEC", value_parser = NoiseSpec::of_typed)]
     pub noise: Vec<NoiseSpec>,
     /// Put this many copies of the job side by side, along the data-parallel dimension
-    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = count::<u32>(1..=65536))]
     pub copies: u32,
     /// How often to draw what is random; default: 100 if anything is
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "COUNT", value_parser = count::<u32>(1..=1_000_000))]
     pub draws: Option<u32>,
     /// Write the changed job as a table, named .csv or .parquet; without workers that are lost from the first step on
     #[arg(short, long, value_name = "FILE")]

@@ -5,7 +5,7 @@ use super::when::{depends_on_when, parts_left_out, repeats};
 use super::words::number;
 use super::{Report, Subject, jobs};
 use crate::commands::noise::explained;
-use crate::commands::quoted;
+use crate::shell::quoted;
 use serde::Serialize;
 use straggler_analysis::assess::{Curve, Point, Ranking};
 use straggler_analysis::noise::Explained;

@@ -48,7 +48,7 @@ fn costs(report: &Report, findings: &[Finding], command: &str, synthetic: bool) 
         curve.inflection.map(|processes| Mark {
             x: Some(processes.into()),
             y: None,
-            name: format!("{}: noise leads from {}", curve.name, grouped(processes)),
+            name: format!("{}: noise dominates from {} processes", curve.name, grouped(processes)),
         })
     };
     let threshold =

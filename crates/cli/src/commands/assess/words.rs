@@ -21,7 +21,7 @@ pub fn say(report: &Report, findings: &[Finding]) -> String {
         text += &format!("\nWhat the removal of a source gives to {}\n\n{table}", an_operation(report));
     }
     if !notes.is_empty() {
-        text += "\nTo know\n";
+        text += "\nNotes\n";
         notes.iter().for_each(|note| text += &format!("  - {note}\n"));
     }
     text

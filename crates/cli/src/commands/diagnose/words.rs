@@ -286,11 +286,13 @@ pub fn slowest(ranks: &Ranks) -> String {
             medians(slowest)
         ),
         Lead::WithinClockError => format!(
-            "no rank is slowest for sure: medians of {count} ranks go {between}, which is within the error of their clocks, {} each",
+            "no rank is clearly the slowest: medians of {count} ranks go {between}, which is within the error of their clocks, {} each",
             time(clock_error_ps.unwrap_or(0.0))
         ),
         Lead::WithinChance => {
-            format!("no rank is slowest for sure: medians of {count} ranks go {between}, which may be chance")
+            format!(
+                "no rank is clearly the slowest: medians of {count} ranks go {between}, which may be chance"
+            )
         }
         Lead::Shared => format!(
             "medians of {count} ranks go {between}; rank {} ({}) may be as slow as rank {}",

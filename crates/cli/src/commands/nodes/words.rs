@@ -24,7 +24,7 @@ pub fn say(report: &Report, findings: &[Finding]) -> String {
     text += &format!("\nWhat replacing and removing gives\n\n{}", gains(report));
     let notes = Kind::Note.of(findings);
     if !notes.is_empty() {
-        text += "\nTo know\n";
+        text += "\nNotes\n";
         notes.iter().for_each(|note| text += &format!("  - {note}\n"));
     }
     text

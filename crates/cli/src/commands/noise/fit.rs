@@ -128,7 +128,7 @@ fn say(answer: &Answer<'_>) -> String {
     let (has, was) = (percent(answer.fitted_overhead), percent(answer.overhead));
     let mut text = format!("A signature of {count} takes {has} of the time; {was} was measured.\n");
     for (what, Distance { distance, limit }) in [("durations", &answer.durations), ("gaps", &answer.gaps)] {
-        let verdict = if distance <= limit { "as good as the same" } else { "not the same" };
+        let verdict = if distance <= limit { "statistically indistinguishable" } else { "not the same" };
         text.push_str(&format!(
             "Drawn again, its {what} are {verdict}: they differ by {distance:.3}, chance by up to {limit:.3}.\n"
         ));

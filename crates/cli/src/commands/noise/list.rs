@@ -116,6 +116,6 @@ fn say(signatures: &[SignatureAnswer]) -> String {
     let count = signatures.len();
     format!(
         "{count} signatures are built in, all {LABEL}: from what is published about the noise itself.\n\n{table}\n\
-         Use one: --noise signature:name=NAME. The reasons for its numbers: straggler noise list NAME\n"
+         Use one: --noise NAME. The reasons for its numbers: straggler noise list NAME\n"
     )
 }

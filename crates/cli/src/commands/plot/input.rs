@@ -9,10 +9,8 @@ use straggler_analysis::noise::drawn;
 use straggler_model::Time;
 use straggler_model::noise::format::{FormatOptions, join};
 use straggler_model::noise::generate::Extent;
-use straggler_model::noise::signature::BuiltIn;
-use straggler_model::noise::{NoiseSpec, Recording};
+use straggler_model::noise::{NoiseSpec, Recording, Shape, SignatureOrigin, SourceSpec};
 
-const SIGNATURE: &str = "signature:";
 /// How much of a signature is drawn unless the user says it.
 const USUAL_LENGTH: Time = Time::from_ns(10_000_000_000);
 
@@ -27,10 +25,9 @@ impl Input {
     pub fn of(typed: &PlotNoise, seed: u64) -> Outcome<Input> {
         let (mut recordings, mut warnings) = (Vec::new(), Vec::new());
         for (index, name) in typed.noise.iter().enumerate() {
-            recordings.push(match name.strip_prefix(SIGNATURE) {
-                Some(signature) if !signature.contains('=') => draw(signature, typed.length, seed)?,
-                _ if is_recording(name) => load(name, index, typed, &mut warnings)?,
-                _ => described(name, typed.length, seed)?,
+            recordings.push(match is_recording(name) {
+                true => load(name, index, typed, &mut warnings)?,
+                false => described(name, typed.length, seed)?,
             });
         }
         let mut recording = join(recordings).unwrap_or_default();
@@ -56,15 +53,14 @@ fn is_recording(name: &str) -> bool {
 /// What a description as `--noise` takes it does to rank 0.
 fn described(text: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> {
     let spec = NoiseSpec::of_typed(text).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let length = length.unwrap_or(USUAL_LENGTH);
+    if let [SourceSpec { shape: Shape::Signature(SignatureOrigin::BuiltIn(known)), .. }] = &spec.sources[..] {
+        // Drawn by itself, a signature keeps the names of its sources.
+        let drawn = known.signature().and_then(|signature| signature.recording(seed, Extent::Length(length)));
+        return drawn.map_err(|error| Failure::new(Exit::Usage, error));
+    }
     let loaded = spec.load(seed)?;
-    Ok(drawn::recording(&loaded.sources, 0, length.unwrap_or(USUAL_LENGTH)))
-}
-
-fn draw(name: &str, length: Option<Time>, seed: u64) -> Outcome<Recording> {
-    let known = BuiltIn::find(name).map_err(|error| Failure::new(Exit::Usage, error))?;
-    let extent = Extent::Length(length.unwrap_or(USUAL_LENGTH));
-    let drawn = known.signature().and_then(|signature| signature.recording(seed, extent));
-    drawn.map_err(|error| Failure::new(Exit::Usage, error))
+    Ok(drawn::recording(&loaded.sources, 0, length))
 }
 
 fn load(name: &str, index: usize, typed: &PlotNoise, warnings: &mut Vec<String>) -> Outcome<Recording> {

@@ -104,9 +104,8 @@ pub mod throughput {
         if let Some(exchanges) = &setting.exchanges {
             return measured(exchanges, setting);
         }
-        let spec: NoiseSpec = "signature:name=sp2"
-            .parse()
-            .map_err(|fault| Failure::usage(format!("the signature of the SP2: {fault}")))?;
+        let spec: NoiseSpec =
+            "sp2".parse().map_err(|fault| Failure::usage(format!("the signature of the SP2: {fault}")))?;
         let phases = Phases::Drawn { seed: setting.seed, replica: 0 };
         let noise = Injection::new(spec.load(setting.seed)?.sources, phases, true)?;
         // Two runs find the length: interrupts take a share of it that hardly depends on it.

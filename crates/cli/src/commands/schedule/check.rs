@@ -80,8 +80,7 @@ fn wrong(plan: &CollectivePlan, idempotent: bool, verdict: &Result<Proof, Fault>
 fn say(plan: &CollectivePlan, proof: &Proof) -> String {
     if !proof.followed {
         return format!(
-            "There is no data to follow in {}: give at least one byte. Its {} all received, and nobody waits for \
-             ever.\n",
+            "There is no data to follow in {}: give at least one byte. Its {} all received, and nothing deadlocks.\n",
             plan.describe(),
             counted(proof.messages, "message is", "messages are")
         );
@@ -94,7 +93,7 @@ fn say(plan: &CollectivePlan, proof: &Proof) -> String {
         }
     };
     format!(
-        "Proven for {} over {}: {}{counted_how}; {}, all received, and nobody waits for ever.\n",
+        "Proven for {} over {}: {}{counted_how}; {}, all received, and nothing deadlocks.\n",
         plan.describe(),
         counted(plan.processes().into(), "process", "processes"),
         promise(plan.operation, plan.job.root),

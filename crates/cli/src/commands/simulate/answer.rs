@@ -11,7 +11,7 @@ use crate::on_cluster::Exchange;
 use crate::plan::simulate::Plan;
 use serde::{Deserialize, Serialize};
 use straggler_analysis::CriticalPath;
-use straggler_model::stats::median_in_place;
+use straggler_model::stats::{median_in_place, slowdown};
 use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_time};
 use straggler_model::{Link, Network, Time};
 
@@ -134,7 +134,7 @@ impl Answer {
                 max: shown.makespan.ps(),
             },
             quiet_makespan_ps: quiet.map(Time::ps),
-            slowdown: quiet.and_then(|quiet| slowdown(shown.makespan, quiet)),
+            slowdown: quiet.map(|quiet| slowdown(shown.makespan, quiet)),
             engine: shown.engine.name(),
             engine_reason: shown.no_lookahead.then_some(NO_LOOKAHEAD),
             no_lookahead: shown.no_lookahead,
@@ -167,17 +167,12 @@ impl Answer {
     }
 }
 
-/// T / T0 - 1; nothing where nothing takes any time.
-fn slowdown(with: Time, without: Time) -> Option<f64> {
-    (without > Time::ZERO).then(|| with.ps() as f64 / without.ps() as f64 - 1.0)
-}
-
 fn each(plan: &Plan, replicas: &Replicas, quiet: Option<Time>) -> Vec<ReplicaAnswer> {
     let answer = |run: &super::replicas::Replica| ReplicaAnswer {
         seed: plan.seed,
         replica: run.replica,
         makespan_ps: run.makespan.ps(),
-        slowdown: quiet.and_then(|quiet| slowdown(run.makespan, quiet)),
+        slowdown: quiet.map(|quiet| slowdown(run.makespan, quiet)),
     };
     replicas.runs.iter().map(answer).collect()
 }

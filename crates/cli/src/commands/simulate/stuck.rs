@@ -109,7 +109,7 @@ fn headline(stuck: &Stuck) -> String {
     if stuck.unfinished == 0 {
         return format!("{left} never received:");
     }
-    let ranks = counted(stuck.unfinished, "rank does not come to its end", "ranks do not come to their end");
+    let ranks = counted(stuck.unfinished, "rank never finishes", "ranks never finish");
     match stuck.leftover_count {
         0 => format!("the schedule cannot finish: {ranks}:"),
         _ => format!("the schedule cannot finish: {ranks}, and {left} never received:"),
@@ -179,7 +179,7 @@ mod tests {
         };
         assert_eq!(
             explain(&stuck),
-            "the schedule cannot finish: 2 ranks do not come to their end:\n  \
+            "the schedule cannot finish: 2 ranks never finish:\n  \
              rank 0 waits: receive of 8 B from rank 1, tag 5\n  \
              rank 1 waits: receive of 8 B from rank 0, tag 5\n  \
              rank 0 waits for rank 1, which waits for rank 0\n\

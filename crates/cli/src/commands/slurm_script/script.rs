@@ -3,8 +3,9 @@
 pub mod command;
 
 use super::memory::{Memory, PROGRAM_BYTES};
-use crate::commands::{command_line, quoted};
+use crate::commands::command_line;
 use crate::plan::slurm_script::{Measure, Plan, What};
+use crate::shell::quoted;
 use std::fmt::Write;
 use straggler_report::numbers::{counted, memory as in_words};
 

@@ -288,7 +288,7 @@ fn interrupted(plan: &Plan, tracks: &Tracks) -> Failure {
     let all: u64 = plan.tasks.iter().map(|task| u64::from(task.replicas)).sum();
     let left: u64 = (0..plan.tasks.len()).map(|task| u64::from(tracks.at_most(task))).sum();
     let text = format!(
-        "interrupted: {} of at most {} are kept; the same command without --fresh goes on from there",
+        "interrupted: {} of at most {} are kept; run the same command without --fresh to resume",
         grouped(all - left.min(all)),
         counted(all, "run", "runs")
     );

@@ -6,10 +6,9 @@ use super::label::labels;
 use super::words;
 use crate::commands::report;
 use crate::commands::simulate::has_drawn_source;
-use straggler_analysis::inflection::CONFIDENCE;
 use straggler_analysis::study::{Series, Summary};
 use straggler_model::Time;
-use straggler_model::noise::signature::BuiltIn;
+use straggler_model::stats::CONFIDENCE;
 use straggler_report::numbers::{grouped, percent};
 use straggler_report::page::{
     Axis, BoxSeries, Boxes, Cell, Chart, Distribution, Line, Lines, Mark, Page, Role, Sample, Scale, Section,
@@ -85,10 +84,7 @@ fn section(title: String, group: &[Named<'_>], threshold: f64, command: &str) ->
 
 /// Whether the noise was drawn from a description.
 fn is_synthetic(series: &Series) -> bool {
-    series.coordinates().is_some_and(|at| {
-        let described = at.noise.parse().is_ok_and(|noise| has_drawn_source(&noise));
-        described || BuiltIn::find(&at.noise).is_ok()
-    })
+    series.coordinates().is_some_and(|at| at.noise.parse().is_ok_and(|noise| has_drawn_source(&noise)))
 }
 
 fn seconds(ps: u64) -> f64 {

@@ -70,7 +70,7 @@ fn sentence(series: &Series, label: &str, threshold: f64) -> Option<String> {
             format!("{label}: noise costs more than {limit} from {} on; {at_end}.", processes(first))
         }
         None if largest.slowdown.is_none() => format!("{label}: {at_end}; too few replicas for an interval."),
-        None => format!("{label}: noise nowhere costs more than {limit} for sure; {at_end}."),
+        None => format!("{label}: noise is not shown to exceed {limit} anywhere; {at_end}."),
     })
 }
 

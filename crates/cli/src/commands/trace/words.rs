@@ -1,6 +1,7 @@
 //! Traces for people.
 
 use super::{info, show};
+use crate::shell::quoted;
 use straggler_model::Time;
 use straggler_model::units::Bytes;
 use straggler_report::Table;
@@ -66,16 +67,6 @@ fn further_runs(answer: &info::Answer) -> String {
         text += &format!("  straggler trace info {}\n", quoted(run));
     }
     text + &rest(answer.further_runs.len(), MOST_ROWS, "runs")
-}
-
-/// As a shell takes it for one word.
-fn quoted(path: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-+=:@%,".contains(letter);
-    if !path.is_empty() && path.chars().all(plain) {
-        path.into()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
 }
 
 fn shortened(names: &[String]) -> String {

@@ -14,16 +14,8 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    pub(super) fn parse(place: &str, list: &str) -> Result<Arguments, SpecError> {
-        Arguments::parse_positional(place, list, &[])
-    }
-
-    /// As `parse`; values without a key get those of `positions`, in order.
-    pub(super) fn parse_positional(
-        place: &str,
-        list: &str,
-        positions: &[&str],
-    ) -> Result<Arguments, SpecError> {
+    /// Pairs; values without a key get those of `positions`, in order.
+    pub(super) fn parse(place: &str, list: &str, positions: &[&str]) -> Result<Arguments, SpecError> {
         let mut arguments = Arguments { place: place.into(), pairs: Vec::new(), asked: Vec::new() };
         if list.trim().is_empty() {
             return Ok(arguments);

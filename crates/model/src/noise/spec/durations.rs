@@ -62,7 +62,7 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Durations, SpecError> {
             return Err(SpecError::Bad { place: place(), key: key(), text, expected: EXPECTED });
         }
     };
-    let mut arguments = Arguments::parse_positional(name.trim(), inside, positions)?;
+    let mut arguments = Arguments::parse(name.trim(), inside, positions)?;
     let durations = read(&mut arguments)?;
     arguments.finish()?;
     Ok(durations)

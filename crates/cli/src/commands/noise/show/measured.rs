@@ -183,7 +183,7 @@ fn together(together: &Together) -> String {
     ]
     .map(percent);
     let verdict = match together.verdict {
-        Verdict::Independent => "The noise of the cores has nothing to do with each other",
+        Verdict::Independent => "Noise on the cores is uncorrelated",
         Verdict::Common => "Cores have noise in common",
         Verdict::Staggered => "Cores avoid each other's noise",
     };

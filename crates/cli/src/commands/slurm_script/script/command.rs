@@ -1,8 +1,8 @@
 //! The command that the job runs, and how its ranks are started.
 
 use crate::args::slurm_script::{Launcher, Mpi};
-use crate::commands::quoted;
 use crate::plan::slurm_script::{Plan, What};
+use crate::shell::quoted;
 
 /// On one line.
 pub fn line(plan: &Plan) -> String {

@@ -1,0 +1,107 @@
+//! Whole numbers as people write them: 1000, 1,000, 1_000, 1e6, 1M, 64Ki, 2^20.
+
+use std::fmt::Display;
+use std::ops::RangeBounds;
+
+/// What a suffix multiplies by. No number of processes is in thousands of a thing, so that small letters mean the same.
+const SUFFIXES: [(&str, u64); 6] =
+    [("ki", 1 << 10), ("mi", 1 << 20), ("gi", 1 << 30), ("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000)];
+
+/// A parser of numbers within some bounds.
+pub fn count<T>(
+    bounds: impl RangeBounds<T> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: TryFrom<u64> + PartialOrd + Display + Copy,
+{
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    move |text| {
+        let number = parse(text)
+            .ok_or_else(|| "not a whole number: write it as 1000, 1,000, 1e6, 1M or 2^20".to_string())?;
+        let number = T::try_from(number).map_err(|_| format!("{number} is too large"))?;
+        if bounds.contains(&number) {
+            return Ok(number);
+        }
+        let least = match bounds.start_bound() {
+            Included(least) | Excluded(least) => format!("at least {least}"),
+            Unbounded => String::new(),
+        };
+        let most = match bounds.end_bound() {
+            Included(most) => format!("at most {most}"),
+            Excluded(most) => format!("less than {most}"),
+            Unbounded => String::new(),
+        };
+        let both =
+            [least, most].into_iter().filter(|bound| !bound.is_empty()).collect::<Vec<_>>().join(" and ");
+        Err(format!("{number} is out of range: it must be {both}"))
+    }
+}
+
+fn parse(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    if let Some((base, exponent)) = text.split_once('^') {
+        return digits(base)?.checked_pow(digits(exponent)?.try_into().ok()?);
+    }
+    if let Some((digits_of, exponent)) = text.split_once('e') {
+        let factor =
+            10u64.checked_pow(digits(exponent.strip_prefix('+').unwrap_or(exponent))?.try_into().ok()?)?;
+        return scaled(digits_of, factor);
+    }
+    match SUFFIXES.iter().find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?, *factor))) {
+        Some((number, factor)) => scaled(number.trim_end(), factor),
+        None => digits(&text),
+    }
+}
+
+/// A decimal number times a factor, if that is whole: 1.5 and 1000 make 1500.
+fn scaled(text: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let part = digits(fraction)?.checked_mul(factor)?;
+    let of = 10u64.checked_pow(fraction.len().try_into().ok()?)?;
+    if part % of != 0 {
+        return None;
+    }
+    digits(whole)?.checked_mul(factor)?.checked_add(part / of)
+}
+
+/// Digits, in groups of three if there are commas.
+fn digits(text: &str) -> Option<u64> {
+    let mut groups = text.split(',');
+    let first = groups.next()?;
+    let grouped = text.contains(',');
+    if groups.any(|group| group.len() != 3) || (grouped && (first.is_empty() || first.len() > 3)) {
+        return None;
+    }
+    let plain: String = text.chars().filter(|letter| !matches!(letter, ',' | '_')).collect();
+    if plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    plain.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        for text in ["1000000", "1,000,000", "1_000_000", "1e6", "1E6", "1M", "1m", "1000k", "1.0M"] {
+            assert_eq!(parse(text), Some(1_000_000), "{text}");
+        }
+        for (text, number) in [("64Ki", 65_536), ("2^20", 1 << 20), ("1.5k", 1_500), ("0", 0), ("12_3", 123)]
+        {
+            assert_eq!(parse(text), Some(number), "{text}");
+        }
+        for text in ["", "x", "1,00", ",1", "1,0000", "-1", "1.5", "1.0005k", "1e99", "2^", "e6", "M", "_"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_named() {
+        let small = count::<u32>(1..=10);
+        assert_eq!(small("7"), Ok(7));
+        assert_eq!(small("1k"), Err("1000 is out of range: it must be at least 1 and at most 10".into()));
+        assert_eq!(count::<u8>(1..)("300"), Err("300 is too large".into()));
+    }
+}
