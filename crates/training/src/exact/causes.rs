@@ -22,6 +22,8 @@ pub use partition::Split;
 const WORTH_TELLING: f64 = 0.01;
 /// Causes at most that are removed together.
 const TOGETHER: usize = 3;
+/// Steps at most that are replayed to choose the next of them.
+const COMPARED: usize = 32;
 /// A cause hides behind others if it wins so many times as much without them, and so much more: the first where something is
 /// broken, the second where work is unequal, for then some of it shows whenever a slow worker is gone.
 const WINS_MORE: f64 = 1.25;
@@ -152,12 +154,12 @@ impl Looking<'_> {
         if self.real > 0.0 { picoseconds / self.real } else { 0.0 }
     }
 
-    /// What a step wins without several causes, one after the other, in picoseconds. Means of lengths are those of times as they
-    /// were, so that lengths come first.
-    fn won_without(&self, causes: &[&Candidate<'_>]) -> f64 {
+    /// Every so many steps without several causes, one after the other. Means of lengths are those of times as they were, so that
+    /// lengths come first.
+    fn without(&self, causes: &[&Candidate<'_>], every: usize) -> Vec<i64> {
         let (lengths, others): (Vec<&Candidate<'_>>, Vec<&Candidate<'_>>) =
             causes.iter().partition(|candidate| candidate.cause.kind.is_of_lengths());
-        self.won(|step, at| {
+        self.replays.every(every, |step, at| {
             let mut at = *at;
             lengths.iter().chain(&others).for_each(|cause| (at.takes, at.delay) = (cause.mend)(step, &at));
             at.real()
@@ -207,17 +209,21 @@ impl Looking<'_> {
         };
         let mut so_far = 1e12 * found[0].cause.seconds;
         while removed.len() < TOGETHER {
-            let with = |&next: &usize| {
+            let without = |next: usize, every: usize| {
                 let all: Vec<&Candidate<'_>> =
                     removed.iter().chain([&next]).map(|&place| &found[place]).collect();
-                (self.won_without(&all), next)
+                mean(&self.without(&all, every))
             };
             let others = (0..found.len()).filter(|place| !removed.contains(place));
             let least = |place: &usize| found[*place].cause.kind.hides_from();
-            let best = others.filter(|place| least(place).is_some()).map(|place| with(&place));
-            let Some((won, next)) = best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else {
+            // Some steps tell which cause it is, all of them what it wins.
+            let every = self.replays.job.steps.len().div_ceil(COMPARED);
+            let left =
+                others.filter(|place| least(place).is_some()).map(|place| (without(place, every), place));
+            let Some((some, next)) = left.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else {
                 return;
             };
+            let won = self.real - if every == 1 { some } else { without(next, 1) };
             let (more, alone) = (self.share(won - so_far), found[next].cause.gain.max(0.0));
             if more < WORTH_TELLING {
                 return;
