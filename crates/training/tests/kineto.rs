@@ -448,6 +448,17 @@ fn a_folder_of_folders_names_one() {
     assert!(error.contains("no files, only folders: did you mean") && error.ends_with("job?"), "{error}");
 }
 
+/// A file that is no JSON is not said to have events.
+#[test]
+fn a_file_that_is_no_json_is_named() {
+    let job = read_changed(&small(), |rank, text| match rank {
+        1 => "{\"schemaVersion\": 1, \"traceEvents\": [ {]}".into(),
+        _ => text,
+    });
+    let told = "rank-1.json: it is no JSON from byte 38 on, before any event";
+    assert!(job.notes.iter().any(|note| note.contains(told)), "{:?}", job.notes);
+}
+
 /// One file of six: the others are named once, and their number is that of the job.
 #[test]
 fn missing_ranks_are_counted_once() {

@@ -125,6 +125,25 @@ fn operations_that_are_not_known_are_counted() {
     assert!(note.contains("(step 0, rank 0)"), "{note}");
 }
 
+/// The name of a job counts the files that were read.
+#[test]
+fn files_that_are_left_out_do_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = lines(3);
+    for (rank, name) in [("0", "b.csv"), ("1", "c.csv")] {
+        let own = good
+            .iter()
+            .enumerate()
+            .filter(|(place, line)| *place == 0 || line.split(',').nth(1) == Some(rank));
+        let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
+        std::fs::write(folder.path().join(name), own.join("\n") + "\n").unwrap();
+    }
+    std::fs::write(folder.path().join("a.csv"), [0, 159, 146, 150]).unwrap();
+    let job = straggler_training::read_job(&[folder.path().into()]).unwrap();
+    assert!(job.source.ends_with("b.csv and 1 more"), "{}", job.source);
+    assert!(job.notes[0].contains("a.csv: neither Parquet nor text"), "{:?}", job.notes);
+}
+
 /// Operations that are not known may be what fills the gaps: nobody is blamed for late starts.
 #[test]
 fn operations_that_are_not_known_blame_no_host() {

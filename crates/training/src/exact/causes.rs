@@ -208,13 +208,15 @@ impl Looking<'_> {
             _ => return,
         };
         let mut so_far = 1e12 * found[0].cause.seconds;
-        while removed.len() < TOGETHER {
+        // Those that are not worth telling, with the others or alone.
+        let mut passed = Vec::new();
+        while removed.len() + passed.len() < TOGETHER {
             let without = |next: usize, every: usize| {
                 let all: Vec<&Candidate<'_>> =
                     removed.iter().chain([&next]).map(|&place| &found[place]).collect();
                 mean(&self.without(&all, every))
             };
-            let others = (0..found.len()).filter(|place| !removed.contains(place));
+            let others = (0..found.len()).filter(|place| !removed.contains(place) && !passed.contains(place));
             let least = |place: &usize| found[*place].cause.kind.hides_from();
             // Some steps tell which cause it is, all of them what it wins.
             let every = self.replays.job.steps.len().div_ceil(COMPARED);
@@ -228,7 +230,12 @@ impl Looking<'_> {
             if more < WORTH_TELLING {
                 return;
             }
-            if more >= WINS_MORE * alone && least(&next).is_some_and(|least| more - alone >= least) {
+            let hides = more >= WINS_MORE * alone && least(&next).is_some_and(|least| more - alone >= least);
+            if !hides && alone < WORTH_TELLING {
+                passed.push(next);
+                continue;
+            }
+            if hides {
                 let behind = removed.iter().map(|&place| found[place].cause.says.clone()).collect();
                 found[next].cause.hidden_behind = behind;
                 found[next].cause.with_others = Some((self.share(won), won / 1e12));

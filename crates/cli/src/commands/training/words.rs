@@ -18,6 +18,9 @@ const FASTER: f64 = 0.995;
 /// A replay that is farther off than this is doubtful.
 const FAR_OFF: f64 = 0.05;
 
+/// A hidden cause that wins so much alone is told with that.
+const WORTH_TELLING: f64 = 0.01;
+
 /// The first sentences.
 pub fn verdict(answers: &Answers) -> String {
     if answers.replayed_seconds <= 0.0 {
@@ -248,7 +251,7 @@ pub fn split(split: &Split) -> String {
 pub fn costs(cause: &Cause) -> String {
     let (gain, saved) = cause.with_others.unwrap_or((cause.gain, cause.seconds));
     let since = match cause.with_others {
-        Some(_) if cause.gain >= 0.01 => Some(format!("this one alone {}", percent(cause.gain))),
+        Some(_) if cause.gain >= WORTH_TELLING => Some(format!("this one alone {}", percent(cause.gain))),
         Some(_) => None,
         None => from_then_on(cause),
     };
