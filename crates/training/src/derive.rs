@@ -117,6 +117,7 @@ pub fn job_of(mut rows: Vec<Row>, source: &str, known: (u32, u32)) -> Result<Job
         Some(correction) => {
             correction.apply(&mut rows, &workers);
             let mut job = derived(&rows, &workers, source)?;
+            job.steps_left_out += correction.left_out.len();
             job.notes.extend(correction.notes);
             Ok(job)
         }

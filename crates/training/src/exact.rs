@@ -195,6 +195,12 @@ impl<'a> Replays<'a> {
 }
 
 impl Replays<'_> {
+    /// Some of the steps, every so many, with the times that are chosen.
+    pub fn every(&self, many: usize, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Vec<i64> {
+        let one = |room: &mut Room, step: usize| self.step(step, room, &|at: &At<'_>| choose(step, at));
+        (0..self.job.steps.len()).into_par_iter().step_by(many).map_init(Room::default, one).collect()
+    }
+
     /// The job with the times that are chosen: what its recording would be.
     pub fn changed(&self, choose: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync) -> Job {
         let mut job = self.job.clone();

@@ -119,6 +119,8 @@ pub struct Job {
     pub of_kernels: bool,
     /// Whether rows of its steps are missing, so that some of what meets was matched wrongly.
     pub incomplete: bool,
+    /// Whether its table has operations that are not known, which may be what workers seem to wait for.
+    pub unknown_operations: bool,
     /// What was not found, or left out, and what that means for the analysis: sentences.
     pub notes: Vec<String>,
     /// How it was read, where nothing is wrong with that: sentences.

@@ -20,8 +20,11 @@ pub enum ReadError {
 /// Reads a job: its tables, the files of its profilers, or the folder of either.
 pub fn read_job(paths: &[PathBuf]) -> Result<Job, ReadError> {
     let Some(tables) = tables(paths)? else { return Ok(import(paths)?) };
-    let name = described(&tables);
-    let mut job = read_tables(&tables)?.job(&name).map_err(|fault| ReadError::Job { name, fault })?;
+    let table = read_tables(&tables)?;
+    let read: Vec<PathBuf> =
+        tables.iter().filter(|path| !table.faults.is_unreadable(path)).cloned().collect();
+    let name = described(&read);
+    let mut job = table.job(&name).map_err(|fault| ReadError::Job { name, fault })?;
     job.synthetic = tables.iter().any(|path| is_synthetic(path));
     Ok(job)
 }

@@ -125,6 +125,7 @@ impl Table {
         let magnitude = magnitude::note(&self.rows);
         let mut job = derive::job(self.rows, source)?;
         job.steps_left_out += self.faults.left_out();
+        job.unknown_operations = self.faults.has_unknown();
         job.notes.splice(0..0, magnitude.into_iter().chain(self.faults.notes()));
         for worker in job.workers.iter_mut().filter(|worker| worker.recorded) {
             worker.host = self.clocks.get(&worker.rank).map(|clock| clock.host.clone());

@@ -57,8 +57,8 @@ fn slow_steps_need_not_be_neighbours() {
     /// Its first and its last step.
     type Stretch = (u32, u32);
     let cases: [(u32, &[Stretch], &str); 5] = [
-        (4, &[(3, 3)], "Rank 2 is slow since step 3"),
-        (2, &[(1, 1)], "Rank 2 is slow since step 1"),
+        (4, &[(3, 3)], "Rank 2 is slow in step 3"),
+        (2, &[(1, 1)], "Rank 2 is slow in step 1"),
         (20, &[(10, 10)], "Rank 2 is slow in step 10"),
         (20, &[(4, 9)], "Rank 2 is slow from step 4 to step 9"),
         (30, &[(0, 2), (8, 10), (16, 18), (24, 26)], "Rank 2 is slow in 12 of 30 steps"),
@@ -93,6 +93,18 @@ fn workers_with_long_microbatches_are_not_slow() {
         let found = answers(&Synthetic { faults: vec![fault], ..of });
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!(slow.ranks, [19], "{slow:?}");
+    }
+}
+
+/// A slow worker moves the middle of its stage: nobody else is blamed for that.
+#[test]
+fn nobody_is_accused_beside_a_slow_worker() {
+    for seed in 0..8 {
+        let fault = Fault { dp_rank: 1, stage: 1, from_step: 0, what: What::Slow(1.5) };
+        let of = Synthetic { dp: 8, pp: 2, lengths: 0.25, seed, faults: vec![fault], ..Synthetic::default() };
+        let found = answers(&of);
+        let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
+        assert_eq!(slow.ranks, [9], "seed {seed}: {slow:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::path::Path;
-use straggler_training::exact::{Answers, Replays, analyse};
+use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Fault, Synthetic, What, rows};
 use straggler_training::{Job, Kind, Kineto, Row, derive, import};
 
@@ -322,6 +322,62 @@ fn a_slow_rank_is_found_kernel_by_kernel() {
     }
 }
 
+/// One microbatch a step, of lengths that differ: no worker is slow. One that is slow besides is found.
+#[test]
+fn lengths_are_no_slow_ranks_kernel_by_kernel() {
+    for seed in 1..=4 {
+        let of = Synthetic { dp: 8, pp: 1, microbatches: 1, lengths: 0.25, seed, ..Synthetic::default() };
+        let phases = |of: &Synthetic| read_changed(of, |_, text| passes(&text, |phase, _| phase.to_string()));
+        let job = phases(&of);
+        assert!(!job.is_table());
+        let found = answers(&job);
+        let first = &found.causes[0];
+        assert_eq!(first.kind, CauseKind::SequenceLengths, "seed {seed}: {:?}", found.causes);
+        let told = found.causes.iter().any(|cause| cause.kind == CauseKind::Workers);
+        assert!(!told, "seed {seed}: {:?}", found.causes);
+        let fault = Fault { dp_rank: 3, stage: 0, from_step: 0, what: What::Slow(2.0) };
+        let found = answers(&phases(&Synthetic { faults: vec![fault], ..of }));
+        assert_eq!(found.causes[0].ranks, [3], "seed {seed}: {:?}", found.causes);
+    }
+}
+
+/// Loading and collections that the GPU waits for are causes, kernel by kernel, too.
+#[test]
+fn hosts_are_told_kernel_by_kernel() {
+    let stall = Fault { dp_rank: 2, stage: 0, from_step: 0, what: What::Stall(0.2) };
+    let of =
+        Synthetic { dp: 4, pp: 1, microbatches: 1, steps: 6, faults: vec![stall], ..Synthetic::default() };
+    for (name, kind) in [
+        ("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", CauseKind::DataLoading),
+        ("gc.collect", CauseKind::GarbageCollection),
+    ] {
+        let job = read_changed(&of, |rank, text| {
+            let text = passes(&text, |phase, _| phase.to_string());
+            let mut lines: Vec<String> = text.lines().map(String::from).collect();
+            let forwards: Vec<f64> =
+                lines.iter().filter(|line| line.contains("flash_fwd_kernel")).map(|line| at(line)).collect();
+            let first = lines.iter().position(|line| line.contains("traceEvents")).unwrap() + 1;
+            for start in forwards.into_iter().filter(|_| rank == 2) {
+                lines.insert(first, format!(
+                    "{{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"{name}\", \"pid\": 1000, \"tid\": 1000, \
+                     \"ts\": {}, \"dur\": 190000.0, \"args\": {{}}}},", start - 195_000.0));
+            }
+            lines.join("\n")
+        });
+        assert!(!job.is_table());
+        let found = answers(&job);
+        let first = &found.causes[0];
+        assert_eq!((first.kind, &first.ranks[..]), (kind, &[2][..]), "{:?}", found.causes);
+        assert!((first.seconds - 0.19).abs() < 0.01, "{first:?}");
+    }
+}
+
+/// When an event starts, in microseconds.
+fn at(line: &str) -> f64 {
+    let (_, rest) = line.split_once("\"ts\": ").unwrap();
+    rest.split_once(',').unwrap().0.parse().unwrap()
+}
+
 /// Which kernels of a pipeline wait for messages cannot always be told: then nobody is blamed.
 #[test]
 fn kernels_of_a_pipeline_blame_nobody_by_mistake() {
@@ -390,6 +446,17 @@ fn a_folder_of_folders_names_one() {
     std::fs::create_dir(folder.path().join("job")).unwrap();
     let error = import(&[folder.path().into()]).unwrap_err().to_string();
     assert!(error.contains("no files, only folders: did you mean") && error.ends_with("job?"), "{error}");
+}
+
+/// A file that is no JSON is not said to have events.
+#[test]
+fn a_file_that_is_no_json_is_named() {
+    let job = read_changed(&small(), |rank, text| match rank {
+        1 => "{\"schemaVersion\": 1, \"traceEvents\": [ {]}".into(),
+        _ => text,
+    });
+    let told = "rank-1.json: it is no JSON from byte 38 on, before any event";
+    assert!(job.notes.iter().any(|note| note.contains(told)), "{:?}", job.notes);
 }
 
 /// One file of six: the others are named once, and their number is that of the job.

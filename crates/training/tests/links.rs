@@ -92,6 +92,41 @@ fn links_that_differ_are_not_alike() {
     assert!(different.contains("on the slowest link, between ranks 5 and 9, 1"), "{different}");
 }
 
+/// Links that have nothing in common are one cause for both directions, which win together.
+#[test]
+fn several_slow_links_are_one_cause() {
+    let link = |dp_rank: u32, stage: u32| Fault {
+        dp_rank,
+        stage,
+        from_step: 0,
+        what: What::Link { times: 50.0, with: Some((dp_rank, stage + 1)) },
+    };
+    let first = first_cause(&Synthetic { faults: vec![link(2, 1), link(0, 2)], ..Synthetic::default() });
+    assert_eq!(first.says, "Links between ranks 6 and 10 and between ranks 8 and 12 are slow");
+    assert_eq!((&first.ranks[..], first.class), (&[6, 8, 10, 12][..], None));
+    let all = (0..4).map(|dp_rank| link(dp_rank, 1)).collect();
+    let first = first_cause(&Synthetic { faults: all, ..Synthetic::default() });
+    assert_eq!(first.says, "4 links are slow in backward-pp-comm and forward-pp-comm");
+    assert!(first.evidence.iter().all(|line| !line.contains("more link")), "{first:?}");
+}
+
+/// All transfers become a little slower, and one link was slow ever since: it is the cause, not the change.
+#[test]
+fn a_small_change_does_not_hide_a_slow_link() {
+    let fault = Fault { dp_rank: 2, stage: 0, ..slow_link(60.0, Some((2, 1)), 0)[0] };
+    let of = Synthetic { dp: 4, pp: 2, faults: vec![fault], ..Synthetic::default() };
+    let job = derive::job(rows(&of), "synthetic").unwrap();
+    let job = Replays::new(&job).unwrap().changed(|step, at| {
+        let is_transfer = Kind::ALL[at.op.kind as usize].is_send_or_recv() && at.takes < 10_000_000_000;
+        (if step < 4 && is_transfer { at.takes * 6 / 10 } else { at.takes }, at.delay)
+    });
+    let found = analyse(&Replays::new(&job).unwrap(), None);
+    let first = &found.causes[0];
+    assert_eq!((&first.says[..], first.since_step), ("The link between ranks 2 and 6 is slow", None));
+    let truth = 1.0 - mean_step(&Synthetic { faults: Vec::new(), ..of.clone() }) / mean_step(&of);
+    assert!((first.gain - truth).abs() < 0.01, "{} for {truth}", first.gain);
+}
+
 #[test]
 fn a_worker_with_slow_links_is_what_they_have_in_common() {
     let of = Synthetic { faults: slow_link(40.0, None, 0), ..Synthetic::default() };

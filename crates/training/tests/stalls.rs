@@ -1,7 +1,7 @@
 //! Hosts that load data, or collect garbage, while workers wait.
 
 use straggler_training::exact::{Answers, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Synthetic, mean_step, rows};
+use straggler_training::synthetic::{Fault, Synthetic, What, mean_step, rows};
 use straggler_training::whatif::copied;
 use straggler_training::{Job, Kind, Row, derive};
 
@@ -95,6 +95,38 @@ fn a_collection_within_a_computation_delays_what_is_sent() {
             assert_eq!(first.evidence, [told]);
         }
     }
+}
+
+/// A receive is posted long before it is needed: a collection while it is pending stops the host all the same.
+#[test]
+fn a_collection_while_a_receive_is_pending_counts() {
+    let stall = Fault { dp_rank: 1, stage: 0, from_step: 0, what: What::Stall(0.3) };
+    let of = Synthetic { dp: 4, pp: 2, ..quiet() };
+    let with = Synthetic { faults: vec![stall], ..of.clone() };
+    let mut all = rows(&with);
+    for step in 0..i64::from(of.steps) {
+        let own = |row: &&Row| (row.step, row.rank) == (step, 1);
+        let forward = all.iter().filter(own).find(|row| row.kind == Kind::ForwardCompute && row.seq == 0);
+        let forward = *forward.unwrap();
+        let receive = |row: &&mut Row| own(&&**row) && row.kind == Kind::BackwardRecv && row.seq == 0;
+        for row in all.iter_mut().filter(receive) {
+            row.duration += row.start - (forward.start - 0.3);
+            row.start = forward.start - 0.3;
+        }
+        all.iter_mut().filter(|row| own(&&**row) && row.kind == Kind::Gc).for_each(|row| row.seq += 1);
+        let none = Row { chunk: -1, model_chunk: -1, microbatch: -1, ..forward };
+        all.push(Row { kind: Kind::Gc, seq: 0, start: forward.start - 0.299, duration: 0.298, ..none });
+    }
+    let found = answers(&derive::job(all, "synthetic").unwrap());
+    let first = &found.causes[0];
+    assert_eq!(
+        (first.kind, &first.ranks[..]),
+        (CauseKind::GarbageCollection, &[1][..]),
+        "{:?}",
+        found.causes
+    );
+    let truth = mean_step(&with) - mean_step(&of);
+    assert!((first.seconds - truth).abs() < 0.01, "{} for {truth}", first.seconds);
 }
 
 /// Operations that only stand for those of other ranks are neither counted nor written, and reading what is written gives the

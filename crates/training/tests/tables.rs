@@ -4,6 +4,7 @@
 mod public_jobs;
 
 use std::path::{Path, PathBuf};
+use straggler_training::exact::{CauseKind, Replays, analyse};
 use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{Job, Kind, Row, Table, read_table, read_tables, write_csv};
 
@@ -122,6 +123,47 @@ fn operations_that_are_not_known_are_counted() {
         "{note}"
     );
     assert!(note.contains("(step 0, rank 0)"), "{note}");
+}
+
+/// The name of a job counts the files that were read.
+#[test]
+fn files_that_are_left_out_do_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = lines(3);
+    for (rank, name) in [("0", "b.csv"), ("1", "c.csv")] {
+        let own = good
+            .iter()
+            .enumerate()
+            .filter(|(place, line)| *place == 0 || line.split(',').nth(1) == Some(rank));
+        let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
+        std::fs::write(folder.path().join(name), own.join("\n") + "\n").unwrap();
+    }
+    std::fs::write(folder.path().join("a.csv"), [0, 159, 146, 150]).unwrap();
+    let job = straggler_training::read_job(&[folder.path().into()]).unwrap();
+    assert!(job.source.ends_with("b.csv and 1 more"), "{}", job.source);
+    assert!(job.notes[0].contains("a.csv: neither Parquet nor text"), "{:?}", job.notes);
+}
+
+/// Operations that are not known may be what fills the gaps: nobody is blamed for late starts.
+#[test]
+fn operations_that_are_not_known_blame_no_host() {
+    let rows: Vec<Row> = rows(&Synthetic { dp: 4, pp: 2, steps: 6, ..Synthetic::default() });
+    let mut text = Vec::new();
+    write_csv(&rows, false, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let blames_host = |text: &str| {
+        let job = read(text).job("").unwrap();
+        let found = analyse(&Replays::new(&job).unwrap(), None);
+        found.causes.iter().any(|cause| cause.kind == CauseKind::LaunchDelay)
+    };
+    let is_forward = |line: &&str| line.contains("forward-compute");
+    let without: Vec<&str> = text.lines().filter(|line| !is_forward(line)).collect();
+    assert!(blames_host(&(without.join("\n") + "\n")));
+    let renamed = text.lines().map(|line| match is_forward(&line) {
+        true => line.replace("forward-compute", "fwd"),
+        false => line.into(),
+    });
+    assert!(!blames_host(&(renamed.collect::<Vec<String>>().join("\n") + "\n")));
 }
 
 #[test]

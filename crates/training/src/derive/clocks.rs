@@ -30,7 +30,7 @@ pub struct Correction {
     /// By number of the step, then by worker of the job, in picoseconds.
     shift: BTreeMap<i64, Vec<i64>>,
     /// Steps in which no shift helps.
-    left_out: BTreeSet<i64>,
+    pub left_out: BTreeSet<i64>,
     pub notes: Vec<String>,
 }
 

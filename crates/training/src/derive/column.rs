@@ -56,7 +56,7 @@ pub struct Building<'a> {
     /// The last collection that was taken out of an operation.
     pub last_inside: BTreeMap<usize, usize>,
     pub queues: Vec<Vec<usize>>,
-    edges: Vec<(u32, u32)>,
+    pub edges: Vec<(u32, u32)>,
     pub found: Found,
 }
 
@@ -144,6 +144,7 @@ impl<'a> Building<'a> {
             }
         }
         let mut groups = partners.pairs(&mut self.found);
+        self.stalls_wait().into_iter().for_each(|(stall, before)| self.edge(stall, before));
         let (in_column, wide) = self.meetings(habits.clip_meets);
         groups.extend(in_column);
         self.edges.sort_unstable();

@@ -8,7 +8,7 @@ use super::Habits;
 use super::column::{Column, Queued};
 use super::queue::QUEUED;
 use crate::{Kind, Row};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Stage, computations before it, whether it is apart from them, kind, and a number.
 type Place = (u32, usize, bool, Kind, usize);
@@ -28,7 +28,12 @@ pub fn padded(rows: &[&[Row]], columns: &[Column], stages: u32, habits: Habits) 
     }
     let of_columns: Vec<BTreeMap<Place, usize>> =
         rows.iter().zip(columns).map(|(rows, column)| places(rows, column)).collect::<Option<_>>()?;
-    let all: BTreeSet<Place> = of_columns.iter().flat_map(|places| places.keys().copied()).collect();
+    let mut all: BTreeMap<Place, bool> = BTreeMap::new();
+    for ((rows, column), places) in rows.iter().zip(columns).zip(&of_columns) {
+        for (&place, &op) in places {
+            *all.entry(place).or_default() |= waits(rows, column, op);
+        }
+    }
     let filled = rows.iter().zip(columns).zip(&of_columns);
     Some(filled.map(|((rows, column), own)| fill(rows, column, own, &all, stages, habits)).collect())
 }
@@ -56,12 +61,30 @@ fn places(rows: &[Row], column: &Column) -> Option<BTreeMap<Place, usize>> {
     Some(places)
 }
 
+/// What an operation waits for that is in no queue of the host.
+fn others(rows: &[Row], column: &Column, op: usize) -> impl Iterator<Item = usize> {
+    let from = column.edges.partition_point(|&(after, _)| (after as usize) < op);
+    let before = column.edges[from..].iter().take_while(move |(after, _)| *after as usize == op);
+    before.map(|&(_, before)| before as usize).filter(|&before| !QUEUED.contains(&rows[before].kind))
+}
+
+/// Whether work of the host came after what it waited for.
+fn waits(rows: &[Row], column: &Column, op: usize) -> bool {
+    others(rows, column, op).next().is_some()
+}
+
+/// When a computation had received all that it needs.
+fn received(rows: &[Row], column: &Column, compute: usize) -> i64 {
+    let ends = others(rows, column, compute).map(|op| column.start[op].saturating_add(column.duration[op]));
+    ends.max().unwrap_or(0)
+}
+
 /// A column with operations at all places.
 fn fill(
     rows: &[Row],
     column: &Column,
     own: &BTreeMap<Place, usize>,
-    all: &BTreeSet<Place>,
+    all: &BTreeMap<Place, bool>,
     stages: u32,
     habits: Habits,
 ) -> Column {
@@ -82,8 +105,9 @@ fn fill(
             start.saturating_add(duration)
         };
         for slot in 0..=computes.len() {
+            let received = computes.get(slot).map_or(0, |&op| received(rows, column, op));
             let from = |slot: usize| (template.stage, slot, false, Kind::BackwardCompute, 0);
-            for place in all.range(from(slot)..from(slot + 1)) {
+            for (place, &waits) in all.range(from(slot)..from(slot + 1)) {
                 let (inside, kind) = (!place.2, place.3);
                 let seq: &mut u32 = seqs.entry(kind).or_default();
                 let row = Row {
@@ -97,6 +121,7 @@ fn fill(
                 *seq += 1;
                 end = match own.get(place) {
                     Some(&op) => add(row, column.start[op], column.duration[op], inside, false),
+                    None if waits => add(row, end.max(received), 0, inside, true),
                     None => add(row, end, 0, inside, true),
                 };
             }

@@ -4,7 +4,7 @@
 //! only after it: whoever waits for the computation waits for the collection. So computations of all workers compare, and the collection
 //! is an operation that can be left out.
 
-use super::column::Building;
+use super::column::{Building, SLACK};
 use crate::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -36,10 +36,41 @@ impl Building<'_> {
         (last, ending)
     }
 
+    /// Loading and collections right before a computation wait for what that waits for, such as a receive, if they began after its
+    /// end: the host did them then, and not while it waited.
+    pub fn stalls_wait(&self) -> Vec<(usize, usize)> {
+        let mut stalls: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for queue in &self.queues {
+            let mut before = Vec::new();
+            for &op in queue {
+                match self.rows[op].kind {
+                    Kind::Gc | Kind::DataLoad if self.inside[op] => {}
+                    Kind::Gc | Kind::DataLoad => before.push(op),
+                    kind if kind.is_compute() => drop(stalls.insert(op, std::mem::take(&mut before))),
+                    _ => before.clear(),
+                }
+            }
+        }
+        let mut waits = Vec::new();
+        for &(after, before) in &self.edges {
+            let before = before as usize;
+            let is_it = |stall: &&usize| {
+                !QUEUED.contains(&self.rows[before].kind)
+                    && self.end(before) <= self.start[**stall] + SLACK
+                    && self.end(**stall) > self.start[before] + SLACK
+            };
+            let own = stalls.get(&(after as usize)).into_iter().flatten();
+            waits.extend(own.filter(is_it).map(|&stall| (stall, before)));
+        }
+        waits
+    }
+
     /// Takes collections out of what they lie within: the rest of it comes first. Those within something that is not in the queue
-    /// have kept nobody waiting, and take no time at the end of computing. The optimizer comes last, whenever it began.
+    /// have kept nobody waiting, and take no time at the end of computing; a receive that is pending says nothing of that. The
+    /// optimizer comes last, whenever it began.
     fn take_out(&mut self, range: Range<usize>, queue: Vec<usize>) -> Vec<usize> {
         let is_gc = |op: usize| self.rows[op].kind == Kind::Gc;
+        let is_posted = |op: usize| matches!(self.rows[op].kind, Kind::ForwardRecv | Kind::BackwardRecv);
         let (mut taken, mut idle): (BTreeMap<usize, Vec<usize>>, Vec<usize>) = Default::default();
         for &gc in queue.iter().filter(|&&op| is_gc(op) && self.duration[op] > 0) {
             let encloses = |outer: &usize| {
@@ -47,7 +78,7 @@ impl Building<'_> {
             };
             if let Some(outer) = queue.iter().copied().find(encloses) {
                 taken.entry(outer).or_default().push(gc);
-            } else if range.clone().any(|outer| encloses(&outer)) {
+            } else if range.clone().any(|outer| !is_posted(outer) && encloses(&outer)) {
                 idle.push(gc);
             }
         }

@@ -22,6 +22,13 @@ pub use partition::Split;
 const WORTH_TELLING: f64 = 0.01;
 /// Causes at most that are removed together.
 const TOGETHER: usize = 3;
+/// Steps at most that are replayed to choose the next of them.
+const COMPARED: usize = 32;
+/// A cause hides behind others if it wins so many times as much without them, and so much more: the first where something is
+/// broken, the second where work is unequal, for then some of it shows whenever a slow worker is gone.
+const WINS_MORE: f64 = 1.25;
+const BROKEN: f64 = 0.01;
+const UNEQUAL: f64 = 0.03;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -32,7 +39,7 @@ pub enum CauseKind {
     Partition,
     /// Microbatches are of unequal length.
     SequenceLengths,
-    /// Computing takes now longer and now shorter, and lengths do not explain it.
+    /// Computing time varies, and lengths do not explain it.
     Variation,
     /// Operations start late: the host is busy, or the worker begins its step late.
     LaunchDelay,
@@ -61,6 +68,9 @@ pub struct Cause {
     /// The step that it began with, where it did not begin with the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_step: Option<i64>,
+    /// A step from that one on, in seconds: as it was, and without the cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_since: Option<(f64, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// What a step would win without this and what it hides behind, where it hides: the part of it, and the seconds.
@@ -78,6 +88,8 @@ type Mend<'a> = Box<dyn Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a>;
 struct Candidate<'a> {
     cause: Cause,
     mend: Mend<'a>,
+    /// The steps without it, where they were replayed.
+    steps: Vec<i64>,
 }
 
 /// What is looked at.
@@ -107,8 +119,9 @@ impl Looking<'_> {
         says: String,
         mend: impl Fn(usize, &At<'_>) -> (i64, i64) + Sync + 'a,
     ) -> Candidate<'a> {
-        let won = self.won(&mend);
-        self.winning(kind, won, says, mend)
+        let steps = self.replays.all(&mend);
+        let won = self.real - mean(&steps);
+        Candidate { steps, ..self.winning(kind, won, says, mend) }
     }
 
     /// The same, where it is known what is won.
@@ -128,11 +141,12 @@ impl Looking<'_> {
             seconds: won / 1e12,
             ranks: Vec::new(),
             since_step: None,
+            step_since: None,
             class: None,
             with_others: None,
             hidden_behind: Vec::new(),
         };
-        Candidate { cause, mend: Box::new(mend) }
+        Candidate { cause, mend: Box::new(mend), steps: Vec::new() }
     }
 
     /// The part of a step.
@@ -140,11 +154,14 @@ impl Looking<'_> {
         if self.real > 0.0 { picoseconds / self.real } else { 0.0 }
     }
 
-    /// What a step wins without several causes, one after the other, in picoseconds.
-    fn won_without(&self, causes: &[&Candidate<'_>]) -> f64 {
-        self.won(|step, at| {
+    /// Every so many steps without several causes, one after the other. Means of lengths are those of times as they were, so that
+    /// lengths come first.
+    fn without(&self, causes: &[&Candidate<'_>], every: usize) -> Vec<i64> {
+        let (lengths, others): (Vec<&Candidate<'_>>, Vec<&Candidate<'_>>) =
+            causes.iter().partition(|candidate| candidate.cause.kind.is_of_lengths());
+        self.replays.every(every, |step, at| {
             let mut at = *at;
-            causes.iter().for_each(|cause| (at.takes, at.delay) = (cause.mend)(step, &at));
+            lengths.iter().chain(&others).for_each(|cause| (at.takes, at.delay) = (cause.mend)(step, &at));
             at.real()
         })
     }
@@ -163,10 +180,12 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     let facts = Facts::of(replays, &spread);
     let rises = facts.rises();
     let usual = communication::usual(replays);
-    let looking = Looking { replays, facts, spread, rises, usual, real: mean(&steps) };
+    let mut looking = Looking { replays, facts, spread, rises, usual, real: mean(&steps) };
+    let slow = looking.slow_ones(order);
+    let looking = looking;
     let split = layers.and_then(|layers| looking.split(layers));
     let mut found: Vec<Candidate<'_>> = Vec::new();
-    found.extend(looking.slow_workers(order));
+    found.extend(looking.slow_workers(order, slow));
     found.extend(looking.became_slower(&steps));
     found.extend(looking.partition(split.as_ref()));
     found.push(looking.lengths());
@@ -176,6 +195,7 @@ pub fn causes(replays: &Replays<'_>, order: &[usize], layers: Option<&[u32]>) ->
     found.extend(looking.start_up(&steps));
     found.sort_by(|a, b| b.cause.gain.total_cmp(&a.cause.gain).then(a.cause.kind.cmp(&b.cause.kind)));
     looking.find_hidden(&mut found);
+    found.iter_mut().for_each(|found| found.tell_steps_since(replays, &steps));
     let is_told = |cause: &Cause| cause.gain >= WORTH_TELLING || cause.with_others.is_some();
     Found { causes: found.into_iter().map(|found| found.cause).filter(is_told).collect(), split }
 }
@@ -188,22 +208,34 @@ impl Looking<'_> {
             _ => return,
         };
         let mut so_far = 1e12 * found[0].cause.seconds;
-        while removed.len() < TOGETHER {
-            let with = |&next: &usize| {
+        // Those that are not worth telling, with the others or alone.
+        let mut passed = Vec::new();
+        while removed.len() + passed.len() < TOGETHER {
+            let without = |next: usize, every: usize| {
                 let all: Vec<&Candidate<'_>> =
                     removed.iter().chain([&next]).map(|&place| &found[place]).collect();
-                (self.won_without(&all), next)
+                mean(&self.without(&all, every))
             };
-            let others = (0..found.len()).filter(|place| !removed.contains(place));
-            let best = others.filter(|&place| found[place].cause.kind.is_fault()).map(|place| with(&place));
-            let Some((won, next)) = best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else {
+            let others = (0..found.len()).filter(|place| !removed.contains(place) && !passed.contains(place));
+            let least = |place: &usize| found[*place].cause.kind.hides_from();
+            // Some steps tell which cause it is, all of them what it wins.
+            let every = self.replays.job.steps.len().div_ceil(COMPARED);
+            let left =
+                others.filter(|place| least(place).is_some()).map(|place| (without(place, every), place));
+            let Some((some, next)) = left.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else {
                 return;
             };
-            let more = self.share(won - so_far);
+            let won = self.real - if every == 1 { some } else { without(next, 1) };
+            let (more, alone) = (self.share(won - so_far), found[next].cause.gain.max(0.0));
             if more < WORTH_TELLING {
                 return;
             }
-            if found[next].cause.gain < more / 2.0 {
+            let hides = more >= WINS_MORE * alone && least(&next).is_some_and(|least| more - alone >= least);
+            if !hides && alone < WORTH_TELLING {
+                passed.push(next);
+                continue;
+            }
+            if hides {
                 let behind = removed.iter().map(|&place| found[place].cause.says.clone()).collect();
                 found[next].cause.hidden_behind = behind;
                 found[next].cause.with_others = Some((self.share(won), won / 1e12));
@@ -214,11 +246,28 @@ impl Looking<'_> {
     }
 }
 
+impl Candidate<'_> {
+    /// Steps before a cause began dilute what it costs.
+    fn tell_steps_since(&mut self, replays: &Replays<'_>, steps: &[i64]) {
+        let since = self.cause.since_step.filter(|_| self.steps.len() == steps.len());
+        let from = since.and_then(|since| replays.job.steps.iter().position(|step| step.number == since));
+        self.cause.step_since =
+            from.map(|from| (mean(&steps[from..]) / 1e12, mean(&self.steps[from..]) / 1e12));
+    }
+}
+
 impl CauseKind {
-    /// Whether something is broken, so that it may hide behind something else that is.
-    fn is_fault(self) -> bool {
-        use CauseKind::{Communication, DataLoading, GarbageCollection, LaunchDelay, WholeJob, Workers};
-        matches!(self, Workers | WholeJob | LaunchDelay | DataLoading | GarbageCollection | Communication)
+    /// How much more it wins at least without something else that it hides behind; nothing where it hides behind nothing.
+    fn hides_from(self) -> Option<f64> {
+        match self {
+            CauseKind::StartUp => None,
+            CauseKind::Partition | CauseKind::SequenceLengths | CauseKind::Variation => Some(UNEQUAL),
+            _ => Some(BROKEN),
+        }
+    }
+
+    fn is_of_lengths(self) -> bool {
+        matches!(self, CauseKind::SequenceLengths | CauseKind::Variation)
     }
 }
 

@@ -6,6 +6,7 @@ mod groups;
 mod meaning;
 mod operations;
 mod phases;
+mod stalls;
 mod table;
 mod values;
 mod waits;
@@ -56,6 +57,9 @@ fn without_last_step(recorded: &mut Recorded) {
 
 fn no_kernels(events: &Events, end: &End) -> String {
     let cut = match end {
+        End::Broken(at) if events.count == 0 => {
+            return format!("it is no JSON from byte {at} on, before any event");
+        }
         End::Whole => String::new(),
         End::Broken(at) => format!(" before byte {at}, where it breaks off"),
     };

@@ -5,7 +5,7 @@ use super::TableError;
 use crate::words::{left_out, listed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A value that a row cannot have.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,8 +58,8 @@ pub struct Faults {
     cut: Vec<(PathBuf, Option<i64>)>,
     /// Files without rows.
     silent: Vec<PathBuf>,
-    /// Sentences about files that cannot be read.
-    unreadable: Vec<String>,
+    /// Files that cannot be read, with a sentence about each.
+    unreadable: Vec<(PathBuf, String)>,
 }
 
 impl Faults {
@@ -92,8 +92,8 @@ impl Faults {
     }
 
     /// Files that cannot be read, and why.
-    pub(super) fn unreadable(&mut self, errors: &[TableError]) {
-        self.unreadable.extend(errors.iter().map(|error| left_out(error)));
+    pub(super) fn unreadable(&mut self, errors: &[(PathBuf, TableError)]) {
+        self.unreadable.extend(errors.iter().map(|(path, error)| (path.clone(), left_out(error))));
     }
 
     pub(super) fn append(&mut self, other: Faults) {
@@ -107,6 +107,16 @@ impl Faults {
         self.cut.extend(other.cut);
         self.silent.extend(other.silent);
         self.unreadable.extend(other.unreadable);
+    }
+
+    /// Whether there are operations that are not known.
+    pub fn has_unknown(&self) -> bool {
+        self.first_unknown.is_some()
+    }
+
+    /// Whether a file could not be read.
+    pub fn is_unreadable(&self, path: &Path) -> bool {
+        self.unreadable.iter().any(|(unreadable, _)| unreadable == path)
     }
 
     /// Whether any step is not analysed.
@@ -131,13 +141,13 @@ impl Faults {
 
     /// Sentences about what was left out.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.unreadable.clone();
+        let mut notes: Vec<String> = self.unreadable.iter().map(|(_, note)| note.clone()).collect();
         if let Some(first) = &self.first_unknown {
             let rows: u64 = self.unknown.values().sum();
             let names = self.unknown.keys().map(|name| format!("`{name}`"));
             notes.push(format!(
                 "{rows} {} not read, of operations that are not known: {} (first: {first}). What waits for them seems to \
-                 start late",
+                 start late, and nobody is blamed for late starts",
                 if rows == 1 { "row was" } else { "rows were" },
                 listed(names)
             ));

@@ -20,7 +20,7 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
         let table = match read_table(path) {
             Ok(table) => table,
             Err(error) => {
-                unreadable.push(error);
+                unreadable.push((path.clone(), error));
                 continue;
             }
         };
@@ -42,7 +42,7 @@ pub fn read_tables(paths: &[PathBuf]) -> Result<Table, TableError> {
         return Ok(whole);
     }
     match (unreadable.into_iter().next(), paths.first()) {
-        (Some(error), _) => Err(error),
+        (Some((_, error)), _) => Err(error),
         (None, Some(path)) => Err(TableError::NoRows { path: path.clone() }),
         (None, None) => Ok(whole),
     }

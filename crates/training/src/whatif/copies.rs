@@ -46,7 +46,7 @@ pub fn copied(job: &Job, copies: u32) -> Result<Job, CopyError> {
     let all = (0..copies).flat_map(|copy| rows.iter().map(moved(copy))).collect();
     let mut wide =
         derive::job(all, &job.source).map_err(|error| CopyError::Job { why: error.to_string() })?;
-    wide.synthetic = job.synthetic;
+    (wide.synthetic, wide.unknown_operations) = (job.synthetic, job.unknown_operations);
     wide.notes.clone_from(&job.notes);
     Ok(wide)
 }

@@ -18,6 +18,9 @@ const FASTER: f64 = 0.995;
 /// A replay that is farther off than this is doubtful.
 const FAR_OFF: f64 = 0.05;
 
+/// A hidden cause that wins so much alone is told with that.
+const WORTH_TELLING: f64 = 0.01;
+
 /// The first sentences.
 pub fn verdict(answers: &Answers) -> String {
     if answers.replayed_seconds <= 0.0 {
@@ -44,11 +47,12 @@ pub fn verdict(answers: &Answers) -> String {
     });
     match answers.causes.first() {
         Some(cause) => text.push_str(&format!(
-            " {}: without that, a step would take {} instead of {}, {} less.",
+            " {}: without that, a step would take {} instead of {}, {} less{}.",
             cause.says,
             seconds(answers.replayed_seconds - cause.seconds),
             seconds(answers.replayed_seconds),
-            percent(cause.gain)
+            percent(cause.gain),
+            from_then_on(cause).map(|words| format!(" ({words})")).unwrap_or_default()
         )),
         None if answers.s < FASTER => {
             text.push_str(" This is less than 1: some steps are faster than what is typical in this job.");
@@ -67,8 +71,9 @@ pub fn verdict(answers: &Answers) -> String {
     for hidden in &answers.causes {
         if let Some((gain, seconds_won)) = hidden.with_others {
             text.push_str(&format!(
-                " Another cause hides behind it. {}. Without all of these, a step would take {}, {} less.",
+                " Another cause hides behind it. {}. Without {}, a step would take {}, {} less.",
                 hidden.says,
+                if hidden.hidden_behind.len() == 1 { "both" } else { "all of these" },
                 seconds(answers.replayed_seconds - seconds_won),
                 percent(gain)
             ));
@@ -80,6 +85,12 @@ pub fn verdict(answers: &Answers) -> String {
         );
     }
     text
+}
+
+/// What a step takes from the one on that a cause began with, and without it.
+fn from_then_on(cause: &Cause) -> Option<String> {
+    let (step, (real, without)) = cause.since_step.zip(cause.step_since)?;
+    Some(format!("from step {step} on, {} instead of {}", seconds(without), seconds(real)))
 }
 
 /// Why nobody is blamed.
@@ -196,7 +207,7 @@ pub fn doubts(answers: &Answers) -> Vec<String> {
 pub fn say(job: &Job, answers: &Answers) -> String {
     let mut text = format!("{}\n", verdict(answers));
     if job.synthetic {
-        text.push_str("The job is synthetic: generated, not recorded.\n");
+        text.push_str("The job is synthetic: generated or changed, not recorded.\n");
     }
     text.push_str(&format!(
         "{}: {}, {}, {}.\n",
@@ -239,13 +250,19 @@ pub fn split(split: &Split) -> String {
 /// A cause and what it costs; of one that is hidden, what it costs together with those that hide it.
 pub fn costs(cause: &Cause) -> String {
     let (gain, saved) = cause.with_others.unwrap_or((cause.gain, cause.seconds));
+    let since = match cause.with_others {
+        Some(_) if cause.gain >= WORTH_TELLING => Some(format!("this one alone {}", percent(cause.gain))),
+        Some(_) => None,
+        None => from_then_on(cause),
+    };
+    let since = since.map(|words| format!("; {words}")).unwrap_or_default();
     let behind = cause.hidden_behind.iter().map(|says| format!("\u{201c}{says}\u{201d}"));
     let hidden = match behind.collect::<Vec<String>>().as_slice() {
         [] => ":".into(),
         [one] => format!(", hidden behind {one}: removing both saves"),
         all => format!(", hidden behind {}: removing all of these saves", all.join(" and ")),
     };
-    format!("{}{hidden} {} of a step, {}", cause.says, percent(gain), seconds(saved))
+    format!("{}{hidden} {} of a step, {}{since}", cause.says, percent(gain), seconds(saved))
 }
 
 fn told(cause: &Cause) -> String {

@@ -16,6 +16,8 @@ const EXCEPTION: f64 = 2.0 / 3.0;
 const ALIKE: f64 = 1.05;
 /// Links that are told as evidence.
 const TOLD: usize = 5;
+/// Slow links that have names; of more, the number is told.
+const NAMED: usize = 3;
 
 /// A link that is slow in a class of operations.
 struct Slow<'a> {
@@ -78,15 +80,15 @@ impl Looking<'_> {
         let slow: Vec<Slow<'_>> =
             classes.par_iter().flat_map_iter(|(class, kinds)| self.slow_links(class, kinds)).collect();
         let of_slow: BTreeSet<&str> = slow.iter().map(|slow| slow.class).collect();
-        // One cause where all slow links have something in common, else one for each class.
+        // One cause where all slow links have something in common, else one for all classes that are slow on the same links.
         let told: Vec<(Vec<&str>, Vec<u32>, String)> = match self.blamed(&slow) {
             Some((ranks, says)) => vec![(of_slow.iter().copied().collect(), ranks, says)],
-            None => of_slow
-                .iter()
-                .map(|&class| {
-                    let own = slow.iter().filter(|slow| slow.class == class);
-                    let ranks = self.ranks(own.flat_map(|slow| self.members(slow)));
-                    (vec![class], ranks, format!("Some links are slow in {class}"))
+            None => on_same_links(&slow)
+                .into_iter()
+                .map(|(links, classes)| {
+                    let members = &self.replays.links.members;
+                    let ranks = self.ranks(links.iter().flat_map(|&link| members[link].iter().copied()));
+                    (classes.clone(), ranks, self.some_links(&links, &classes))
                 })
                 .collect(),
         };
@@ -125,14 +127,14 @@ impl Looking<'_> {
             let since = kinds.iter().filter_map(|&kind| self.usual[kind].since).map(|rise| rise.at).min();
             together.entry((since, if since.is_some() { "" } else { class })).or_default().push(class);
         }
-        let one = |((since, _), names): ((Option<usize>, &str), Vec<&str>)| {
+        let one = |((began, _), names): ((Option<usize>, &str), Vec<&str>)| {
             let kinds: Vec<usize> = names.iter().flat_map(|class| classes[class].iter().copied()).collect();
-            let since_step = since.map(|step| self.replays.job.steps[step].number);
-            let than = since_step.map_or("usual".into(), |step| format!("before since step {step}"));
-            let says = format!("Transfers of {} take longer than {than}", words::list(&names));
+            let since_step = began.map(|step| self.replays.job.steps[step].number);
+            let since = since_step.map_or("than usual".into(), |step| format!("since step {step}"));
+            let says = format!("Transfers of {} take longer {since}", words::list(&names));
             let mut candidate = self.usual_transfers(&kinds, says);
             let cause = &mut candidate.cause;
-            cause.evidence = match since {
+            cause.evidence = match began {
                 Some(step) => self.levels(&kinds, step),
                 None => self.no_link_stands_out(&kinds).into_iter().collect(),
             };
@@ -181,7 +183,7 @@ impl Looking<'_> {
             }
             false => format!(
                 "No link stands out: usual is {usual}, on the slowest link, {}, {} as a rule; the longest takes {longest}.",
-                self.between(&slowest),
+                self.between(&self.replays.links.members[slowest.link]),
                 time(slowest.takes as f64)
             ),
         })
@@ -228,8 +230,36 @@ impl Looking<'_> {
         Some((ranks, says))
     }
 
-    /// The links that stand out in a class: as a rule, or in a quarter of their transfers.
+    /// Several slow links in words, named where they are few.
+    fn some_links(&self, links: &BTreeSet<usize>, classes: &[&str]) -> String {
+        let members = &self.replays.links.members;
+        let named: Vec<String> =
+            links.iter().map(|&link| self.between(&members[link])).take(NAMED + 1).collect();
+        match named.len() {
+            1..=NAMED => format!("Links {} are slow", words::list(&named)),
+            _ => format!("{} links are slow in {}", links.len(), words::list(classes)),
+        }
+    }
+
+    /// The links that stand out in a class: as a rule, or in a quarter of their transfers. Where all are slower since a step, those
+    /// that stand out from that, too.
     fn slow_links<'a>(&self, class: &'a str, kinds: &[usize]) -> Vec<Slow<'a>> {
+        let all = self.links_above(class, kinds, |usual| usual.takes);
+        let rose = kinds.iter().any(|&kind| self.usual[kind].since.is_some());
+        match all.is_empty() && rose {
+            true => self
+                .links_above(class, kinds, |usual| usual.since.map_or(usual.takes, |rise| rise.after as i64)),
+            false => all,
+        }
+    }
+
+    /// The links that stand out from a level.
+    fn links_above<'a>(
+        &self,
+        class: &'a str,
+        kinds: &[usize],
+        level: impl Fn(&Usual) -> i64,
+    ) -> Vec<Slow<'a>> {
         let mut slow: BTreeMap<usize, Slow<'a>> = BTreeMap::new();
         let mut used: BTreeSet<usize> = BTreeSet::new();
         for &kind in kinds {
@@ -238,7 +268,7 @@ impl Looking<'_> {
             let levels: Vec<(usize, i64, i64)> =
                 own.map(|(link, takes)| (link, median(takes), upper_quartile(takes))).collect();
             used.extend(levels.iter().map(|(link, _, _)| *link));
-            let usual = self.usual[kind].takes;
+            let usual = level(&self.usual[kind]);
             let mut uppers: Vec<i64> = levels.iter().map(|(_, _, upper)| *upper).collect();
             uppers.sort_unstable();
             let usual_upper = uppers.get(uppers.len().saturating_sub(1) / 2).copied().unwrap_or(0).max(usual);
@@ -277,9 +307,14 @@ impl Looking<'_> {
     fn evidence_of_links(&self, slow: &[&Slow<'_>]) -> Vec<String> {
         let mut sorted = slow.to_vec();
         sorted.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.link.cmp(&b.link)));
+        // Each link once, then again in what else it is slow.
+        let mut seen = BTreeSet::new();
+        let (first, again): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|slow| seen.insert(slow.link));
+        let sorted = [first, again].concat();
         let mut lines: Vec<String> = sorted.iter().take(TOLD).map(|slow| self.told(slow)).collect();
-        if sorted.len() > TOLD {
-            let more = sorted.len() - TOLD;
+        let links = |slow: &[&Slow<'_>]| slow.iter().map(|slow| slow.link).collect::<BTreeSet<usize>>();
+        let more = links(&sorted).len() - links(&sorted[..sorted.len().min(TOLD)]).len();
+        if more > 0 {
             lines.push(format!("{more} more {} slow.", words::plural(more, "link is", "links are")));
         }
         if slow.iter().any(|slow| self.members(slow).count() > 2) {
@@ -299,7 +334,7 @@ impl Looking<'_> {
             since.unwrap_or_default(),
             slow.part,
             slow.class,
-            self.between(slow),
+            self.between(&self.replays.links.members[slow.link]),
             time(slow.takes as f64),
             time(slow.usual as f64)
         );
@@ -307,10 +342,32 @@ impl Looking<'_> {
     }
 
     /// `between ranks 3 and 5`, `among ranks 3, 4 and 5`.
-    fn between(&self, slow: &Slow<'_>) -> String {
-        let ranks = self.ranks(self.members(slow));
+    fn between(&self, members: &[u32]) -> String {
+        let ranks = self.ranks(members.iter().copied());
         format!("{} {}", if ranks.len() == 2 { "between" } else { "among" }, words::of("rank", &ranks))
     }
+}
+
+/// Slow links and the classes of operations that they are slow in; those of classes that have a slow link in common are together.
+fn on_same_links<'a>(slow: &[Slow<'a>]) -> Vec<(BTreeSet<usize>, Vec<&'a str>)> {
+    let mut by_class: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for slow in slow {
+        by_class.entry(slow.class).or_default().insert(slow.link);
+    }
+    let mut all: Vec<(BTreeSet<usize>, Vec<&str>)> = Vec::new();
+    for (class, links) in by_class {
+        let (same, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(known, _)| !known.is_disjoint(&links));
+        all = others;
+        let mut merged = (links, Vec::new());
+        for (known, classes) in same {
+            merged.0.extend(known);
+            merged.1.extend(classes);
+        }
+        merged.1.push(class);
+        all.push(merged);
+    }
+    all
 }
 
 impl<'a> Slow<'a> {

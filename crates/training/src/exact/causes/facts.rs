@@ -89,6 +89,21 @@ impl Facts {
         }
     }
 
+    /// Lets workers no longer stand for their stage, unless hardly any other does.
+    pub fn set_apart(&mut self, job: &Job, workers: &[usize]) {
+        for &worker in workers {
+            let of_stage =
+                || (0..self.stages.len()).filter(|&other| self.stages[other] == self.stages[worker]);
+            let others = of_stage().filter(|&other| other != worker && self.typical[other]).count();
+            if 2 * others >= of_stage().count() {
+                self.typical[worker] = false;
+            }
+        }
+        let (steps, typical) = (self.computed.par_iter().zip(&self.takes_part), &self.typical);
+        self.sorted =
+            steps.map(|(computed, takes_part)| by_stage(job, computed, takes_part, typical)).collect();
+    }
+
     /// What a worker takes for a kind in the mean, where it has any.
     pub fn mean(&self, worker: usize, kind: usize) -> Option<f64> {
         let (mean, count) = self.means[worker * self.kinds + kind];

@@ -4,7 +4,12 @@ use super::super::At;
 use super::since::Rise;
 use super::{Candidate, CauseKind, Looking, percent, time};
 use crate::median::lower_median;
-use crate::{Op, Role};
+use crate::{KindInfo, Op, Role};
+
+/// Loading that all workers do alike, as ever, is no cause where it wins less than this part of a step.
+const NORMAL_LOADING: f64 = 0.05;
+/// Ranks stall alike if the worst takes less than so many times as long as a typical one.
+const ALIKE: f64 = 1.05;
 
 /// A launch delay as it was found.
 struct Late<'a> {
@@ -98,11 +103,13 @@ impl Looking<'_> {
         candidate
     }
 
-    /// By kind: whether its host is to blame where it starts late.
+    /// By kind: whether its host is to blame where it starts late. Nobody is where operations are there that are not known: they may
+    /// fill the gaps.
     fn blamed_delays(&self) -> Vec<bool> {
         let job = self.replays.job;
         let waits = job.lacks_transfers();
-        job.kinds.iter().map(|kind| !(waits && kind.role == Role::Compute)).collect()
+        let blamed = |kind: &KindInfo| !job.unknown_operations && !(waits && kind.role == Role::Compute);
+        job.kinds.iter().map(blamed).collect()
     }
 
     /// All delays beyond what is usual.
@@ -169,7 +176,7 @@ impl Looking<'_> {
         if let Some(rise) = rise {
             let (since, before) = (time(rise.after), time(rise.before));
             let step = job.steps[rise.at].number;
-            says = format!("{says} since step {step}: {since} a step against {before} before");
+            says = format!("{says} since step {step} ({since} a step, {before} before)");
         }
         let mend = move |_: usize, at: &At<'_>| match at.op.kind as usize == number {
             true => (0, at.delay),
@@ -177,12 +184,18 @@ impl Looking<'_> {
         };
         let mut candidate = self.mended(kind, says, mend);
         let cause = &mut candidate.cause;
+        if kind == CauseKind::DataLoading && !alone && rise.is_none() && cause.gain < NORMAL_LOADING {
+            return None;
+        }
         cause.since_step = rise.map(|rise| job.steps[rise.at].number);
-        cause.evidence.push(format!(
-            "This takes {} a step in the mean on rank {rank}, and {} on a typical rank.",
-            time(takes),
-            time(typical)
-        ));
+        cause.evidence.push(match takes < ALIKE * typical {
+            true => format!("This takes {} a step in the mean, on all ranks.", time(typical)),
+            false => format!(
+                "This takes {} a step in the mean on rank {rank}, and {} on a typical rank.",
+                time(takes),
+                time(typical)
+            ),
+        });
         if alone {
             cause.ranks = vec![rank];
         }

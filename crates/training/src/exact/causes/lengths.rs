@@ -6,6 +6,7 @@
 use super::super::{At, Replays};
 use super::workers::MANY;
 use super::{Candidate, CauseKind, Looking, percent};
+use crate::median::median;
 use crate::{Job, Role};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 const TOGETHER: f64 = 0.7;
 /// A step in which a worker takes longer for all microbatches, by so many times what their lengths explain, is one of a slow worker.
 const BEYOND_CHANCE: f64 = 5.0;
+/// Two steps of a worker that differ by so many times as much as usual differ by more than lengths.
+const FAR_APART: f64 = 5.0;
 
 /// How microbatches of a worker differ within a step, over all of them: sums of squares, relative to the means.
 #[derive(Clone, Copy, Default, Debug)]
@@ -66,10 +69,9 @@ impl Spread {
     pub fn of(replays: &Replays<'_>) -> Spread {
         let job = replays.job;
         let named = |name: &str| job.kinds.iter().position(|kind| kind.name == name);
-        let (Some(forward), Some(backward)) = (named("forward-compute"), named("backward-compute")) else {
-            return Spread::default();
-        };
+        let kinds = named("forward-compute").zip(named("backward-compute"));
         let times_of = |step: usize| {
+            let Some((forward, backward)) = kinds else { return of_kernels(replays, step) };
             let columns = job.steps[step].columns as usize;
             let takes = &replays.times[step].takes;
             let mut all: BTreeMap<(u32, usize), Vec<(f64, f64)>> = BTreeMap::new();
@@ -93,18 +95,29 @@ impl Spread {
             return within;
         }
         // One microbatch a step is compared with that of the next step.
-        let of_two = |pair: usize| {
+        let of_two = |pair: usize| -> Vec<Spread> {
             let (first, second) = (times_of(2 * pair), times_of(2 * pair + 1));
-            let mut spread = Spread::default();
+            let mut spreads = Vec::new();
             for (worker, times) in &first {
                 let next = second.get(worker).map_or(&[][..], Vec::as_slice);
                 if let ([one], [other]) = (times.as_slice(), next) {
+                    let mut spread = Spread::default();
                     spread.add(&[*one, *other], 2);
+                    spreads.push(spread);
                 }
             }
-            spread
+            spreads
         };
-        sum((0..job.steps.len() / 2).into_par_iter().map(of_two).collect())
+        let mut pairs: Vec<Spread> = (0..job.steps.len() / 2).into_par_iter().flat_map_iter(of_two).collect();
+        // A step in which a worker became slow is no matter of lengths.
+        let usual = median(&mut pairs.iter().map(|pair| pair.whole).collect::<Vec<f64>>());
+        pairs.retain(|pair| pair.whole <= FAR_APART * FAR_APART * usual);
+        sum(pairs)
+    }
+
+    /// Whether steps were compared with each other, as a worker has one microbatch in each.
+    fn is_of_steps(&self) -> bool {
+        self.steps > self.parts
     }
 
     fn correlation(&self) -> Option<f64> {
@@ -127,6 +140,31 @@ impl Spread {
         let degrees = self.count - self.parts;
         if degrees > 0.0 { (self.whole / degrees * self.steps / self.count).sqrt() } else { 0.0 }
     }
+}
+
+/// By worker: what it computes in a step before the backward pass and from then on, where kernels are known but no microbatches. Where no
+/// annotation tells, the first and the second half of its runs.
+fn of_kernels(replays: &Replays<'_>, step: usize) -> BTreeMap<(u32, usize), Vec<(f64, f64)>> {
+    let (job, takes) = (replays.job, &replays.times[step].takes);
+    let mut runs: BTreeMap<u32, Vec<(bool, f64)>> = BTreeMap::new();
+    if job.steps[step].columns > 1 {
+        return BTreeMap::new();
+    }
+    for (op, &takes) in job.shape(step).ops.iter().zip(takes) {
+        let kind = &job.kinds[op.kind as usize];
+        if kind.role == Role::Compute && kind.class != "optimizer" {
+            runs.entry(op.worker).or_default().push((kind.class == "forward", takes as f64));
+        }
+    }
+    let pair = |runs: &[(bool, f64)]| {
+        let told = runs.iter().any(|run| run.0) && runs.iter().any(|run| !run.0);
+        let is_first =
+            |(place, run): &(usize, &(bool, f64))| if told { run.0 } else { 2 * place < runs.len() };
+        let (first, second): (Vec<_>, Vec<_>) = runs.iter().enumerate().partition(is_first);
+        let sum = |runs: Vec<(usize, &(bool, f64))>| runs.iter().map(|(_, run)| run.1).sum::<f64>();
+        (sum(first), sum(second))
+    };
+    runs.into_iter().map(|(worker, runs)| ((worker, 0), vec![pair(&runs)])).collect()
 }
 
 /// By worker of a column: where the forwards and backwards of its microbatches are.
@@ -173,19 +211,22 @@ impl Looking<'_> {
             Some(r) if r >= TOGETHER => {
                 (CauseKind::SequenceLengths, "Microbatches are of unequal length".to_string())
             }
-            _ => (CauseKind::Variation, "Computing takes now longer and now shorter".to_string()),
+            _ => (CauseKind::Variation, "Computing time varies".to_string()),
         };
         let mut candidate = self.mended(kind, says, mend);
         let cause = &mut candidate.cause;
         if let Some(r) = correlation {
             let goes = if r >= TOGETHER { "go together" } else { "do not go together" };
+            let (one, all) =
+                if job.is_table() { ("microbatch", "microbatches") } else { ("step", "steps of workers") };
             cause.evidence.push(format!(
-                "Forward and backward of a microbatch {goes}: their correlation is {r:.2} over {} microbatches.",
+                "Forward and backward of a {one} {goes}: their correlation is {r:.2} over {} {all}.",
                 self.spread.count
             ));
             let spread = (self.spread.forward / (self.spread.count - self.spread.parts)).sqrt();
             cause.evidence.push(format!(
-                "The forwards of a worker in a step differ by {} of their mean (standard deviation).",
+                "The forwards of a worker {} differ by {} of their mean (standard deviation).",
+                if self.spread.is_of_steps() { "from step to step" } else { "in a step" },
                 percent(spread)
             ));
         }

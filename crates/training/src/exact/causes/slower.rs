@@ -35,15 +35,13 @@ impl Looking<'_> {
             let mean = |steps: &[i64]| time(super::mean(steps));
             let (since, before) = (mean(&steps[at..]), mean(&steps[..at]));
             let says =
-                format!("All workers are slower since step {number}: {since} a step against {before} before");
+                format!("All workers are slower since step {number} ({since} a step, {before} before)");
             (CauseKind::WholeJob, says)
         } else {
-            let (is, its) = if stages.len() == 1 { ("is", "its") } else { ("are", "their") };
+            let is = words::plural(stages.len(), "is", "are");
             let named = words::of("Stage", &stages);
             let before = if self.was_alike(&stages) { " (as fast as the others before)" } else { "" };
-            let says = format!(
-                "{named} {is} slow since step {number}{before}: {its} workers became slow, this is not the partition"
-            );
+            let says = format!("{named} {is} slow since step {number}{before}");
             (CauseKind::Workers, says)
         };
         let evidence = stages.iter().filter_map(|&stage| {
@@ -54,7 +52,8 @@ impl Looking<'_> {
                 time(rise.before)
             ))
         });
-        let evidence = evidence.take(5).collect();
+        let partition = "Workers became slow: this is not the partition.".to_string();
+        let evidence = evidence.take(5).chain((!all).then_some(partition)).collect();
         let ranks = job.workers.iter().filter(|worker| worker.recorded && !all);
         let ranks =
             ranks.filter(|worker| stages.contains(&(worker.stage as usize))).map(|worker| worker.rank);

@@ -23,7 +23,7 @@ const TO_STAND_OUT: usize = 4;
 /// Data that others compute, too, do not explain a worker that takes longer by so many times what workers usually differ by.
 const BEYOND_CHANCE: f64 = 5.0;
 
-struct Slow {
+pub struct Slow {
     worker: usize,
     /// How many times as long it computes in the steps in which it is slow.
     factor: f64,
@@ -56,7 +56,20 @@ impl Slow {
 }
 
 impl Looking<'_> {
-    pub fn slow_workers(&self, order: &[usize]) -> Option<Candidate<'_>> {
+    /// The workers that are slow, the slowest first. Where data explain what others take, one that is clearly slow moves the middle of
+    /// its stage, and whoever computes with the others of it seems slow or fast: it is set apart, and all are compared again.
+    pub fn slow_ones(&mut self, order: &[usize]) -> Vec<Slow> {
+        let slow = self.slow_of(order);
+        if slow.len() < 2 || !slow.iter().any(|slow| slow.for_same_data) {
+            return slow;
+        }
+        let clearly = |of: &&Slow| 2.0 * (of.factor - 1.0) >= slow[0].factor - 1.0;
+        let clear: Vec<usize> = slow.iter().filter(clearly).map(|slow| slow.worker).collect();
+        self.facts.set_apart(self.replays.job, &clear);
+        self.slow_of(order)
+    }
+
+    fn slow_of(&self, order: &[usize]) -> Vec<Slow> {
         let job = self.replays.job;
         let mut of_stage = vec![0; job.stages()];
         order.iter().for_each(|&worker| of_stage[job.workers[worker].stage as usize] += 1);
@@ -72,6 +85,11 @@ impl Looking<'_> {
             })
             .collect();
         slow.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.worker.cmp(&b.worker)));
+        slow
+    }
+
+    pub fn slow_workers(&self, order: &[usize], mut slow: Vec<Slow>) -> Option<Candidate<'_>> {
+        let job = self.replays.job;
         let most = ((order.len() as f64 * EXCEPTION) as usize).max(1);
         let steps = job.steps.len();
         let at_once = (0..steps).map(|step| slow.iter().filter(|slow| slow.holds(step)).count()).max();
@@ -95,19 +113,21 @@ impl Looking<'_> {
             ),
             [rank] => format!("Rank {rank} is slow{}", self.since_words(&slow[0])),
             _ => format!(
-                "{} of {} workers are slow{}: ranks {}",
+                "Ranks {} ({} of {} workers) are slow{}",
+                words::list_up_to(6, &ranks),
                 ranks.len(),
                 order.len(),
                 match in_turn {
                     false => "",
                     true if slow.iter().all(Slow::is_one_stretch) => ", one after another",
                     true => ", each in some of the steps",
-                },
-                words::list_up_to(6, &ranks)
+                }
             ),
         };
         let evidence: Vec<String> = slow.iter().take(5).flat_map(|slow| self.evidence(slow)).collect();
-        let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0);
+        // A single step is no change.
+        let lasts = slow.iter().any(|slow| slow.steps.len() > 1);
+        let first = slow.iter().map(Slow::since).min().filter(|&since| since > 0 && lasts);
         let mend = move |step: usize, at: &At<'_>| {
             if places[at.worker].is_none_or(|place| !slow[place].holds(step)) {
                 return at.real();
@@ -153,10 +173,10 @@ impl Looking<'_> {
             " in all steps".into()
         } else if !slow.is_one_stretch() {
             format!(" in {} of {} steps", slow.steps.len(), slow.compared)
-        } else if until + 1 == job.steps.len() {
-            format!(" since step {}", number(since))
         } else if since == until {
             format!(" in step {}", number(since))
+        } else if until + 1 == job.steps.len() {
+            format!(" since step {}", number(since))
         } else {
             format!(" from step {} to step {}", number(since), number(until))
         }

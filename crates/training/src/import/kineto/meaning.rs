@@ -4,7 +4,7 @@ use super::super::recorded::{Channel, Counter, Distinct, Meeting, communication}
 use super::collectives::HostCommunications;
 use super::events::{Communication, Events, Launch, Span};
 use super::phases::PHASES;
-use crate::{KindInfo, Role};
+use crate::{Kind, KindInfo, Role};
 use std::collections::HashMap;
 
 #[derive(Debug)]
@@ -44,6 +44,11 @@ impl Meaning {
         let class = PHASES[phase as usize];
         let name = format!("{class} {number} on stream {stream}");
         self.kinds.place(KindInfo::launched(name, class, Role::Compute))
+    }
+
+    /// What the host does itself.
+    pub fn stall(&mut self, kind: Kind) -> u32 {
+        self.kinds.place(KindInfo::launched(kind.name(), kind.class(), Role::Other))
     }
 
     /// What kernel and host know of a communication.

@@ -11,8 +11,8 @@ use super::super::words;
 use super::events::{Events, Kernel, Launch, ProfilerStep};
 use super::meaning::Meaning;
 use super::phases::{Pass, Phases};
-use super::table;
 use super::waits::{Streams, waits};
+use super::{stalls, table};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -42,8 +42,9 @@ pub fn build(mut events: Events, recorded: &mut Recorded) {
     let kernels =
         table::Kernels { events: &events, launch_ps: &launch_ps, passes: &passes, step_of: &step_of };
     table::read(&kernels, &meaning, recorded);
-    (recorded.kinds, recorded.channels) = meaning.lists();
     recorded.edges = edges(&events.kernels, &runs, &run_of, &waits, &recorded.ops);
+    stalls::add(&events, &run_of, &mut meaning, recorded);
+    (recorded.kinds, recorded.channels) = meaning.lists();
 }
 
 /// Numbers streams in order of their ids, which ranks share; not in order of the file.

@@ -10,6 +10,7 @@ use super::events::{Communication, Events};
 use super::groups::{Groups, Purpose, place_in};
 use super::meaning::Meaning;
 use super::phases::{BACKWARD, FORWARD, OPTIMIZER, Pass};
+use super::stalls::compute_stream;
 use crate::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,21 +112,10 @@ impl Reading<'_> {
         (self.kernels.step_of)(self.kernels.launch_ps[kernel])
     }
 
-    /// The stream on which most is computed; what others do beside it, such as copies, delays nothing by itself.
-    fn compute_stream(&self) -> Option<u32> {
-        let mut busy: BTreeMap<u32, i64> = BTreeMap::new();
-        for kernel in self.kernels.events.kernels.iter().filter(|kernel| kernel.is_compute()) {
-            let sum = busy.entry(kernel.stream).or_default();
-            *sum = sum.saturating_add(kernel.duration_ps);
-        }
-        busy.into_iter()
-            .max_by_key(|&(stream, busy)| (busy, std::cmp::Reverse(stream)))
-            .map(|(stream, _)| stream)
-    }
-
     /// Kernels of the compute stream.
     fn compute_kernels(&self) -> impl Iterator<Item = usize> {
-        let (stream, kernels) = (self.compute_stream(), &self.kernels.events.kernels);
+        let kernels = &self.kernels.events.kernels;
+        let stream = compute_stream(kernels);
         (0..kernels.len())
             .filter(move |&kernel| kernels[kernel].is_compute() && Some(kernels[kernel].stream) == stream)
     }

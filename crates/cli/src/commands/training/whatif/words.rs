@@ -83,7 +83,7 @@ pub fn verdict(answer: &Answer) -> String {
 pub fn say(answer: &Answer, written: Option<&Path>) -> String {
     let mut text = format!("{}\n", answer.verdict);
     if answer.synthetic {
-        text.push_str("The job is synthetic: generated, not recorded.\n");
+        text.push_str("The job is synthetic: generated or changed, not recorded.\n");
     }
     let copies = if answer.copies > 1 { format!(" in {} copies", answer.copies) } else { String::new() };
     text.push_str(&format!(

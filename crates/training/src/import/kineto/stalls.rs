@@ -1,0 +1,66 @@
+//! What the host did itself while the GPU had nothing to compute, where kernels are analysed one by one: loading data and collecting
+//! garbage become operations before the run that they delayed.
+
+use super::super::recorded::{Recorded, RecordedOp};
+use super::events::{Events, Kernel};
+use super::meaning::Meaning;
+use crate::Kind;
+use std::collections::BTreeMap;
+
+/// Adds the operations. `run_of` has the operation of each kernel, or `u32::MAX`.
+pub fn add(events: &Events, run_of: &[u32], meaning: &mut Meaning, recorded: &mut Recorded) {
+    let Some(stream) = compute_stream(&events.kernels) else { return };
+    let kernels: Vec<usize> = (0..events.kernels.len())
+        .filter(|&kernel| events.kernels[kernel].is_compute() && events.kernels[kernel].stream == stream)
+        .collect();
+    let mut spans: Vec<(i64, i64, Kind)> =
+        events.host_work.iter().map(|span| (span.start_ps, span.end_ps, span.what)).collect();
+    spans.sort_unstable();
+    let mut lasts: BTreeMap<(u32, Kind), i64> = BTreeMap::new();
+    let mut until = i64::MIN;
+    for (start, end, kind) in spans {
+        // Kernels of a stream follow each other: the GPU is idle from the end of the last that has begun.
+        let next = kernels.partition_point(|&kernel| events.kernels[kernel].start_ps < end);
+        let busy = next.checked_sub(1).map_or(i64::MIN, |last| events.kernels[kernels[last]].end_ps());
+        let idle = end.saturating_sub(start.max(busy).max(until));
+        until = until.max(end);
+        let Some(&run) = kernels.get(next).map(|&kernel| &run_of[kernel]) else { continue };
+        if idle > 0 && run != u32::MAX {
+            let sum = lasts.entry((run, kind)).or_default();
+            *sum = sum.saturating_add(idle);
+        }
+    }
+    // From the last to the first, so that each comes right before what is behind it.
+    let mut behind: Option<(u32, u32)> = None;
+    for ((run, kind), lasts) in lasts.into_iter().rev() {
+        let next = behind.filter(|(of, _)| *of == run).map_or(run, |(_, stall)| stall);
+        let (RecordedOp { step, stream, start_ps, .. }, place) =
+            (recorded.ops[next as usize], recorded.ops.len() as u32);
+        let waits =
+            recorded.edges.iter().filter(|(after, _)| *after == next).map(|&(_, before)| (place, before));
+        let waits: Vec<(u32, u32)> = waits.collect();
+        recorded.edges.extend(waits);
+        recorded.edges.push((next, place));
+        recorded.ops.push(RecordedOp {
+            step,
+            kind: meaning.stall(kind),
+            stream,
+            start_ps: start_ps.saturating_sub(lasts),
+            duration_ps: lasts,
+            meeting: None,
+        });
+        behind = Some((run, place));
+    }
+    recorded.edges.sort_unstable();
+}
+
+/// The stream on which most is computed; what others do beside it, such as copies, delays nothing by itself.
+pub fn compute_stream(kernels: &[Kernel]) -> Option<u32> {
+    let mut busy: BTreeMap<u32, i64> = BTreeMap::new();
+    for kernel in kernels.iter().filter(|kernel| kernel.is_compute()) {
+        let sum = busy.entry(kernel.stream).or_default();
+        *sum = sum.saturating_add(kernel.duration_ps);
+    }
+    let longest = busy.into_iter().max_by_key(|&(stream, busy)| (busy, std::cmp::Reverse(stream)));
+    longest.map(|(stream, _)| stream)
+}
