@@ -111,7 +111,7 @@ fn what_is_missing_is_named() {
     assert_eq!(Dense::new(&[]).unwrap_err(), DenseError::Empty);
     let without: Vec<Row> = job(2, 1, |_, _| 1.0).into_iter().filter(|row| row.kind != Kind::Gc).collect();
     let error = analyse(&Dense::new(&without).unwrap(), &meta(2)).unwrap_err().to_string();
-    assert_eq!(error, "stage 0 has no gc 0, which every step ends with");
+    assert!(error.starts_with("stage 0 has no gc, which the published analysis expects"), "{error}");
 }
 
 /// Everything that was published of the three public jobs, where they are: the folder of their tables in STRAGGLER_TRAINING_JOBS.

@@ -45,7 +45,7 @@ fn quiet_nodes_and_mistakes() {
     assert!(text.contains("no bottleneck") && text.contains("no source to remove"), "{text}");
     for (line, code, text) in [
         ("assess none --network nowhere", 2, "nowhere"),
-        ("assess none --processes 1", 2, "1 is not in"),
+        ("assess none --processes 1", 2, "1 is out of range"),
         ("assess none --threshold 0", 2, "above 0"),
         ("assess none --time 1s", 2, "cannot be used with"),
         ("assess nothing.noise", 3, "nothing.noise"),
@@ -127,7 +127,7 @@ fn programs_that_cannot_be_assessed() {
         (format!("{halo} --goal stuck.goal"), 2, "cannot be used with"),
         (format!("{halo} --processes 4"), 2, "cannot be used with"),
         (format!("{halo} --size 4"), 2, "cannot be used with"),
-        (format!("{halo} --copies 0"), 2, "0 is not in"),
+        (format!("{halo} --copies 0"), 2, "0 is out of range"),
         (format!("{halo} --copies 1,x"), 2, "invalid"),
         (format!("{halo} --copies 1,4294967295"), 2, "take fewer"),
         ("--copies 4".into(), 2, "--trace"),

@@ -83,7 +83,7 @@ fn bad_input_says_what_helps() {
         ("--method fwq --work 1ns", "too short"),
         ("--time 1us", "measure from"),
         ("--time 10s --method ftq --quantum 1min", "longer than the measurement"),
-        ("--events 0", "0 is not in"),
+        ("--events 0", "0 is out of range"),
         ("--self-test --method fwq", "leave out --method"),
     ];
     for (options, text) in cases {

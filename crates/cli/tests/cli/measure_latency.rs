@@ -132,7 +132,7 @@ fn bad_input_says_what_helps() {
         ("--kernel futex --size 4", "has no sizes"),
         ("--kernel pipe --size 0B", "at least 1B"),
         ("--kernel pipe --bins hdx", "did you mean `hdr`"),
-        ("--kernel pipe --trials 0", "0 is not in"),
+        ("--kernel pipe --trials 0", "0 is out of range"),
         ("--kernel pipe --cores 1000", "not among those this process may use"),
         ("--kernel pipe --connect a:1 --token x", "--connect is for the tcp kernel"),
         ("--kernel tcp --connect a:1", "--token"),

@@ -87,7 +87,7 @@ fn interrupted_it_says_how_to_go_on() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-    assert!(text.contains("of at most 200,002 runs are kept; the same command"), "{text}");
+    assert!(text.contains("of at most 200,002 runs are kept; run the same command"), "{text}");
     assert_eq!(folder.names(), ["s", "s.toml"]);
     // Fewer replicas are a part of it.
     let text = std::fs::read_to_string(folder.path().join("s.toml")).unwrap();

@@ -68,7 +68,7 @@ fn every_option_is_in_the_script() {
         [
             "set -eo pipefail",
             "module load openmpi/4.1",
-            r"module load 'it'\''s'",
+            "module load \"it's\"",
             "srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=\"$SLURM_CPUS_PER_TASK\" /opt/my/straggler/straggler-mpi simulate \
              --threads \"$SLURM_CPUS_PER_TASK\" --collective barrier --processes 64 --network chic",
         ]
