@@ -179,7 +179,7 @@ def checkpoints(job):
     job.check("killed", other.returncode == 3 and "another simulation" in other.stderr, other.stderr)
     again = job.run(2, "simulate", *line.split(), *keep, "--resume", "--finish-times", path)
     if job.check("killed", again.returncode == 0, again.stderr):
-        job.check("killed", "goes on from the checkpoint" in again.stderr, again.stderr)
+        job.check("killed", "resuming from the checkpoint" in again.stderr, again.stderr)
         job.check("killed", path.read_bytes() == finish, "other finish times")
         job.check("killed", not state.exists(), "checkpoints are left")
 

@@ -108,7 +108,7 @@ impl Looking<'_> {
     fn blamed_delays(&self) -> Vec<bool> {
         let job = self.replays.job;
         let waits = job.lacks_transfers();
-        let blamed = |kind: &KindInfo| !job.unknown_operations && !(waits && kind.role == Role::Compute);
+        let blamed = |kind: &KindInfo| !(job.unknown_operations || (waits && kind.role == Role::Compute));
         job.kinds.iter().map(blamed).collect()
     }
 
